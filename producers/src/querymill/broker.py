@@ -7,8 +7,9 @@ from celery import Celery
 from kombu import Queue as BrokerQueue
 from kombu.exceptions import KombuError, OperationalError
 
+from querymill_shared.addresses import is_redis
 from querymill_shared.board.ringing import steps_to_ring
-from querymill_shared.broker import transport_options
+from querymill_shared.broker import broker_options
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.queues import Queue, task_of
 
@@ -23,18 +24,17 @@ class Doorbell:
     """Rings on a broker of its own. A bell carries only a job id and the name of a step."""
 
     def __init__(self, broker_url: str) -> None:
-        self._celery = Celery("querymill-client", broker=broker_url, set_as_current=False)
+        self._celery = Celery("querymill-client", set_as_current=False)
         # Celery would describe the arguments for its monitors and declare the queue again with every message.
-        on_redis = broker_url.startswith("redis")
-        self._spared: dict[str, Any] = {"argsrepr": "", "kwargsrepr": ""} | ({"declare": []} if on_redis else {})
+        declared: dict[str, Any] = {"declare": []} if is_redis(broker_url) else {}
+        self._spared: dict[str, Any] = {"argsrepr": "", "kwargsrepr": ""} | declared
         self._celery.conf.update(
             task_serializer="json",
             task_ignore_result=True,
             task_queues=[BrokerQueue(queue.value) for queue in Queue],
             task_create_missing_queues=False,
-            broker_transport_options=dict(transport_options(broker_url)),
             broker_pool_limit=CONNECTIONS,
-            broker_transport="querymill_shared.broker:KeptClientTransport" if on_redis else None,
+            **broker_options(broker_url, transport="querymill_shared.broker:KeptClientTransport"),
         )
 
     def ring(self, job_id: str, request: JobRequest) -> None:

@@ -19,8 +19,8 @@ _SHOWN = frozenset((
     "client_encoding", "connect_timeout", "db", "dbname", "directconnection", "gssencmode", "heartbeat", "host",
     "hostaddr", "keepalives", "load_balance_hosts", "loadbalanced", "maxpoolsize", "port", "protocol",
     "readpreference", "replicaset", "retrywrites", "service", "socket_connect_timeout", "socket_timeout", "ssl",
-    "ssl_cert_reqs", "sslmode", "sslnegotiation", "sslrootcert", "target_session_attrs", "tls", "tlscafile",
-    "user", "username", "virtual_host", "w",
+    "ssl_ca_certs", "ssl_ca_path", "ssl_cert_reqs", "ssl_certfile", "ssl_check_hostname", "sslmode", "sslnegotiation",
+    "sslrootcert", "target_session_attrs", "tls", "tlscafile", "user", "username", "virtual_host", "w",
 ))  # fmt: skip
 #: Parameters whose names are shown, but never their values.
 _SECRET = frozenset((
@@ -59,6 +59,11 @@ class Address:
     hosts: tuple[Host, ...]
     path: str
     shown: str
+
+
+def is_redis(url: str) -> bool:
+    """Return whether a broker's URL leads to Redis or Valkey, whose lists are the queues."""
+    return url.startswith(("redis://", "rediss://", "unix://"))
 
 
 def mask(address: str) -> str:

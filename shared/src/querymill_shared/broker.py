@@ -5,28 +5,69 @@ from typing import Any, Final
 
 from kombu.transport import redis
 
+from querymill_shared.addresses import is_redis
+from querymill_shared.board.sockets import OPTIONS, options_of
+
 #: With the library's defaults, a half-open connection hangs.
 _REDIS_TRANSPORT: Final[Mapping[str, float | bool]] = {
     # Bells are not acknowledged, so none is redelivered. Celery's other messages are, after this many seconds.
     "visibility_timeout": 300,
     "unacked_restore_interval": 5,
     "unacked_restore_throttle": 1,
-    "socket_timeout": 10,
-    "socket_connect_timeout": 5,
+    "socket_timeout": OPTIONS["socket_timeout"],
+    "socket_connect_timeout": OPTIONS["socket_connect_timeout"],
     "socket_keepalive": True,
-    "health_check_interval": 5,
+    "health_check_interval": OPTIONS["health_check_interval"],
 }
+#: Parameters of an address that are for a pool whose callers wait, which kombu's is not.
+_OF_WAITING: Final = ("timeout", "max_connections")
 
 
-def transport_options(broker_url: str) -> Mapping[str, float | bool]:
-    """Return the transport's options for a broker. RabbitMQ must confirm messages, or it loses some when killed."""
-    return _REDIS_TRANSPORT if broker_url.startswith("redis") else {"confirm_publish": True}
+def broker_options(broker_url: str, *, transport: str) -> Mapping[str, Any]:
+    """Return Celery's options for a broker. ``transport`` names the one for Redis, which must be `KeptClientTransport`.
+
+    RabbitMQ must confirm messages, or it loses some when killed.
+    """
+    if not is_redis(broker_url):
+        return _addressed(broker_url) | {"broker_transport_options": {"confirm_publish": True}}
+    return _addressed(";".join(map(_verified, broker_url.split(";")))) | {
+        "broker_transport": transport,
+        "broker_transport_options": dict(_REDIS_TRANSPORT),
+    }
+
+
+def _addressed(broker_url: str) -> dict[str, Any]:
+    # The environment's CELERY_BROKER_URL would override `broker_url`, as it was before it was read.
+    return {"broker_read_url": broker_url, "broker_write_url": broker_url}
+
+
+def _verified(url: str) -> str:
+    """Return an address that says whether the certificate of its server is verified.
+
+    kombu reads every address but the first itself, and takes any certificate if the address does not say.
+    """
+    if not url.startswith("rediss://") or "ssl_cert_reqs=" in url:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}ssl_cert_reqs=required"
 
 
 class KeptClientChannel(redis.Channel):
-    """kombu's channel, but with one lasting Redis client instead of a new one for each command."""
+    """kombu's channel, but with one lasting Redis client instead of a new one for each command.
+
+    It opens what the address says, as the board does. kombu forgets the TLS of an address without parameters once a
+    transport is named, and does not know all addresses and parameters.
+    """
 
     _kept_client: Any = None
+
+    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002  # kombu's signature
+        connected: Any = self.connection
+        opened = options_of(connected.client.hostname)
+        self.connection_class = opened.pop("connection_class")
+        kombus: dict[str, Any] = super()._connparams(asynchronous)  # type: ignore[misc]  # not in its stubs
+        asked = {name: value for name, value in opened.items() if name not in _OF_WAITING}
+        # In a loop, kombu needs to know when a connection ends, so it has a class of its own made from that one.
+        return {"db": 0} | asked | {name: kombus[name] for name in ("connection_class", "max_connections")}
 
     def _create_client(self, asynchronous: bool = False) -> Any:  # noqa: FBT001, FBT002  # kombu's signature
         if asynchronous:
@@ -38,6 +79,7 @@ class KeptClientChannel(redis.Channel):
 
 
 class KeptClientTransport(redis.Transport):
-    """kombu's Redis transport with `KeptClientChannel`."""
+    """kombu's Redis transport with `KeptClientChannel`, which reads the address itself."""
 
     Channel = KeptClientChannel
+    can_parse_url = True

@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 from pydantic import AfterValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
-from redis import ConnectionPool
+from redis import BlockingConnectionPool, RedisError
 
-from querymill_shared.addresses import HIDDEN, mask, mask_text
+from querymill_shared.addresses import HIDDEN, is_redis, mask, mask_text
 from querymill_shared.given import DOT_ENV, read_files
 from querymill_shared.shorthands import MODULE_SHORTHANDS
 
@@ -26,12 +26,18 @@ Seconds = Annotated[float, Field(gt=0)]
 
 def _read_by_redis(url: str) -> str:
     try:
-        ConnectionPool.from_url(url)  # connects to nothing
+        pool = BlockingConnectionPool.from_url(url)
     except ValueError:
         raise PydanticCustomError(
             "redis_url",
             "must be a URL that begins with redis://, rediss:// or unix://,"
             " with special characters of the password percent-encoded",
+        ) from None
+    try:
+        pool.make_connection()  # type: ignore[no-untyped-call]  # connects to nothing
+    except (TypeError, RedisError):
+        raise PydanticCustomError(
+            "redis_url", "must have only parameters that an address of its kind takes, with values that they take"
         ) from None
     return url
 
@@ -45,7 +51,18 @@ def _read_by_celery(urls: str) -> str:
         raise PydanticCustomError(
             "broker_url", "must be a URL, with special characters of the password percent-encoded"
         ) from None
+    for url in _as_redis_says(urls).split(";"):
+        if is_redis(url):
+            _read_by_redis(url)
     return urls
+
+
+def _as_redis_says(urls: str) -> str:
+    """Return URLs of the broker with the names of Redis's client in place of those that Celery has of its own."""
+    scheme, _, place = urls.partition("://")
+    if scheme == "redis+socket":
+        urls = "unix://" + re.sub("(?<=[?&])virtual_host=", "db=", place)
+    return re.sub("(?<=ssl_cert_reqs=)CERT_(NONE|OPTIONAL|REQUIRED)", lambda found: found[1].lower(), urls)
 
 
 def _absolute(folder: str) -> str:
@@ -332,8 +349,8 @@ class Settings(BaseSettings):
 
     @property
     def broker_url(self) -> str:
-        """URL of the Celery broker."""
-        return self.celery_broker_url or self.redis_url
+        """URL of the Celery broker. One on Redis is written as ``redis_url`` is."""
+        return _as_redis_says(self.celery_broker_url) or self.redis_url
 
     @property
     def embedding_endpoint(self) -> tuple[str, str]:

@@ -2,15 +2,20 @@
 
 import asyncio
 import socket
+import ssl
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 import redis
 
-from querymill_shared.board import connections
+from querymill_shared.board import connections, sockets
 from querymill_shared.board.connections import open_async_commands, open_commands
+from tests.fixtures.certificates import Authority
 
 CALLERS = 40
 #: The server answers a pop from an empty list after this long, in seconds: 40 callers on two connections take a second.
@@ -20,14 +25,43 @@ HELD_S = 0.05
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "COMMAND_WAIT_S", 4 * HELD_S)
-    monkeypatch.setitem(connections.OPTIONS, "socket_timeout", 0.5)
+    monkeypatch.setitem(sockets.OPTIONS, "socket_timeout", 0.5)
+    monkeypatch.setitem(sockets.OPTIONS, "socket_connect_timeout", 0.5)
 
 
-@pytest.fixture
-def silent_url() -> Iterator[str]:
+@pytest.fixture(params=["TCP", "a socket", "TLS that is never agreed on", "TLS"])
+def silent_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A server that takes connections and answers nobody."""
+    if request.param == "a socket":
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(tmp_path / "s"))
+            listener.listen(8)
+            yield f"unix://{tmp_path}/s"
+        return
     with socket.create_server(("127.0.0.1", 0), backlog=8) as listener:
-        yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+        place = f"127.0.0.1:{listener.getsockname()[1]}/0"
+        if request.param == "TLS":
+            authority = Authority(tmp_path)
+            threading.Thread(target=agree_and_be_silent, args=(listener, authority), daemon=True).start()
+            yield f"rediss://{place}?ssl_ca_certs={authority.certificate}"
+            listener.shutdown(socket.SHUT_RDWR)
+        else:
+            yield f"redis{'s' * (request.param != 'TCP')}://{place}"
+
+
+def agree_and_be_silent(listener: socket.socket, authority: Authority) -> None:
+    """Begin TLS with each that comes, and say nothing more."""
+    issued = authority.issue("server", hosts=("127.0.0.1",))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(issued.certificate, issued.key)
+    held = []
+    with suppress(OSError):
+        while True:
+            connection, _ = listener.accept()
+            with suppress(OSError):
+                held.append(context.wrap_socket(connection, server_side=True))
+    for each in held:
+        each.close()
 
 
 def outcome(ask: Callable[[], object]) -> str:
@@ -92,6 +126,8 @@ def test_threads_give_up_if_the_server_answers_nobody(silent_url: str) -> None:
         assert {each.result() for each in asked} <= {"TimeoutError", "ConnectionError"}
 
 
+# asyncio ends TLS in its own time, which a server that is silent does not let it have.
+@pytest.mark.parametrize("silent_url", ["TCP", "a socket"], indirect=True)
 def test_coroutines_give_up_if_the_server_answers_nobody(silent_url: str) -> None:
     async def ask_all() -> set[str]:
         async with open_async_commands(silent_url, most=1) as client:

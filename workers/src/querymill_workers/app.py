@@ -11,11 +11,13 @@ from celery.loaders.app import AppLoader
 from celery.signals import setup_logging
 from kombu import Queue as BrokerQueue
 
-from querymill_shared.broker import transport_options
+from querymill_shared.addresses import is_redis
+from querymill_shared.broker import broker_options
 from querymill_shared.queues import Queue
 from querymill_workers import logs, wiring
 
-_ON_REDIS = wiring.settings().broker_url.startswith("redis")
+_BROKER_URL = wiring.settings().broker_url
+_ON_REDIS = is_redis(_BROKER_URL)
 
 
 class Loader(AppLoader):
@@ -31,7 +33,6 @@ app = Celery(
     loader=Loader,
     # The only one is for Django: it would import the settings of an application from the working folder.
     fixups=[],
-    broker=wiring.settings().broker_url,
     include=["querymill_workers.tasks", "querymill_workers.observe"],
     set_as_current=True,
 )
@@ -49,8 +50,7 @@ app.conf.update(
     task_create_missing_queues=False,
     # Only bells get through to Celery: the transport filters them on Redis, the consumer on other brokers.
     worker_consumer=f"querymill_workers.consumer:{'Lone' if _ON_REDIS else 'Bell'}Consumer",
-    broker_transport="querymill_workers.transport:BellTransport" if _ON_REDIS else None,
-    broker_transport_options=dict(transport_options(wiring.settings().broker_url)),
+    **broker_options(_BROKER_URL, transport="querymill_workers.transport:BellTransport"),
     broker_connection_retry_on_startup=True,
     broker_heartbeat=10,
     worker_soft_shutdown_timeout=10,

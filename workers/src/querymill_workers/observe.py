@@ -12,6 +12,7 @@ from celery.concurrency.thread import TaskPool as Threads
 from celery.signals import celeryd_init, worker_ready, worker_shutdown, worker_shutting_down
 
 from querymill_shared import metrics
+from querymill_shared.addresses import is_redis
 from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import open_commands
 from querymill_workers import preflight, wiring
@@ -89,7 +90,7 @@ def take_up_work(consumer: Any) -> None:
     if isinstance(consumer.pool, Threads):
         wiring.crew().widen(threads)
         sys.setswitchinterval(SWITCH_S)
-        if wiring.settings().broker_url.startswith("redis"):
+        if is_redis(wiring.settings().broker_url):
             BellChannel.fetches_bells = False
             listener = Listener(
                 partial(open_broker, consumer.app), lambda: queues.consume_from, wiring.crew(), respond,
@@ -113,16 +114,14 @@ def sleep_between_timers(hub: Any) -> None:
 
 
 def open_broker(app: Any) -> redis.Redis:
-    """Connect to the broker: to the board's own server as the board does, else as Celery does.
-
-    Celery's may be one of several, or a socket. Its connections ask the kernel three times a fetch whether to wait.
+    """Connect to the broker: as the board does, or as Celery does if that chooses among several addresses.
 
     Raises:
-        kombu.exceptions.OperationalError: It is unreachable, and not the board's own server.
+        kombu.exceptions.OperationalError: None of several addresses is reachable.
     """
     chosen = wiring.settings()
-    if chosen.broker_url == chosen.redis_url:
-        return open_commands(chosen.redis_url, most=1, decode_responses=False)
+    if ";" not in chosen.broker_url:
+        return open_commands(chosen.broker_url, most=1, decode_responses=False)
     connection = app.connection_for_read()
     connection.ensure_connection(max_retries=1)
     with connection.default_channel.conn_or_acquire() as client:

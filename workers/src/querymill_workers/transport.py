@@ -17,7 +17,7 @@ from kombu.transport import redis
 from redis.exceptions import ResponseError
 
 from querymill_shared.backlog import taken_from
-from querymill_shared.broker import KeptClientChannel
+from querymill_shared.broker import KeptClientChannel, KeptClientTransport
 from querymill_shared.queues import Queue, task_of
 from querymill_workers import wiring
 from querymill_workers.jobs.elements import NoBell, element_of, heard
@@ -144,7 +144,7 @@ class BellChannel(KeptClientChannel):
                     self._dropped.count(queue, NoBell.NO_LIST)
 
 
-class BellTransport(redis.Transport):
+class BellTransport(KeptClientTransport):
     """kombu's Redis transport with `BellChannel`."""
 
     Channel = BellChannel

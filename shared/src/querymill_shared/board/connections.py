@@ -7,9 +7,6 @@ behind a read that waits seconds for an event.
 
 import asyncio
 import queue
-import socket
-import struct
-import sys
 import time
 from collections.abc import Sequence
 from typing import Any, Final
@@ -18,20 +15,8 @@ import hiredis
 import redis
 import redis.asyncio
 
-#: What was sent and is not acknowledged for this long ends a connection, in ms. Only Linux knows this option.
-UNACKNOWLEDGED_MS: Final = 10_000
-#: With the library's defaults, a half-open connection hangs a producer or a worker for ever.
-OPTIONS: Final[dict[str, Any]] = {
-    "socket_timeout": 10,
-    "socket_connect_timeout": 5,
-    "socket_keepalive": True,
-    "socket_keepalive_options": (
-        {socket.TCP_USER_TIMEOUT: UNACKNOWLEDGED_MS} if hasattr(socket, "TCP_USER_TIMEOUT") else {}
-    ),
-    "health_check_interval": 5,
-}
-#: A connection that was used this lately, in seconds, is taken for sound.
-LATELY_S: Final = 0.1
+from querymill_shared.board.sockets import Sound, options_of
+
 #: What a server raises that is away, starting, full or a replica: the same command may succeed later.
 AWAY: Final = (
     redis.ConnectionError,
@@ -49,45 +34,6 @@ COMMAND_WAIT_S: Final = 20.0
 CLIENT_COMMANDS: Final = 2
 #: Connections of that reader: one waits for events, one does all else.
 WATCHING: Final = 2
-
-
-class QuickConnection(redis.Connection):
-    """A connection whose time limits are kept by the kernel.
-
-    With limits that Python keeps, every command gives up the interpreter's lock five times instead of twice, and the
-    threads of a busy worker spend much of the processor on passing it around.
-    """
-
-    #: When its last command had replied, in monotonic seconds, if it was not lent since.
-    sound_at = float("-inf")
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether nobody need look if the server has closed the connection, or if a reply is still on its way."""
-        return self._sock is not None and time.monotonic() - self.sound_at < LATELY_S
-
-    def _connect(self) -> Any:
-        connected = super()._connect()  # type: ignore[no-untyped-call]
-        limit = self.socket_timeout
-        if limit is not None and sys.platform == "linux":
-            seconds, rest = divmod(limit, 1)
-            for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-                connected.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", int(seconds), int(rest * 1e6)))
-            connected.settimeout(None)
-        return connected
-
-    def read_response(self, *args: Any, **kwargs: Any) -> Any:
-        """Read a reply.
-
-        Raises:
-            redis.TimeoutError: None came in time.
-        """
-        try:
-            return super().read_response(*args, **kwargs)
-        except redis.ConnectionError as error:
-            if isinstance(error.__context__, BlockingIOError):
-                raise redis.TimeoutError("Timeout reading from socket") from error
-            raise
 
 
 class Stack:
@@ -152,7 +98,7 @@ class QuickPool(redis.BlockingConnectionPool):
             connection = self.pool.get(timeout=self.timeout)
         except queue.Empty:
             raise redis.ConnectionError("no connection became free") from None
-        if isinstance(connection, QuickConnection) and connection.is_sound:
+        if isinstance(connection, Sound) and connection.is_sound:
             connection.sound_at = float("-inf")
             return connection
         # The library connects it, or looks what became of it.
@@ -161,7 +107,7 @@ class QuickPool(redis.BlockingConnectionPool):
 
     def release(self, connection: Any) -> None:
         """Take a connection back."""
-        if isinstance(connection, QuickConnection) and connection.is_sound and connection.pid == self.pid:
+        if isinstance(connection, Sound) and connection.is_sound and connection.pid == self.pid:
             self.answered_at = connection.sound_at
             self.pool.put_nowait(connection)
         else:
@@ -218,14 +164,14 @@ def open_commands(url: str, *, most: int = COMMANDS, decode_responses: bool = Tr
         redis.ConnectionError: The server is unreachable, or has answered nobody within `COMMAND_WAIT_S`.
     """
     return redis.Redis.from_pool(
-        QuickPool.from_url(
-            url,
-            connection_class=QuickConnection,
-            max_connections=most,
-            timeout=COMMAND_WAIT_S,
-            queue_class=Stack,
-            decode_responses=decode_responses,
-            **OPTIONS,
+        QuickPool(  # type: ignore[no-untyped-call]
+            **{
+                "max_connections": most,
+                "timeout": COMMAND_WAIT_S,
+                "queue_class": Stack,
+                "decode_responses": decode_responses,
+                **options_of(url),
+            }
         )
     )
 
@@ -233,20 +179,6 @@ def open_commands(url: str, *, most: int = COMMANDS, decode_responses: bool = Tr
 def open_watching(url: str) -> redis.Redis:
     """Open a client for the two threads of a reader."""
     return open_commands(url, most=WATCHING)
-
-
-class WatchfulConnection(redis.asyncio.Connection):
-    """A connection that a pool does not lend once the server has closed it. The library looks for replies only."""
-
-    async def can_read(self) -> bool:
-        """Whether a reply of an earlier command is still on its way.
-
-        Raises:
-            redis.ConnectionError: The server has closed the connection. The pool opens it again.
-        """
-        if self._reader is not None and self._reader.at_eof():
-            raise redis.ConnectionError("the server has closed the connection")
-        return await super().can_read()
 
 
 class PatientPool(redis.asyncio.BlockingConnectionPool):
@@ -303,12 +235,12 @@ class PatientPool(redis.asyncio.BlockingConnectionPool):
 def open_async_commands(url: str, *, most: int = CLIENT_COMMANDS) -> redis.asyncio.Redis:
     """Open an asynchronous client for commands; see `open_commands`."""
     return redis.asyncio.Redis.from_pool(
-        PatientPool.from_url(
-            url,
-            connection_class=WatchfulConnection,
-            max_connections=most,
-            timeout=COMMAND_WAIT_S,
-            decode_responses=True,
-            **OPTIONS,
+        PatientPool(
+            **{
+                "max_connections": most,
+                "timeout": COMMAND_WAIT_S,
+                "decode_responses": True,
+                **options_of(url, asynchronous=True),
+            }
         )
     )

@@ -1,0 +1,139 @@
+"""Connections to the board's server. The address chooses whether TLS, a local socket or plain TCP is opened."""
+
+import socket
+import struct
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+import redis
+import redis.asyncio
+from redis.connection import parse_url
+
+#: What was sent and is not acknowledged for this long ends a connection, in ms. Only Linux knows this option.
+UNACKNOWLEDGED_MS: Final = 10_000
+#: With the library's defaults, a half-open connection hangs a producer or a worker for ever.
+OPTIONS: Final[dict[str, Any]] = {
+    "socket_timeout": 10,
+    "socket_connect_timeout": 5,
+    "socket_keepalive": True,
+    "socket_keepalive_options": (
+        {socket.TCP_USER_TIMEOUT: UNACKNOWLEDGED_MS} if hasattr(socket, "TCP_USER_TIMEOUT") else {}
+    ),
+    "health_check_interval": 5,
+}
+#: Those that a local socket does not take.
+_OF_TCP: Final = ("socket_keepalive", "socket_keepalive_options")
+#: A connection that was used this lately, in seconds, is taken for sound.
+LATELY_S: Final = 0.1
+
+
+class Sound(redis.connection.AbstractConnection):
+    """A connection that knows when it last worked."""
+
+    #: When its last command had replied, in monotonic seconds, if it was not lent since.
+    sound_at = float("-inf")
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nobody need look if the server has closed the connection, or if a reply is still on its way."""
+        return self._sock is not None and time.monotonic() - self.sound_at < LATELY_S
+
+
+class Quick(Sound):
+    """A connection whose time limits are kept by the kernel.
+
+    With limits that Python keeps, every command gives up the interpreter's lock five times instead of twice, and the
+    threads of a busy worker spend much of the processor on passing it around.
+    """
+
+    def _connect(self) -> Any:
+        connected = super()._connect()  # type: ignore[no-untyped-call, safe-super]  # of the kind of socket
+        limit = self.socket_timeout
+        if limit is not None and sys.platform == "linux":
+            seconds, rest = divmod(limit, 1)
+            for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+                connected.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", int(seconds), int(rest * 1e6)))
+            connected.settimeout(None)
+        return connected
+
+    def read_response(self, *args: Any, **kwargs: Any) -> Any:
+        """Read a reply.
+
+        Raises:
+            redis.TimeoutError: None came in time.
+        """
+        try:
+            return super().read_response(*args, **kwargs)
+        except redis.ConnectionError as error:
+            if isinstance(error.__context__, BlockingIOError):
+                raise redis.TimeoutError("Timeout reading from socket") from error
+            raise
+
+
+class QuickConnection(Quick, redis.Connection):
+    """A plain connection over TCP."""
+
+
+class QuickSocket(Quick, redis.UnixDomainSocketConnection):
+    """A connection over a local socket."""
+
+
+class TLSConnection(Sound, redis.SSLConnection):
+    """A connection over TLS. Python keeps its time limits: the TLS library tries a read again that the kernel ended."""
+
+
+class Watchful(redis.asyncio.connection.AbstractConnection):
+    """A connection that a pool does not lend once the server has closed it. The library looks for replies only."""
+
+    async def can_read(self) -> bool:
+        """Whether a reply of an earlier command is still on its way.
+
+        Raises:
+            redis.ConnectionError: The server has closed the connection. The pool opens it again.
+        """
+        if self._reader is not None and self._reader.at_eof():
+            raise redis.ConnectionError("the server has closed the connection")
+        return await super().can_read()
+
+
+class WatchfulConnection(Watchful, redis.asyncio.Connection):
+    """A plain connection over TCP, for coroutines."""
+
+
+class WatchfulSocket(Watchful, redis.asyncio.UnixDomainSocketConnection):
+    """A connection over a local socket, for coroutines."""
+
+
+class WatchfulTLSConnection(Watchful, redis.asyncio.SSLConnection):
+    """A connection over TLS, for coroutines."""
+
+
+_CLASSES: Final[Mapping[Any, Any]] = {
+    redis.Connection: QuickConnection,
+    redis.UnixDomainSocketConnection: QuickSocket,
+    redis.SSLConnection: TLSConnection,
+}
+_ASYNC_CLASSES: Final[Mapping[Any, Any]] = {
+    redis.Connection: WatchfulConnection,
+    redis.UnixDomainSocketConnection: WatchfulSocket,
+    redis.SSLConnection: WatchfulTLSConnection,
+}
+
+
+def options_of(url: str, *, asynchronous: bool = False) -> dict[str, Any]:
+    """Return the options of a pool that opens what an address says. Parameters of the address override `OPTIONS`.
+
+    Raises:
+        ValueError: The address is none of Redis or Valkey.
+    """
+    asked: dict[str, Any] = {**parse_url(url)}  # type: ignore[no-untyped-call]
+    opened = asked.pop("connection_class", redis.Connection)
+    taken = {
+        name: value
+        for name, value in OPTIONS.items()
+        if opened is not redis.UnixDomainSocketConnection or name not in _OF_TCP
+    }
+    classes = _ASYNC_CLASSES if asynchronous else _CLASSES
+    return taken | asked | {"connection_class": classes[opened]}
