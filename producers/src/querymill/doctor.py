@@ -124,7 +124,9 @@ def _board(settings: Settings) -> Finding:
         board.ping()
         policy, appends = board.server_setting("maxmemory-policy"), board.server_setting("appendonly")
     except redis.RedisError as error:
-        return Finding("board", shown, ok=False, mend=f"REDIS_URL: {error}; `querymill up` starts one")
+        return Finding(
+            "board", shown, ok=False, mend=f"REDIS_URL: {error.__cause__ or error}; `querymill up` starts one"
+        )
     finally:
         board.close()
     if policy not in (None, "noeviction"):

@@ -57,6 +57,7 @@ from querymill_shared.contracts.errors import (
     JobFailed,
     Overloaded,
     QuerymillError,
+    Unavailable,
     UnknownCollection,
     UnknownJob,
 )
@@ -241,6 +242,7 @@ __all__ = [
     "SourceFile",
     "SubQuery",
     "TextToEmbed",
+    "Unavailable",
     "Understanding",
     "UnknownCollection",
     "UnknownJob",

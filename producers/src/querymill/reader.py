@@ -14,6 +14,7 @@ import redis
 from querymill.early_ends import EarlyEnds, Registration
 from querymill.waits import Delivery, Heard, Wait
 from querymill_shared.board import Look, Seen, Told, WatchedBoard
+from querymill_shared.board.away import BoardRefuses
 from querymill_shared.contracts.errors import ClientClosed
 
 _log = logging.getLogger(__name__)
@@ -36,9 +37,8 @@ PATIENCE_S: Final = 10.0
 PAUSE_S: Final = 2.0
 #: One round trip asks about at most this many jobs.
 AT_ONCE: Final = 200
-#: Errors that a second try would not fix, and errors that it might: another server may have taken over.
+#: Errors that a second try would not fix.
 _REFUSED = (redis.AuthenticationError, redis.exceptions.AuthorizationError, redis.ResponseError)
-_PASSING = (redis.ReadOnlyError, redis.OutOfMemoryError, redis.exceptions.MasterDownError)
 
 
 class Reader:
@@ -158,7 +158,7 @@ class Reader:
 
     def _lost(self, error: Exception) -> None:
         """Fail the waits for which there is no hope, or that the board has never known and for too long."""
-        refused = isinstance(error, _REFUSED) and not isinstance(error, _PASSING)
+        refused = isinstance(error, _REFUSED)
         gone = time.monotonic() - PATIENCE_S
         with self._changed:
             if self._is_stopped:
@@ -240,7 +240,7 @@ class Reader:
                     for wait in asked:
                         wait.is_asked = False
                     self._ask(wait for wait in asked if self._is_open(wait))
-                if isinstance(error, _PASSING):
+                if isinstance(error, BoardRefuses):
                     self._board.close()  # the next connection may lead to the server that took over
                 self._lost(error)
                 self._pause(tries)
@@ -271,9 +271,6 @@ class Reader:
             waits = [wait for wait in asked if self._is_open(wait)]
             looks = [wait.look for wait in waits]
         replies = self._board.watch(looks, self._watcher) if looks else []
-        for reply in replies:
-            if isinstance(reply, _PASSING):
-                raise reply
         with self._changed:
             for wait, reply in zip(waits, replies, strict=True):
                 wait.is_asked = False

@@ -88,11 +88,11 @@ class FleetFigures(Collector):
         yield workers
 
 
-def serve(client: redis.Redis, port: int, backlog: Backlog | None = None) -> None:
-    """Serve /metrics on a port, in a background thread."""
+def serve(client: redis.Redis, port: int, backlog: Backlog | None = None, *, host: str = "127.0.0.1") -> None:
+    """Serve /metrics at a port of an address, in a background thread."""
     registry = CollectorRegistry()
     registry.register(FleetFigures(client, backlog))
-    start_http_server(port, registry=registry)
+    start_http_server(port, addr=host, registry=registry)
 
 
 def _by_label(counts: Mapping[str, float], name: str) -> dict[str, float]:

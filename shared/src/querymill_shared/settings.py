@@ -278,6 +278,13 @@ class Settings(BaseSettings):
             description="port on which a worker serves the fleet's /metrics; unset: none",
         ),
     ] = None
+    querymill_metrics_host: Annotated[
+        str,
+        Field(
+            min_length=1,
+            description="address at which a worker serves /metrics, to everybody who reaches it; 0.0.0.0: all of IPv4",
+        ),
+    ] = "127.0.0.1"
     querymill_hosts: Annotated[
         list[str],
         Field(

@@ -70,7 +70,7 @@ def start_upkeep() -> None:
     settings, board, client = wiring.settings(), wiring.board(), wiring.cache_client()
     backlog = Backlog.connect(settings, client)
     if settings.querymill_metrics_port is not None:
-        metrics.serve(client, settings.querymill_metrics_port, backlog)
+        metrics.serve(client, settings.querymill_metrics_port, backlog, host=settings.querymill_metrics_host)
     preflight.refuse_unsafe(settings, board)
     ports = wiring.ports()
     announce_all(ports)

@@ -1,7 +1,7 @@
 """The clients that the adapters of a process share, unless they are given their own.
 
-One client serves all threads of a process with at most four connections. An asynchronous client belongs to the event
-loop in which it was made.
+One client serves all threads of a process with at most four connections. Each event loop gets an asynchronous client.
+One that was given to the adapter serves all loops.
 """
 
 import asyncio

@@ -6,11 +6,10 @@ from enum import IntEnum
 from typing import NoReturn
 
 import pydantic
-import redis
 
 from querymill.cli.terminal import Console
 from querymill_shared.addresses import mask_text
-from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError, rule_text
+from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError, Unavailable, rule_text
 from querymill_shared.given import UnreadableSetting
 from querymill_shared.settings import Settings
 
@@ -53,15 +52,13 @@ def guarded(run: Callable[[], object]) -> None:
         _exit(Exit.WRONG_USE, "\n".join(rules_broken(error)))
     except (JobEnded, Overloaded, TimeoutError) as error:
         _exit(Exit.FAILED, str(error))
+    except Unreachable as error:
+        _exit(Exit.UNREACHABLE, str(error))
+    except Unavailable as error:
+        mend = "`querymill up` prints the exports that lead to its stack; see `querymill doctor`"
+        _exit(Exit.UNREACHABLE, f"{error} ({mend})")
     except (QuerymillError, UnreadableSetting, WrongUse) as error:
         _exit(Exit.WRONG_USE, str(error))
-    except (redis.ConnectionError, redis.TimeoutError, Unreachable) as error:
-        mend = (
-            ""
-            if isinstance(error, Unreachable)
-            else " (REDIS_URL; `querymill up` prints the exports that lead to its stack; see `querymill doctor`)"
-        )
-        _exit(Exit.UNREACHABLE, f"{error}{mend}")
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Protocol
 
-import redis
-
 from querymill.following.changes import Changes, Roots
 from querymill.following.sessions import Told
-from querymill_shared.contracts.errors import Overloaded
+from querymill_shared.contracts.errors import Overloaded, Unavailable
 
 #: Seconds between two rounds at least, so that a file that changes all the time is read in pieces.
 PAUSE_S: Final = 0.3
@@ -80,7 +78,7 @@ def _take(
         told, later = Told(), set(follower.later)
         try:
             follower.take(changed, told)
-        except (redis.ConnectionError, redis.TimeoutError, Overloaded) as error:
+        except (Unavailable, Overloaded) as error:
             follower.later = later
             remark(f"{error}; trying again in {away:.0f} s")
             if stop.wait(away):

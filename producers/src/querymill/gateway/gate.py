@@ -16,8 +16,9 @@ from querymill.gateway.problems import Problem, no_collection, unavailable
 from querymill.keys import LOOPBACK_CALLER, NOBODY, STORED_AT, ApiKey, Scope, parts_of
 from querymill.watch import Watch
 from querymill_shared.board import AsyncValkeyBoard, keys
+from querymill_shared.board.away import AWAY
 from querymill_shared.board.clock import read_clock_later
-from querymill_shared.board.connections import AWAY, open_async_commands
+from querymill_shared.board.connections import open_async_commands
 from querymill_shared.settings import Settings
 
 #: Connections to the board for the commands of all requests of a process.
@@ -90,13 +91,13 @@ class Gate:
         await self.mill.close()
         await self._client.aclose()
 
-    async def ping(self) -> None:
-        """Check that the board answers.
+    async def check_board(self) -> None:
+        """Check that the board answers and takes writes, by a write that changes nothing.
 
         Raises:
-            redis.RedisError: It does not.
+            Unavailable: It does not.
         """
-        await self._client.ping()
+        await self._client.set(f"{keys.prefix('0')}ready", "", xx=True)
 
     async def now(self) -> float:
         """Return the time by the board's clock, in seconds since the epoch."""

@@ -7,6 +7,7 @@ store is held up by its own connection. What came whole before the client went i
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, cast
 from uuid import uuid4
@@ -29,7 +30,7 @@ from querymill.ingestion import IN_FLIGHT, PACKED_BYTES, PACKED_DOCUMENTS
 from querymill.keys import Scope
 from querymill.kinds import KINDS
 from querymill.lines import GoodLine, Lines, rules_broken
-from querymill_shared.contracts.errors import QuerymillError
+from querymill_shared.contracts.errors import QuerymillError, Unavailable
 from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
@@ -208,7 +209,8 @@ async def _take_lines(request: Request, state: Upload) -> None:
             await _hand_on(request, state)
             raise Problem("unavailable", "the gateway is stopping", headers=_STOPPING) from None
     except (Problem, QuerymillError) as error:
-        await _remember(request, state)
+        with suppress(Unavailable):  # the answer still says how much was accepted
+            await _remember(request, state)
         raise _cut(state, error) from error
 
 

@@ -28,11 +28,11 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_model=Status, responses=answers(never=_UNGUARDED))
 async def readyz(request: Request) -> Response:
-    """Return whether the process takes requests: it is not about to stop, and the board answers."""
+    """Return whether the process takes requests: it is not about to stop, and the board takes jobs."""
     gate = gate_of(request)
     if gate.stopping.is_set():
         raise unavailable("the gateway is stopping", retry_after_s=5)
-    await gate.ping()
+    await gate.check_board()
     return JSONResponse({"status": "ready"})
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import redis
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
@@ -14,12 +13,14 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
 
 from querymill_shared.addresses import mask_text
+from querymill_shared.board.away import BoardRefuses
 from querymill_shared.contracts.errors import (
     ClientClosed,
     IdempotencyConflict,
     JobCancelled,
     JobFailed,
     Overloaded,
+    Unavailable,
     UnknownCollection,
     UnknownJob,
     UnreadableJob,
@@ -221,9 +222,11 @@ def _of_http(error: Any) -> Problem:
     return Problem(slug, headers=error.headers)
 
 
-def _of_board(_: Any) -> Problem:
+def _of_board(error: Any) -> Problem:
     # Its own text names hosts and ports, which callers need not know.
-    return unavailable("the board is not reachable")
+    return unavailable(
+        "the board takes no jobs now" if isinstance(error, BoardRefuses) else "the board is not reachable"
+    )
 
 
 _MADE: Final[Mapping[type[Exception], Callable[[Any], Problem]]] = {
@@ -237,10 +240,7 @@ _MADE: Final[Mapping[type[Exception], Callable[[Any], Problem]]] = {
     JobCancelled: _of_job_cancelled,
     ClientClosed: lambda _: unavailable("the gateway is stopping"),
     TimeoutError: lambda _: Problem("late"),
-    redis.ConnectionError: _of_board,
-    redis.TimeoutError: _of_board,
-    redis.exceptions.ReadOnlyError: _of_board,
-    redis.exceptions.OutOfMemoryError: _of_board,
+    Unavailable: _of_board,
     RequestValidationError: of_rules,
     ValidationError: of_rules,
     HTTPException: _of_http,

@@ -109,7 +109,7 @@ def serve(settings: Settings, *, host: str, port: int, tell: Callable[[str, int]
 
     Raises:
         UnguardedHost: There is no key, and the host is not loopback's.
-        redis.ConnectionError: The board is not reachable, so nobody knows whether there is a key.
+        Unavailable: The board is not reachable, so nobody knows whether there is a key.
     """
     is_open = is_loopback(host)
     if not is_open:

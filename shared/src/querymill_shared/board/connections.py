@@ -7,23 +7,18 @@ behind a read that waits seconds for an event.
 
 import asyncio
 import queue
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Final
 
 import hiredis
 import redis
 import redis.asyncio
 
+from querymill_shared.board.away import raise_explained
 from querymill_shared.board.sockets import Sound, options_of
 
-#: What a server raises that is away, starting, full or a replica: the same command may succeed later.
-AWAY: Final = (
-    redis.ConnectionError,
-    redis.TimeoutError,
-    redis.exceptions.ReadOnlyError,
-    redis.exceptions.OutOfMemoryError,
-)
 #: Connections for commands. The server runs commands one at a time, so far fewer keep it busy,
 #: however many threads a process has.
 COMMANDS: Final = 32
@@ -82,16 +77,16 @@ class QuickPool(redis.BlockingConnectionPool):
         """Lend a connection.
 
         Raises:
-            redis.ConnectionError: The server is unreachable, or has answered nobody within the pool's ``timeout``.
+            Unavailable: The server is unreachable, or has answered nobody within the pool's ``timeout``.
         """
         self._checkpid()
         while True:
             asked_at = time.monotonic()
             try:
                 return self._lend(*args, **kwargs)
-            except redis.ConnectionError as error:
+            except redis.RedisError as error:
                 if not isinstance(error.__context__, queue.Empty) or self.answered_at < asked_at:
-                    raise
+                    raise_explained(error)
 
     def _lend(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -161,7 +156,7 @@ def open_commands(url: str, *, most: int = COMMANDS, decode_responses: bool = Tr
     """Open a client for commands. It connects on first use.
 
     Raises (when used):
-        redis.ConnectionError: The server is unreachable, or has answered nobody within `COMMAND_WAIT_S`.
+        Unavailable: The server is unreachable, or has answered nobody within `COMMAND_WAIT_S`.
     """
     return redis.Redis.from_pool(
         QuickPool(  # type: ignore[no-untyped-call]
@@ -197,11 +192,14 @@ class PatientPool(redis.asyncio.BlockingConnectionPool):
         """Lend a connection.
 
         Raises:
-            redis.ConnectionError: The server is unreachable, or has answered nobody within the pool's ``timeout``.
+            Unavailable: The server is unreachable, or has answered nobody within the pool's ``timeout``.
         """
         await self._take_turn()
         try:
             connection = await super().get_connection(*args, **kwargs)  # type: ignore[no-untyped-call]
+        except redis.RedisError as error:
+            self._turns.release()
+            raise_explained(error)
         except BaseException:
             self._turns.release()
             raise
@@ -216,7 +214,7 @@ class PatientPool(redis.asyncio.BlockingConnectionPool):
                     await self._turns.acquire()
             except TimeoutError:
                 if self._answered_at < asked_at:
-                    raise redis.ConnectionError("no connection became free") from None
+                    raise_explained(redis.ConnectionError("no connection became free"))
             else:
                 return
 
@@ -232,10 +230,73 @@ class PatientPool(redis.asyncio.BlockingConnectionPool):
                 self._turns.release()
 
 
+class PoolOfEachLoop(redis.asyncio.ConnectionPool):
+    """A pool for every event loop that asks: a connection serves only the loop that opened it.
+
+    The connections of a loop are closed when it ends, as far as it ends its asynchronous generators first, as
+    `asyncio.run` does.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{name: value for name, value in options.items() if name != "timeout"})
+        self._options = options
+        self._of_loop: dict[asyncio.AbstractEventLoop, tuple[PatientPool, AsyncGenerator[None]]] = {}
+        self._changing = threading.Lock()
+
+    async def get_connection(self, *args: Any, **kwargs: Any) -> Any:
+        """Lend a connection of this loop. Raises as `PatientPool.get_connection`."""
+        return await (await self._own()).get_connection(*args, **kwargs)
+
+    async def release(self, connection: Any) -> None:
+        """Take a connection of this loop back."""
+        known = self._of_loop.get(asyncio.get_running_loop())
+        if known is None:  # the loop is ending
+            await connection.disconnect()
+        else:
+            await known[0].release(connection)
+
+    async def disconnect(self, inuse_connections: bool = True) -> None:  # noqa: FBT001, FBT002  # as the library calls it
+        """Close all connections. Other loops that run close theirs as soon as they come to it."""
+        here = asyncio.get_running_loop()
+        with self._changing:
+            pools = [(loop, pool) for loop, (pool, _) in self._of_loop.items() if loop.is_running()]
+        for loop, pool in pools:
+            if loop is here:
+                await pool.disconnect(inuse_connections)
+            else:
+                asyncio.run_coroutine_threadsafe(pool.disconnect(inuse_connections), loop)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self.disconnect()
+
+    async def _own(self) -> PatientPool:
+        loop = asyncio.get_running_loop()
+        known = self._of_loop.get(loop)
+        if known is not None:
+            return known[0]
+        pool = PatientPool(**self._options)
+        ending = self._end_with_loop(loop, pool)
+        with self._changing:
+            for ended in [other for other in self._of_loop if other.is_closed()]:
+                del self._of_loop[ended]
+            self._of_loop[loop] = pool, ending
+        await anext(ending)
+        return pool
+
+    async def _end_with_loop(self, loop: asyncio.AbstractEventLoop, pool: PatientPool) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            with self._changing:
+                self._of_loop.pop(loop, None)
+            await pool.disconnect()
+
+
 def open_async_commands(url: str, *, most: int = CLIENT_COMMANDS) -> redis.asyncio.Redis:
-    """Open an asynchronous client for commands; see `open_commands`."""
+    """Open an asynchronous client for commands, which serves every event loop; see `open_commands`."""
     return redis.asyncio.Redis.from_pool(
-        PatientPool(
+        PoolOfEachLoop(
             **{
                 "max_connections": most,
                 "timeout": COMMAND_WAIT_S,

@@ -11,6 +11,8 @@ import redis
 import redis.asyncio
 from redis.connection import parse_url
 
+from querymill_shared.board.away import raise_explained
+
 #: What was sent and is not acknowledged for this long ends a connection, in ms. Only Linux knows this option.
 UNACKNOWLEDGED_MS: Final = 10_000
 #: With the library's defaults, a half-open connection hangs a producer or a worker for ever.
@@ -30,7 +32,7 @@ LATELY_S: Final = 0.1
 
 
 class Sound(redis.connection.AbstractConnection):
-    """A connection that knows when it last worked."""
+    """A connection that knows when it last worked, and raises `Unavailable` while the board is away."""
 
     #: When its last command had replied, in monotonic seconds, if it was not lent since.
     sound_at = float("-inf")
@@ -40,8 +42,22 @@ class Sound(redis.connection.AbstractConnection):
         """Whether nobody need look if the server has closed the connection, or if a reply is still on its way."""
         return self._sock is not None and time.monotonic() - self.sound_at < LATELY_S
 
+    def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
+        """Send commands. Raises Unavailable."""
+        try:
+            super().send_packed_command(*args, **kwargs)  # type: ignore[no-untyped-call]
+        except redis.RedisError as error:
+            raise_explained(error)
 
-class Quick(Sound):
+    def read_response(self, *args: Any, **kwargs: Any) -> Any:
+        """Read a reply. Raises Unavailable, or what the reply says."""
+        try:
+            return super().read_response(*args, **kwargs)
+        except redis.RedisError as error:
+            raise_explained(error)
+
+
+class Quick(redis.connection.AbstractConnection):
     """A connection whose time limits are kept by the kernel.
 
     With limits that Python keeps, every command gives up the interpreter's lock five times instead of twice, and the
@@ -72,11 +88,11 @@ class Quick(Sound):
             raise
 
 
-class QuickConnection(Quick, redis.Connection):
+class QuickConnection(Sound, Quick, redis.Connection):
     """A plain connection over TCP."""
 
 
-class QuickSocket(Quick, redis.UnixDomainSocketConnection):
+class QuickSocket(Sound, Quick, redis.UnixDomainSocketConnection):
     """A connection over a local socket."""
 
 
@@ -85,7 +101,24 @@ class TLSConnection(Sound, redis.SSLConnection):
 
 
 class Watchful(redis.asyncio.connection.AbstractConnection):
-    """A connection that a pool does not lend once the server has closed it. The library looks for replies only."""
+    """A connection that a pool does not lend once the server has closed it. The library looks for replies only.
+
+    It raises `Unavailable` while the board is away.
+    """
+
+    async def send_packed_command(self, *args: Any, **kwargs: Any) -> None:
+        """Send commands. Raises Unavailable."""
+        try:
+            await super().send_packed_command(*args, **kwargs)
+        except redis.RedisError as error:
+            raise_explained(error)
+
+    async def read_response(self, *args: Any, **kwargs: Any) -> Any:
+        """Read a reply. Raises Unavailable, or what the reply says."""
+        try:
+            return await super().read_response(*args, **kwargs)  # type: ignore[no-untyped-call]
+        except redis.RedisError as error:
+            raise_explained(error)
 
     async def can_read(self) -> bool:
         """Whether a reply of an earlier command is still on its way.

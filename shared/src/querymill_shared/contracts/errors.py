@@ -7,6 +7,7 @@ QuerymillError
 ├── IdempotencyConflict
 ├── ClientClosed
 ├── Overloaded
+├── Unavailable
 └── JobEnded
     ├── JobFailed
     └── JobCancelled
@@ -88,6 +89,13 @@ class Overloaded(QuerymillError):
         super().__init__(
             f"too much work waits to begin this before its deadline; try again in {math.ceil(retry_after_s)} s"
         )
+
+
+class Unavailable(QuerymillError):
+    """Raised when the board is away: not reachable, silent, starting, or refusing writes. Try again later.
+
+    If it is raised while a job is submitted, the job may be on the board. An idempotency key makes the next try safe.
+    """
 
 
 class JobEnded(QuerymillError):

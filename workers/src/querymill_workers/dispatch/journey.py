@@ -11,8 +11,8 @@ from typing import TypeVar
 import structlog
 
 from querymill_shared.board import Cause, Claim, Claims, Outcome, Picture, Verdict
+from querymill_shared.board.away import AWAY
 from querymill_shared.board.calls import COUNTERS
-from querymill_shared.board.connections import AWAY
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.documents import DocumentRequest

@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 import structlog
 
 from querymill_shared.board import Claim, Picture
-from querymill_shared.board.connections import AWAY
+from querymill_shared.board.away import AWAY
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.loading import Load, LoadedDocument, LoadResult
 from querymill_shared.contracts.results import Degradation

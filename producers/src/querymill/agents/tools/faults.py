@@ -3,11 +3,17 @@
 import math
 from collections.abc import Sequence
 
-import redis
 from pydantic import ValidationError
 
 from querymill.agents.stored_text import clean_line
-from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError, UnknownCollection, rule_text
+from querymill_shared.contracts.errors import (
+    JobEnded,
+    Overloaded,
+    QuerymillError,
+    Unavailable,
+    UnknownCollection,
+    rule_text,
+)
 
 #: Names that a sentence lists at most, and characters of what a caller wrote that it repeats.
 MAX_NAMES, MAX_QUOTED = 20, 80
@@ -51,7 +57,7 @@ def sentence_of(error: Exception) -> str | None:
             return f"The job {error.reason} (job {error.job_id})."
         case TimeoutError():
             return "There was no result in time; ask for less, or try again."
-        case redis.ConnectionError() | redis.TimeoutError():
+        case Unavailable():
             return "The job board cannot be reached just now; try again in a moment."
         case _:
             return str(error) if isinstance(error, Fault | QuerymillError | ValueError) else None

@@ -24,7 +24,7 @@ def respond(scope: Scope, problem: Problem) -> Response:
     if problem.slug == "unauthorized" and scope["method"] == "GET":
         return see(address("sign-in", next=scope["path"] if scope["path"] != "/console" else None))
     kind = KINDS[problem.slug]
-    return render_in(
+    page = render_in(
         scope,
         "problem.html",
         kind.status,
@@ -34,3 +34,5 @@ def respond(scope: Scope, problem: Problem) -> Response:
         meanwhile=_MEANWHILE if problem.slug == "unavailable" else "",
         request_id=scope.get("state", {}).get("request_id", ""),
     )
+    page.headers.update(problem.headers)
+    return page
