@@ -22,6 +22,7 @@ class ScriptedAnswers:
     def __init__(self) -> None:
         self.reply: Callable[[], Sequence[str | Exception]] = lambda: ["It is so [1]."]
         self.is_whole = True
+        self.fault = ""
         self.passage_tokens = 4_000
         self.judgement: AnswerScores | Exception = AnswerScores(0.9, 0.8, 0.7, ())
         self.asked: list[tuple[str, list[str], Language, int, Caller]] = []
@@ -45,7 +46,7 @@ class ScriptedAnswers:
             self.parts_heard += 1
             if not hear(part):
                 break
-        return Written(self.is_whole, Usage(1, 20))
+        return Written(self.is_whole, Usage(1, 20), fault=self.fault)
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller

@@ -93,6 +93,31 @@ def ill(word: str, answer: Answer) -> Callable[[dict[str, Any]], Answer]:
     return lambda request: answer if any(word in text for text in request["input"]) else embedded(request)
 
 
+def refusing(
+    names: Sequence[str], script: Callable[[dict[str, Any]], Answer], *, form: Literal["openai", "pydantic"] = "openai"
+) -> Callable[[dict[str, Any]], Answer]:
+    """Answer as scripted, but refuse a request that has one of these parameters, or a response format of this type."""
+
+    def answer(request: dict[str, Any]) -> Answer:
+        formats = {request["response_format"]["type"]} if "response_format" in request else set()
+        for name in names:
+            if name in formats:
+                return rejection({"message": "This response_format type is unavailable now", "param": None})
+            if name in request and form == "openai":
+                return rejection({"message": f"Unsupported parameter: '{name}' is not supported.", "param": name})
+            if name in request:
+                detail = {"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted"}
+                return Answer(json.dumps({"detail": [detail]}).encode(), status=422)
+        return script(request)
+
+    return answer
+
+
+def rejection(error: object, *, status: int = 400) -> Answer:
+    """Answer with an error as OpenAI writes it."""
+    return Answer(json.dumps({"error": error}).encode(), status=status)
+
+
 def held(opened: threading.Event, script: Callable[[dict[str, Any]], Answer]) -> Callable[[dict[str, Any]], Answer]:
     """Answer as scripted, but not before something has happened. In vain it waits for a minute."""
 

@@ -109,7 +109,8 @@ PASSING = {
         b"", headers={"Content-Type": "text/event-stream"}, events=[b'data: {"error": {"message": "overloaded"}}\n\n']
     ),
     "garbage": Answer(b"", headers={"Content-Type": "text/event-stream"}, events=[b"data: {{{\n\n"]),
-    "no stream at all": chat_answer("nine ships"),
+    "a page": Answer(b"<html>", headers={"Content-Type": "text/html"}),
+    "no word and no end": chat_stream(finish=None),
 }
 
 
@@ -126,11 +127,10 @@ def test_what_happens_before_the_first_part_is_tried_again_unheard(
 
 BROKEN = {
     "cut": chat_stream("nine ", "sh", ends="cut"),
-    "no end": chat_stream("nine ", "sh", finish=None),
-    "an error": Answer(
+    "garbage": Answer(
         b"",
         headers={"Content-Type": "text/event-stream"},
-        events=[*chat_stream("nine ", "sh").events[:2], b'data: {"error": {"message": "overloaded"}}\n\n'],
+        events=[*chat_stream("nine ", "sh").events[:2], b"data: {{{\n\n"],
     ),
 }
 
@@ -146,6 +146,47 @@ def test_what_breaks_off_after_the_first_part_is_not_tried_again_here(
         stream(provider, ear, seconds=seconds)
     assert ear.text == "nine sh"
     assert len(openai_server.requests) == 1
+
+
+SPOKEN = chat_stream("nine ", "ships").events[:2]
+EVENTS = {"Content-Type": "text/event-stream"}
+WHOLE = {
+    "no stream at all": chat_answer("nine ships"),
+    "parts in a message": chat_answer([{"type": "thinking", "thinking": []}, {"type": "text", "text": "nine ships"}]),
+    "no finish reason": chat_stream("nine ", "ships", finish=None),
+    "neither finish reason nor [DONE]": Answer(b"", headers=EVENTS, events=SPOKEN),
+    "the last delta is null": Answer(
+        b"",
+        headers=EVENTS,
+        events=[
+            *SPOKEN,
+            b'data: {"choices": [{"index": 0, "delta": null, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n',
+        ],
+    ),
+    "no choices, no usage": Answer(
+        b"", headers=EVENTS, events=[b'data: {"choices": null, "usage": null}\n\n: alive\n\ndata:\n\n', *SPOKEN]
+    ),
+}
+
+
+@pytest.mark.parametrize("answer", WHOLE.values(), ids=WHOLE.keys())
+def test_a_reply_that_has_arrived_is_read_whatever_field_is_missing(
+    provider: Provider, openai_server: OpenAIServer, answer: Answer
+) -> None:
+    openai_server.script.chat = lambda body: answer
+    ear = Ear()
+    written = stream(provider, ear)
+    assert (ear.text, written.is_whole, written.fault) == ("nine ships", True, "")
+    assert len(openai_server.requests) == 1
+
+
+def test_an_error_after_the_first_words_keeps_them_and_is_told(provider: Provider, openai_server: OpenAIServer) -> None:
+    error = b'data: {"error": {"message": "overloaded by: how many ships?", "code": 502}}\n\n'
+    openai_server.script.chat = lambda body: Answer(b"", headers=EVENTS, events=[*SPOKEN, error])
+    ear = Ear()
+    written = stream(provider, ear)
+    assert (ear.text, written.is_whole, written.fault) == ("nine ships", False, "HTTP 502: overloaded by: …")
+    assert ended(provider) == {"provider_calls/failed": 1}
 
 
 def test_a_silent_stream_is_left(provider: Provider, openai_server: OpenAIServer) -> None:

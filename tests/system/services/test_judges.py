@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from querymill_shared import meters
@@ -61,13 +61,13 @@ def chat_judge(chat: ChatModel) -> ChatJudge:
 
 @dataclass(frozen=True)
 class Endpoint:
-    client: httpx.Client
+    client: httpx2.Client
     account: Account
 
 
 @pytest.fixture
 def endpoint(provider: Provider) -> Iterator[Endpoint]:
-    with open_endpoint("secret") as client:
+    with open_endpoint(provider.url, "secret") as client:
         yield Endpoint(client, provider.account(model="judge-1"))
 
 

@@ -5,7 +5,7 @@ import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 
-import httpx
+import httpx2
 import pytest
 
 from querymill_workers.inference.bounded import BoundedClient, TooLong
@@ -18,19 +18,19 @@ def packed(size: int) -> bytes:
     return b"".join([squeeze.compress(blank) for _ in range(size // MB)] + [squeeze.flush()])
 
 
-def client(answer: Callable[[httpx.Request], httpx.Response], *, most_bytes: int = MB) -> BoundedClient:
-    return BoundedClient(timeout_s=10, most_bytes=most_bytes, transport=httpx.MockTransport(answer))
+def client(answer: Callable[[httpx2.Request], httpx2.Response], *, most_bytes: int = MB) -> BoundedClient:
+    return BoundedClient(timeout_s=10, most_bytes=most_bytes, transport=httpx2.MockTransport(answer))
 
 
-def giving(body: bytes, **headers: str) -> Callable[[httpx.Request], httpx.Response]:
+def giving(body: bytes, **headers: str) -> Callable[[httpx2.Request], httpx2.Response]:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda _: httpx.Response(200, headers=named, stream=httpx.ByteStream(body))
+    return lambda _: httpx2.Response(200, headers=named, stream=httpx2.ByteStream(body))
 
 
 def test_only_gzip_is_asked_for_and_it_is_unpacked() -> None:
     asked: list[str] = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         asked.append(request.headers["accept-encoding"])
         return giving(gzip.compress(b'{"a": 1}'), content_encoding="gzip", content_length="9")(request)
 
@@ -41,13 +41,13 @@ def test_only_gzip_is_asked_for_and_it_is_unpacked() -> None:
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "deflate", "gzip, gzip", "identity, gzip"])
 def test_an_encoding_that_was_not_asked_for_is_not_unpacked(encoding: str) -> None:
-    with client(giving(packed(MB), content_encoding=encoding)) as opened, pytest.raises(httpx.DecodingError):
+    with client(giving(packed(MB), content_encoding=encoding)) as opened, pytest.raises(httpx2.DecodingError):
         opened.get("http://provider/v1")
 
 
 @pytest.mark.parametrize("body", [b"no gzip", gzip.compress(b"x" * 1_000)[:-9]])
 def test_what_is_no_whole_gzip_is_an_error_of_decoding(body: bytes) -> None:
-    with client(giving(body, content_encoding="gzip")) as opened, pytest.raises(httpx.DecodingError):
+    with client(giving(body, content_encoding="gzip")) as opened, pytest.raises(httpx2.DecodingError):
         opened.get("http://provider/v1")
 
 
@@ -55,8 +55,8 @@ def test_what_is_no_whole_gzip_is_an_error_of_decoding(body: bytes) -> None:
 def test_bytes_are_counted_after_they_are_unpacked_and_hardly_more_than_allowed_are(status: int) -> None:
     body = packed(200 * MB)
 
-    def answer(_: httpx.Request) -> httpx.Response:
-        return httpx.Response(status, headers={"content-encoding": "gzip"}, stream=httpx.ByteStream(body))
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(status, headers={"content-encoding": "gzip"}, stream=httpx2.ByteStream(body))
 
     tracemalloc.start()
     with client(answer, most_bytes=4 * MB) as opened, pytest.raises(TooLong, match="more than 4000000 bytes"):
@@ -69,7 +69,7 @@ def test_bytes_are_counted_after_they_are_unpacked_and_hardly_more_than_allowed_
 def test_a_plain_body_without_end_is_left_at_the_limit() -> None:
     given = 0
 
-    class Endless(httpx.SyncByteStream):
+    class Endless(httpx2.SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:
             nonlocal given
             while True:
@@ -77,7 +77,7 @@ def test_a_plain_body_without_end_is_left_at_the_limit() -> None:
                 yield b" " * 100_000
 
     with (
-        client(lambda _: httpx.Response(200, stream=Endless())) as opened,
+        client(lambda _: httpx2.Response(200, stream=Endless())) as opened,
         opened.stream("GET", "http://provider/v1") as response,
         pytest.raises(TooLong),
     ):
@@ -87,6 +87,6 @@ def test_a_plain_body_without_end_is_left_at_the_limit() -> None:
 
 def test_no_redirect_is_followed() -> None:
     with client(
-        lambda _: httpx.Response(302, headers={"location": "http://elsewhere"}, stream=httpx.ByteStream(b""))
+        lambda _: httpx2.Response(302, headers={"location": "http://elsewhere"}, stream=httpx2.ByteStream(b""))
     ) as opened:
         assert opened.get("http://provider/v1").status_code == 302

@@ -322,8 +322,9 @@ def test_work_that_grew_beyond_the_limit_gives_its_grant_back() -> None:
 class Parts:
     """A reply in parts: texts, or what breaks it off."""
 
-    def __init__(self, *parts: str | Exception, tokens: int | None = 12) -> None:
+    def __init__(self, *parts: str | Exception, tokens: int | None = 12, fault: str = "") -> None:
         self._parts = list(parts)
+        self.fault = fault
         self.tokens = tokens
         self.closed = 0
 
@@ -376,6 +377,12 @@ def test_a_reply_that_breaks_off_is_not_begun_again() -> None:
     with pytest.raises(Unavailable, match="model: the reply broke off: no connection"):
         listen(account, reply, ear)
     assert (ear.parts, reply.closed, account.outcomes) == (["a"], 1, ["failed"])
+
+
+def test_a_reply_that_ends_in_an_error_is_kept_and_held_against_the_provider() -> None:
+    account, ear = ScriptedAccount(), Ear()
+    reply = listen(account, Parts("a", "b", fault="HTTP 502"), ear)
+    assert (ear.parts, reply.closed, account.outcomes) == (["a", "b"], 1, ["failed"])
 
 
 def test_a_reply_beyond_the_deadline_is_cut_and_not_held_against_the_provider() -> None:

@@ -1,27 +1,28 @@
 """What is taken from a provider's response and what is not: vectors, relevances, streams."""
 
+import base64
+import binascii
 import math
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.types import CreateEmbeddingResponse
-from openai.types.chat import ChatCompletionChunk
 
-from querymill_workers.inference.client import NoResponse
+from querymill_workers.inference.client import Limited, NoResponse, Rejected
 from querymill_workers.inference.embeddings import vectors_of
 from querymill_workers.inference.http_judge import Entry, read, relevance_by_index
 from querymill_workers.inference.streams import MAX_REPLY_CHARS, ChatStream
 from querymill_workers.jobs.faults import Refused
 
 
-def embedded(*items: tuple[int, list[float]]) -> CreateEmbeddingResponse:
+def embedded(*items: tuple[object, object]) -> Mapping[str, Any]:
     data = [{"index": index, "embedding": vector, "object": "embedding"} for index, vector in items]
     usage = {"prompt_tokens": 1, "total_tokens": 1}
-    return CreateEmbeddingResponse.model_validate({"data": data, "model": "m", "object": "list", "usage": usage})
+    return {"data": data, "model": "m", "object": "list", "usage": usage}
 
 
 @given(st.permutations(range(5)))
@@ -31,10 +32,39 @@ def test_vectors_come_in_the_order_of_the_texts(order: list[int]) -> None:
     assert vectors.dtype == np.float32
 
 
-@pytest.mark.parametrize("indexes", [[], [0], [0, 0], [1, 2], [0, 1, 2]])
+@pytest.mark.parametrize("indexes", [[], [0], [0, 5], [1, 2], [0, 1, 2]])
 def test_not_one_vector_for_each_text_may_pass(indexes: list[int]) -> None:
     with pytest.raises(NoResponse, match=rf"the provider returned {len(indexes)} vectors for 2 texts"):
         vectors_of(embedded(*((index, [1.0]) for index in indexes)), 2, 1)
+
+
+@pytest.mark.parametrize(
+    "indexes",
+    [[None, None, None], [0, 0, 0], [1, 1, 1], ["0", "1", "2"], [0.0, 1.0, 2.0], [None, 1, 2], [0, None, None]],
+)
+def test_where_an_index_says_nothing_the_position_stands_for_it(indexes: list[object]) -> None:
+    vectors = vectors_of(embedded(*((index, [place]) for place, index in enumerate(indexes))), 3, 1)
+    assert vectors[:, 0].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_an_item_without_an_index_is_the_one_that_is_missing() -> None:
+    reply = {"data": [{"index": 1, "embedding": [1.0]}, {"embedding": [0.0]}, {"index": 2, "embedding": [2.0]}]}
+    assert vectors_of(reply, 3, 1)[:, 0].tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("indexes", [[0, 0, 1], [None, None, 0], ["a", "b", 1], [3, 3, 3], [0, 1, 3], [-1, 0, 1]])
+def test_indexes_that_contradict_each_other_say_nothing(indexes: list[object]) -> None:
+    with pytest.raises(NoResponse, match="3 vectors for 3 texts, with indexes that contradict each other"):
+        vectors_of(embedded(*((index, [1.0]) for index in indexes)), 3, 1)
+
+
+def test_a_vector_as_base64_is_read() -> None:
+    coded = base64.b64encode(struct.pack("<2f", 0.5, -2.0)).decode()
+    assert vectors_of(embedded((1, coded), (0, [1.0, 2.0])), 2, 2).tolist() == [[1.0, 2.0], [0.5, -2.0]]
+    with pytest.raises(Refused, match="2 dimensions, expected 3"):
+        vectors_of(embedded((0, coded)), 1, 3)
+    with pytest.raises(binascii.Error):
+        vectors_of(embedded((0, "no base64!")), 1, 2)
 
 
 def test_a_wrong_dimension_is_never_stored() -> None:
@@ -83,6 +113,27 @@ def test_each_shape_is_read_as_it_is_written() -> None:
     assert (cohere.tokens, tei.tokens) == (9, None)
 
 
+@pytest.mark.parametrize("entry", [
+    '{"index": "0", "relevance_score": "0.5"}', '{"relevance_score": 0.5}', '{"index": null, "score": 0.5}',
+])  # fmt: skip
+def test_a_number_as_text_and_a_zero_that_was_left_out_are_read(entry: str) -> None:
+    other = '{"index": 1, "relevance_score": 1}'
+    reply = read(f'{{"results": [{entry}, {other}]}}'.encode(), shape="cohere")
+    assert relevance_by_index(reply.results, count=2) == {0: 0.5, 1: 1.0}
+
+
+def test_an_index_that_is_left_out_twice_is_no_index() -> None:
+    reply = read(b'[{"score": 0.5}, {"score": 0.4}]', shape="tei")
+    with pytest.raises(Refused, match="invalid or repeated index 0"):
+        relevance_by_index(reply.results, count=2)
+
+
+def test_a_page_or_an_error_in_place_of_relevances_is_named() -> None:
+    for content, said in ((b"<html>", "an HTML page"), (b'{"error": {"code": 503, "message": "x"}}', "HTTP 503")):
+        with pytest.raises(NoResponse, match=said):
+            read(content, shape="cohere")
+
+
 @pytest.mark.parametrize("usage", ["null", "[]", '"9"', '{"total_tokens": "9"}', "{}"])
 def test_a_usage_that_cannot_be_read_is_none(usage: str) -> None:
     assert read(f'{{"results": [], "usage": {usage}}}'.encode(), shape="cohere").tokens is None
@@ -90,44 +141,29 @@ def test_a_usage_that_cannot_be_read_is_none(usage: str) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"garbage", b"[]", b'{"results": [{"index": "1", "score": 0.5}]}', b'{"results": [{"index": 1}]}', b"\xff"],
+    [b"", b"garbage", b"[]", b'{"results": [{"index": "one", "score": 0.5}]}', b'{"results": [{"index": 1}]}', b"\xff"],
 )
 def test_what_does_not_have_the_shape_may_pass(content: bytes) -> None:
     with pytest.raises(NoResponse, match="the response does not have the cohere shape"):
         read(content, shape="cohere")
 
 
-class Chunks:
-    """The chunks of a stream; an exception in their place breaks it off."""
-
-    def __init__(self, *chunks: ChatCompletionChunk | Exception) -> None:
-        self._chunks = iter(chunks)
-        self.closed = False
-
-    def __iter__(self) -> Iterator[ChatCompletionChunk]:
-        return self
-
-    def __next__(self) -> ChatCompletionChunk:
-        chunk = next(self._chunks)
-        if isinstance(chunk, Exception):
-            raise chunk
-        return chunk
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def chunk(text: str | None = None, finish: str | None = None, tokens: int | None = None) -> ChatCompletionChunk:
+def chunk(text: str | None = None, finish: str | None = None, tokens: int | None = None) -> dict[str, Any]:
     choices = [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": tokens}
-    fields: dict[str, Any] = {"id": "1", "created": 1, "model": "m", "object": "chat.completion.chunk"}
-    return ChatCompletionChunk.model_validate(
-        fields | ({"choices": [], "usage": usage} if tokens else {"choices": choices})
-    )
+    return {"choices": [], "usage": usage} if tokens else {"choices": choices}
 
 
-def stream(*chunks: ChatCompletionChunk | Exception) -> ChatStream:
-    return ChatStream(Chunks(*chunks))  # type: ignore[arg-type]  # of the stream only these are used
+def stream(*chunks: dict[str, Any] | Exception, asked: Sequence[str] = ()) -> ChatStream:
+    """Stream these chunks; an exception in their place breaks the reply off."""
+
+    def come() -> Iterator[dict[str, Any]]:
+        for come in chunks:
+            if isinstance(come, Exception):
+                raise come
+            yield come
+
+    return ChatStream(come(), lambda: None, renew=lambda: None, asked=asked)
 
 
 def parts(reply: ChatStream) -> list[str]:
@@ -164,9 +200,51 @@ def test_a_reply_of_nothing_is_refused(blank: str) -> None:
         stream(chunk(blank), chunk(None, "stop")).await_first()
 
 
-def test_a_stream_that_ends_without_a_reason_broke_off() -> None:
-    with pytest.raises(NoResponse, match="without a finish reason"):
-        parts(stream(chunk("nine")))
+@pytest.mark.parametrize("last", [[], [chunk(tokens=12)], [{"choices": [{"index": 0}]}], [{}]], ids=str)
+def test_a_reply_with_words_is_whole_without_a_reason_for_its_end(last: list[dict[str, Any]]) -> None:
+    reply = stream(chunk("nine"), *last)
+    assert (parts(reply), reply.is_whole, reply.fault) == (["nine"], True, "")
+
+
+@pytest.mark.parametrize("chunks", [[], [chunk("")], [chunk(" \n")], [{"choices": None}]], ids=str)
+def test_a_stream_that_ends_without_a_word_broke_off(chunks: list[dict[str, Any]]) -> None:
+    with pytest.raises(NoResponse, match="without a word"):
+        parts(stream(*chunks))
+
+
+def test_an_error_after_the_first_words_ends_the_reply_and_is_said_without_the_callers_text() -> None:
+    error = {"error": {"message": 'lost "how many ships are there"', "code": 502}}
+    reply = stream(chunk("nine"), error, chunk(" ships"), asked=["how many ships are there?"])
+    assert (parts(reply), reply.is_whole) == (["nine"], False)
+    assert reply.fault == 'HTTP 502: lost "…"'
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [({"code": 429}, Limited), ({"code": "400"}, Rejected), ({"code": 503}, NoResponse), ("down", NoResponse)],
+)
+def test_an_error_before_the_first_words_is_the_answer(error: object, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        stream(chunk(" "), {"error": error}).await_first()
+
+
+ODD_CHOICES: list[object] = [
+    None, [], [None], ["x"], [{"delta": None}], [{}], [{"delta": {"content": None}}], [{"delta": {"content": 3}}],
+    [{"delta": {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}}],
+    [{"delta": None, "finish_reason": "stop"}], [{"delta": {}, "message": {"content": "nine ships"}}],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("choices", ODD_CHOICES, ids=str)
+def test_a_chunk_without_a_word_costs_nothing(choices: object) -> None:
+    odd: dict[str, Any] = {"choices": choices, "usage": None}
+    reply = stream(chunk("nine"), odd, chunk(" ships"), odd)
+    assert ("".join(parts(reply)), reply.is_whole) == ("nine ships", True)
+
+
+def test_a_word_may_be_a_list_of_parts() -> None:
+    content = [{"type": "text", "text": "nine"}, {"text": " big"}, " ships", {"type": "image", "text": "no"}]
+    assert parts(stream({"choices": [{"delta": {"content": content}}]})) == ["nine big ships"]
 
 
 def test_a_stream_that_breaks_is_no_bug() -> None:
@@ -184,12 +262,10 @@ def test_a_reply_without_an_end_is_cut() -> None:
 
 
 def test_half_a_surrogate_pair_is_left_out() -> None:
-    broken = ChatCompletionChunk.model_construct(choices=chunk("nine").choices, usage=None)
-    broken.choices[0].delta.content = "a\ud800b"
-    assert parts(stream(broken, chunk(None, "stop"))) == ["ab"]
+    assert parts(stream(chunk("a\ud800b"), chunk(None, "stop"))) == ["ab"]
 
 
 def test_closing_a_reply_closes_its_connection() -> None:
-    chunks = Chunks(chunk("nine"))
-    ChatStream(chunks).close()  # type: ignore[arg-type]  # as above
-    assert chunks.closed
+    closed: list[bool] = []
+    ChatStream([], lambda: closed.append(True), renew=lambda: None).close()
+    assert closed == [True]

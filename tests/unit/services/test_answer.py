@@ -197,6 +197,18 @@ def test_an_answer_cut_at_its_tokens_says_so(world: World) -> None:
     assert [(part.stage, part.reason) for part in result.degraded] == [("answer", "cut at 30 tokens (answer_tokens)")]
 
 
+def test_what_came_of_an_answer_before_the_providers_error_is_kept_and_told(world: World) -> None:
+    world.answers.is_whole, world.answers.fault = False, "HTTP 502: provider disconnected"
+    result = answered(world, world.run(asked()))
+    assert result.answer is not None
+    assert result.answer.text == "It is so [1]."
+    assert [(part.stage, part.reason, part.code) for part in result.degraded] == [(
+        "answer",
+        "chat model: the reply broke off, and what had come is kept: HTTP 502: provider disconnected",
+        "cut",
+    )]  # fmt: skip
+
+
 def test_a_broken_off_answer_is_begun_anew_and_readers_see_no_text_twice(world: World) -> None:
     broken_off = Unavailable("chat model: the reply broke off")
     replies: Iterator[list[str | Exception]] = iter([["Nine sh", broken_off], ["Nine", " ships [1]."]])

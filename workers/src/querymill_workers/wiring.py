@@ -96,7 +96,7 @@ def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
     base_url, key = chosen.rerank_base_url, chosen.rerank_api_key.get_secret_value()
     account = account_with(base_url, key, chosen.rerank_model)
     endpoint = RerankEndpoint(
-        open_endpoint(key), base_url, model=chosen.rerank_model, shape=chosen.querymill_rerank_shape
+        open_endpoint(base_url, key), base_url, model=chosen.rerank_model, shape=chosen.querymill_rerank_shape
     )
     timeout_s = chosen.querymill_rerank_timeout_s
     gateway: Gateway[RelevanceByIndex] = Gateway(

@@ -14,7 +14,7 @@ Hear = Callable[[str], bool]
 
 @frozen
 class Written:
-    """A written answer. ``is_whole`` is False if the model stopped at the token limit.
+    """A written answer. ``is_whole`` is False if the model stopped at the token limit, or by an error: ``fault``.
 
     ``completion_tokens`` are those of the reply, of all that ``usage`` counts; None if the provider does not say.
     """
@@ -22,6 +22,7 @@ class Written:
     is_whole: bool
     usage: Usage
     completion_tokens: int | None = None
+    fault: str = ""
 
 
 @frozen

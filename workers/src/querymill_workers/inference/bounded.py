@@ -1,15 +1,15 @@
 """An HTTP client whose responses end: each within its time limit in all, and within a size after decompression.
 
-httpx limits each read only. So a body that comes byte by byte would never end, and a small one may unpack to gigabytes.
+The HTTP library limits each read only. So a body that comes byte by byte would never end, and a small one may unpack to gigabytes.
 """
 
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any, Final
 
-import httpx
+import httpx2
 
 from querymill_workers.inference.carrying import carry
 
@@ -20,7 +20,7 @@ _OF_THE_BODY: Final = ("content-encoding", "content-length", "transfer-encoding"
 _LIMIT: Final = "querymill.time_limit"
 
 
-class TooLong(httpx.TransportError):
+class TooLong(httpx2.TransportError):
     """A response has more bytes than a client reads."""
 
 
@@ -39,33 +39,34 @@ class TimeLimit:
         """Check that time is left.
 
         Raises:
-            httpx.ReadTimeout: It is up.
+            httpx2.ReadTimeout: It is up.
         """
         if time.monotonic() > self._until:
-            raise httpx.ReadTimeout(f"no whole response in {self.seconds:g} s")
+            raise httpx2.ReadTimeout(f"no whole response in {self.seconds:g} s")
 
 
-class BoundedClient(httpx.Client):
+class BoundedClient(httpx2.Client):
     """A client that follows no redirects, because every request carries a key, and reads at most ``most_bytes``.
 
     The read timeout of a request limits its whole response. That of a streamed one, after the headers, limits the time
     between two calls of `renew`.
     """
 
-    def __init__(self, *, timeout_s: float, most_bytes: int, **options: Any) -> None:
-        limits = httpx.Limits(max_connections=1_000, max_keepalive_connections=100)
-        super().__init__(follow_redirects=False, timeout=timeout_s, limits=limits, **options)
+    def __init__(
+        self, *, transport: httpx2.BaseTransport, timeout_s: float, most_bytes: int, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(transport=transport, headers=headers, follow_redirects=False, timeout=timeout_s)
         # What is not asked for is not read: other encodings have no bound on what a few bytes unpack to.
         self.headers["accept-encoding"] = "gzip"
         self._timeout_s = timeout_s
         self._most_bytes = most_bytes
 
-    def send(self, request: httpx.Request, *, stream: bool = False, **options: Any) -> httpx.Response:
-        """See `httpx.Client.send`."""
+    def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+        """See `httpx2.Client.send`."""
         limit = TimeLimit(request.extensions.get("timeout", {}).get("read") or self._timeout_s)
         send = super().send
 
-        def exchange() -> httpx.Response:
+        def exchange() -> httpx2.Response:
             response = _bounded(send(request, stream=True, **options), limit, self._most_bytes)
             try:
                 if not stream:
@@ -81,25 +82,23 @@ class BoundedClient(httpx.Client):
             return exchanged.result(timeout=limit.seconds)
         except TimeoutError:
             exchanged.add_done_callback(_close)
-            raise httpx.ReadTimeout(f"no whole response in {limit.seconds:g} s", request=request) from None
+            raise httpx2.ReadTimeout(f"no whole response in {limit.seconds:g} s", request=request) from None
 
 
-def renew(stream: object) -> None:
-    """Give the rest of a stream that has a response its time again, because a part of use has come."""
-    limit = getattr(getattr(stream, "response", None), "extensions", {}).get(_LIMIT)
-    if isinstance(limit, TimeLimit):
-        limit.renew()
+def renew(response: httpx2.Response) -> None:
+    """Give the rest of a streamed response its time again, because a part of use has come."""
+    response.extensions[_LIMIT].renew()
 
 
-def _close(exchanged: "Future[httpx.Response]") -> None:
+def _close(exchanged: "Future[httpx2.Response]") -> None:
     if exchanged.exception() is None:
         exchanged.result().close()
 
 
-def _bounded(response: httpx.Response, limit: TimeLimit, most_bytes: int) -> httpx.Response:
+def _bounded(response: httpx2.Response, limit: TimeLimit, most_bytes: int) -> httpx2.Response:
     """Return a response whose body is unpacked and counted while it is read."""
     headers = [(name, value) for name, value in response.headers.multi_items() if name not in _OF_THE_BODY]
-    return httpx.Response(
+    return httpx2.Response(
         response.status_code,
         headers=headers,
         stream=_Body(response, limit, most_bytes),
@@ -108,8 +107,8 @@ def _bounded(response: httpx.Response, limit: TimeLimit, most_bytes: int) -> htt
     )
 
 
-class _Body(httpx.SyncByteStream):
-    def __init__(self, response: httpx.Response, limit: TimeLimit, most_bytes: int) -> None:
+class _Body(httpx2.SyncByteStream):
+    def __init__(self, response: httpx2.Response, limit: TimeLimit, most_bytes: int) -> None:
         self._response = response
         self._limit = limit
         self._most_bytes = most_bytes
@@ -129,7 +128,7 @@ class _Body(httpx.SyncByteStream):
             yield from self._response.iter_raw()
             return
         if encoding not in ("gzip", "x-gzip"):
-            raise httpx.DecodingError("a content encoding that was not asked for")
+            raise httpx2.DecodingError("a content encoding that was not asked for")
         unpack = zlib.decompressobj(_GZIP)
         try:
             for part in self._response.iter_raw():
@@ -139,9 +138,9 @@ class _Body(httpx.SyncByteStream):
                     yield unpack.decompress(packed, UNPACKED_AT_ONCE)
                     packed = unpack.unconsumed_tail
         except zlib.error as error:
-            raise httpx.DecodingError("not gzip") from error
+            raise httpx2.DecodingError("not gzip") from error
         if not unpack.eof:
-            raise httpx.DecodingError("the gzip is cut")
+            raise httpx2.DecodingError("the gzip is cut")
 
     def close(self) -> None:
         self._response.close()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import json_repair
@@ -10,11 +11,14 @@ import openai
 from pydantic import BaseModel, ValidationError
 
 from querymill_workers.inference.answer_ports import Hear, Written
+from querymill_workers.inference.bounded import renew
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.parameters import Parameters
 from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.replies import events_in, field_in, first_choice, read_object, text_in
 from querymill_workers.inference.sharing import FleetCache, StillComing, cache_key
 from querymill_workers.inference.streams import ChatStream
 from querymill_workers.inference.work import CutShort
@@ -46,6 +50,7 @@ class OpenAIChat:
     def __init__(self, client: openai.OpenAI, model: str) -> None:
         self._client = client
         self.model = model
+        self.parameters = Parameters()
 
     def options(self, most_tokens: int, shape: type[BaseModel] | None) -> dict[str, Any]:
         """Return the parameters of a request, except its turns and its time limit."""
@@ -68,22 +73,21 @@ class OpenAIChat:
             Refused: The reply is empty. Another try would not help.
         """
 
-        def call() -> ProviderResponse[str]:
-            raw = self._client.chat.completions.with_raw_response.create(
-                messages=list(turns),  # type: ignore[arg-type]  # roles are our files'
-                timeout=timeout_s,
-                **options,
-            )
-            reply = raw.parse()
-            text = reply.choices[0].message.content
-            if not isinstance(text, str) or not text.strip():
-                raise Refused("chat model: empty reply", code="provider_refused")
-            said = without_thinking(text.encode("utf-8", "ignore").decode("utf-8"))
-            if not said.strip():
-                raise Refused("chat model: the reply holds reasoning only", code="provider_refused")
-            return ProviderResponse(said, tokens_of(reply), rate_limit_headers(raw.headers))
+        def send(sent: Mapping[str, Any], limit_s: float) -> ProviderResponse[str]:
+            def call() -> ProviderResponse[str]:
+                raw = self._create(turns, sent, limit_s)
+                reply = read_object(raw.http_response.content)
+                text = text_in(field_in(first_choice(reply), "message").get("content"))
+                if not text.strip():
+                    raise Refused("chat model: empty reply", code="provider_refused")
+                said = without_thinking(text)
+                if not said.strip():
+                    raise Refused("chat model: the reply holds reasoning only", code="provider_refused")
+                return ProviderResponse(said, tokens_of(reply), rate_limit_headers(raw.headers))
 
-        return make_call(call)
+            return make_call(call)
+
+        return self.parameters.call(options, send, timeout_s, texts=[turn["content"] for turn in turns])
 
     def probe(self, timeout_s: float) -> None:
         """Ask for a word; see `Gateway`. An empty reply shows as well that the model is there."""
@@ -97,23 +101,25 @@ class OpenAIChat:
             Limited, NoResponse, Rejected: See `make_call`.
             Refused: The reply is empty. Another try would not help.
         """
+        texts = [turn["content"] for turn in turns]
 
-        def call() -> ProviderResponse[ChatStream]:
-            raw = self._client.chat.completions.with_raw_response.create(
-                messages=list(turns),  # type: ignore[arg-type]  # roles are our files'
-                timeout=timeout_s,
-                **options | _STREAMED,
-            )
-            chunks: Any = raw.parse()  # its type depends on the options
-            return ProviderResponse(ChatStream(chunks), None, rate_limit_headers(raw.headers))
+        def send(sent: Mapping[str, Any], limit_s: float) -> ProviderResponse[ChatStream]:
+            raw = make_call(lambda: self._create(turns, sent, limit_s))
+            response = raw.http_response
+            reply = ChatStream(events_in(response.iter_bytes()), response.close, renew=partial(renew, response), asked=texts)
+            try:
+                reply.await_first()
+            except BaseException:
+                reply.close()
+                raise
+            return ProviderResponse(reply, None, rate_limit_headers(raw.headers))
 
-        response = make_call(call)
-        try:
-            response.value.await_first()
-        except BaseException:
-            response.value.close()
-            raise
-        return response
+        return self.parameters.call(options | _STREAMED, send, timeout_s, texts=texts)
+
+    def _create(self, turns: Sequence[Turn], sent: Mapping[str, Any], limit_s: float) -> Any:
+        """Send a request and return the library's raw response. The library's own reading is too strict."""
+        create: Any = self._client.chat.completions.with_raw_response.create  # its type depends on the parameters
+        return create(messages=list(turns), timeout=limit_s, **sent)
 
 
 def _accept(reply: str) -> str:
@@ -193,6 +199,7 @@ class ChatModel:
         )
         return Written(
             is_whole=reply.is_whole,
+            fault=reply.fault,
             usage=Usage(1, reply.tokens or 0),
             completion_tokens=None if reply.tokens is None else reply.completion_tokens,
         )

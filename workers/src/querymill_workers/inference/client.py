@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-import httpx
+import httpx2
 import openai
 
 from querymill_shared.values import frozen
 from querymill_workers.inference.account import RateLimitHeaders
 from querymill_workers.inference.bounded import BoundedClient, TooLong
+from querymill_workers.inference.complaints import words_in
+from querymill_workers.inference.routes import UnusableProxy, transport_to
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -24,8 +26,6 @@ UNREADABLE = (
 )  # fmt: skip
 #: A response of a chat model has at most so many bytes: thousands of tokens with all that a stream says of each.
 MAX_RESPONSE_BYTES = 16_000_000
-#: Of what a provider says of an error, so many characters are looked at.
-MAX_WORDS_CHARS = 1_000
 #: A provider's pause is cut to this, in seconds. One that asks for more than a day says nothing about its limit.
 MAX_PAUSE_S, DAY_S = 600.0, 86_400.0
 #: Statuses that may be due to one of several texts.
@@ -57,13 +57,18 @@ class Rejected(Exception):
     """The provider rejected the request. Another try would not help.
 
     ``of_content`` tells whether the texts were rejected, so that a request with fewer of them may be accepted. A wrong
-    key or address is no matter of content. ``words`` is what the provider said, which may quote a text.
+    key or address is no matter of content. ``body`` is the provider's error, which may quote a text.
     """
 
-    def __init__(self, reason: str, *, of_content: bool = False, words: str = "") -> None:
+    def __init__(self, reason: str, *, of_content: bool = False, body: object = None) -> None:
         super().__init__(reason)
         self.of_content = of_content
-        self.words = words
+        self.body = body
+
+    @property
+    def words(self) -> str:
+        """What the provider said, which may quote a text."""
+        return words_in(self.body)
 
 
 class Limited(Exception):
@@ -90,7 +95,7 @@ def open_client(
 
     By default the library retries twice and waits ten minutes. The gateway retries instead, within the deadline.
     """
-    http_client: Any = BoundedClient(timeout_s=timeout_s, most_bytes=most_bytes)  # of either release of httpx
+    http_client = BoundedClient(transport=transport_to(base_url), timeout_s=timeout_s, most_bytes=most_bytes)
     return openai.OpenAI(
         base_url=base_url, api_key=key or "none", max_retries=0, timeout=timeout_s, http_client=http_client
     )
@@ -106,41 +111,38 @@ def make_call(call: Callable[[], U]) -> U:
     """
     try:
         return call()
-    except (openai.APITimeoutError, httpx.TimeoutException) as error:
+    except (openai.APITimeoutError, httpx2.TimeoutException) as error:
         raise TimedOut from error
     except openai.APIStatusError as error:
-        raise error_of_status(error.status_code, error.response.headers, words=_words_of(error.body)) from error
-    except (openai.APIConnectionError, httpx.HTTPError) as error:
-        raise NoResponse(reason_of(error)) from error
+        raise error_of_status(error.status_code, error.response.headers, body=error.body) from error
+    except (openai.APIConnectionError, httpx2.HTTPError) as error:
+        raise no_connection(error) from error
     except (openai.OpenAIError, *UNREADABLE) as error:
         raise NoResponse(f"unreadable response ({type(error).__name__})") from error
 
 
-def reason_of(error: Exception) -> str:
-    """Return why no response arrived. It quotes nothing of a request."""
-    told = next((cause for cause in (error, error.__cause__) if isinstance(cause, TooLong)), None)
-    return "no connection" if told is None else str(told)
+def no_connection(error: Exception) -> Exception:
+    """Return the error for a response that did not arrive. It names a proxy that is to blame, and a limit."""
+    cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
+    if isinstance(cause, UnusableProxy):
+        return Rejected(str(cause))
+    return NoResponse(str(cause) if isinstance(cause, httpx2.ProxyError | TooLong) else "no connection")
 
 
-def error_of_status(status: int, headers: Mapping[str, str], *, words: str = "") -> Exception:
-    """Return the error for an HTTP status. Its message quotes no text of the caller, as ``words`` may."""
+def error_of_status(status: int, headers: Mapping[str, str], *, body: object = None) -> Exception:
+    """Return the error for an HTTP status. Its message quotes no text of the caller, as ``body`` may."""
     if status == 429:
         return Limited(rate_limit_headers(headers))
     if status >= 500 or status in (408, 409, 425):
-        return NoResponse(f"HTTP {status}", words=words)
+        return NoResponse(f"HTTP {status}", words=words_in(body))
     redirected = " (redirects are not followed)" if 300 <= status < 400 else ""
-    return Rejected(f"HTTP {status}{redirected}", of_content=status in _OF_CONTENT, words=words)
+    return Rejected(f"HTTP {status}{redirected}", of_content=status in _OF_CONTENT, body=body)
 
 
-def _words_of(body: object) -> str:
-    """Return what a provider said about an error; the client has unwrapped ``{"error": …}`` already."""
-    said = body.get("message", body.get("detail")) if isinstance(body, Mapping) else body
-    return said[:MAX_WORDS_CHARS] if isinstance(said, str) else ""
-
-
-def tokens_of(response: object, name: str = "total_tokens") -> int | None:
+def tokens_of(response: Mapping[str, Any], name: str = "total_tokens") -> int | None:
     """Return the tokens that the provider charges for a response, or None if it does not say."""
-    tokens = getattr(getattr(response, "usage", None), name, None)
+    usage = response.get("usage")
+    tokens = usage.get(name) if isinstance(usage, Mapping) else None
     return tokens if isinstance(tokens, int) and tokens > 0 else None
 
 

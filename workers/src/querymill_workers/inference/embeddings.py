@@ -3,14 +3,16 @@
 text -> this process's cache -> the fleet's cache, or another worker's call in flight -> one batched request
 """
 
+import base64
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import openai
 from cachetools import TTLCache
-from openai.types import CreateEmbeddingResponse
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.meters import Meters
@@ -20,8 +22,10 @@ from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.parameters import Parameters
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.profiles import EmbeddingProfile
+from querymill_workers.inference.replies import places_of, read_object
 from querymill_workers.inference.sharing import FleetCache, StillComing, cache_key
 from querymill_workers.inference.work import Misfit, Unacceptable
 from querymill_workers.jobs import tally
@@ -45,6 +49,7 @@ class OpenAIEndpoint:
     def __init__(self, client: openai.OpenAI, profile: EmbeddingProfile) -> None:
         self._client = client
         self._profile = profile
+        self.parameters = Parameters()
 
     def ask(self, texts: Sequence[str], input_type: InputType, timeout_s: float) -> ProviderResponse[Vectors]:
         """Embed texts in one request.
@@ -53,21 +58,25 @@ class OpenAIEndpoint:
             Limited, NoResponse, Rejected: See `make_call`.
             Misfit: The vectors are of another model.
         """
-        extra = {"input_type": input_type} if self._profile.asymmetric else None
+        wanted = {"encoding_format": "float"} | ({"input_type": input_type} if self._profile.asymmetric else {})
 
-        def call() -> ProviderResponse[Vectors]:
-            raw = self._client.embeddings.with_raw_response.create(
-                model=self._profile.model,
-                input=list(texts),
-                encoding_format="float",
-                extra_body=extra,
-                timeout=timeout_s,
-            )
-            response = raw.parse()
-            vectors = vectors_of(response, len(texts), self._profile.dimensions)
-            return ProviderResponse(vectors, tokens_of(response), rate_limit_headers(raw.headers))
+        def send(sent: Mapping[str, Any], limit_s: float) -> ProviderResponse[Vectors]:
+            def call() -> ProviderResponse[Vectors]:
+                raw = self._client.embeddings.with_raw_response.create(
+                    model=self._profile.model,
+                    input=list(texts),
+                    encoding_format="float",
+                    # The library adds a format of its own unless it gets one.
+                    extra_body={"encoding_format": openai.omit} | dict(sent),
+                    timeout=limit_s,
+                )
+                response = read_object(raw.http_response.content)
+                vectors = vectors_of(response, len(texts), self._profile.dimensions)
+                return ProviderResponse(vectors, tokens_of(response), rate_limit_headers(raw.headers))
 
-        return make_call(call)
+            return make_call(call)
+
+        return self.parameters.call(wanted, send, timeout_s, texts=texts)
 
     def probe(self, timeout_s: float) -> None:
         """Have a harmless text embedded; see `Gateway`."""
@@ -237,20 +246,28 @@ def _packed(vector: Vector) -> bytes:
     return vector.astype("<f4").tobytes()
 
 
-def vectors_of(response: CreateEmbeddingResponse, count: int, dimensions: int) -> Vectors:
+def vectors_of(response: Mapping[str, Any], count: int, dimensions: int) -> Vectors:
     """Return the vectors of a response as rows, in the order of the texts.
 
     Raises:
         NoResponse: The response does not hold one vector of finite numbers per text.
         Misfit: A vector has the wrong dimension.
     """
-    items = sorted(response.data or (), key=lambda item: item.index)
-    if [item.index for item in items] != list(range(count)):
-        raise NoResponse(f"the provider returned {len(items)} vectors for {count} texts")
-    wrong = {len(item.embedding) for item in items} - {dimensions}
+    items = response.get("data") or []
+    places = places_of([item.get("index") for item in items], count)
+    if places is None:
+        contradiction = ", with indexes that contradict each other" if len(items) == count else ""
+        raise NoResponse(f"the provider returned {len(items)} vectors for {count} texts{contradiction}")
+    rows = [numbers_in(item["embedding"]) for _, item in sorted(zip(places, items, strict=True), key=itemgetter(0))]
+    wrong = {len(row) for row in rows} - {dimensions}
     if wrong:
         raise Misfit(f"embedding rejected: the provider returned {sorted(wrong)[0]} dimensions, expected {dimensions}")
-    vectors = np.asarray([item.embedding for item in items], dtype=np.float32)
+    vectors = np.asarray(rows, dtype=np.float32)
     if not np.isfinite(vectors).all():
         raise NoResponse("a vector contains NaN or infinity")
     return vectors
+
+
+def numbers_in(vector: Any) -> Any:
+    """Return the numbers of a vector. Some servers send them as Base64 of float32, whatever format is requested."""
+    return np.frombuffer(base64.b64decode(vector, validate=True), dtype="<f4") if isinstance(vector, str) else vector

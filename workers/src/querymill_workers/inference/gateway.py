@@ -109,14 +109,21 @@ class Gateway(Generic[T]):
         try:
             while (part := reply.next()) is not None and ear.hear(part):
                 pass
-            outcome = "cut" if ear.has_left else "answered"
+            if ear.has_left:
+                outcome = "cut"
+            elif reply.fault:
+                outcome = self._outcome_of_break(work.lane)
         except NoResponse as error:
-            outcome = "failed" if self._health(work.lane) == "unwell" else "cut"
+            outcome = self._outcome_of_break(work.lane)
             raise Failed(f"{self._name}: the reply broke off: {error}") from error
         finally:
             reply.close()
             self.account.report(grant, outcome, tokens=reply.tokens, limits=response.limits)
         return reply
+
+    def _outcome_of_break(self, lane: Lane) -> Outcome:
+        """Return what the account is told of a reply that broke off."""
+        return "failed" if self._health(lane) == "unwell" else "cut"
 
     def _wait_for(self, caller: Caller, call: Callable[[], U], cut: str) -> U:
         """Make a call and wait for it no longer than the caller has time.

@@ -1,23 +1,26 @@
 """Judge the relevance of passages with a rerank endpoint: Cohere's or Jina's API, or Text Embeddings Inference's."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-import httpx
-from pydantic import AliasChoices, BaseModel, Field, StrictFloat, StrictInt, TypeAdapter, ValidationError
+import httpx2
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from querymill_workers.inference.account import RateLimitHeaders
 from querymill_workers.inference.bounded import BoundedClient
 from querymill_workers.inference.client import (
-    MAX_WORDS_CHARS,
     NoResponse,
     ProviderResponse,
     TimedOut,
     error_of_status,
+    no_connection,
     rate_limit_headers,
-    reason_of,
 )
 from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.parameters import Parameters
+from querymill_workers.inference.replies import error_instead
+from querymill_workers.inference.routes import transport_to
 from querymill_workers.inference.work import Misfit
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
@@ -36,10 +39,14 @@ RelevanceByIndex = dict[int, float]
 
 
 class Entry(BaseModel):
-    """The relevance of one passage. ``index`` is its index in the request."""
+    """The relevance of one passage. ``index`` is its index in the request.
 
-    index: StrictInt
-    relevance: Annotated[StrictFloat, Field(validation_alias=AliasChoices("relevance_score", "score"))]
+    Entries come in the order of relevance, so their position does not stand for the index. But some servers leave out
+    numbers that are 0.
+    """
+
+    index: Annotated[int, BeforeValidator(lambda index: 0 if index is None else index)] = 0
+    relevance: Annotated[float, Field(validation_alias=AliasChoices("relevance_score", "score"))]
 
 
 class Reply(BaseModel):
@@ -61,11 +68,12 @@ _BARE = TypeAdapter(list[Entry])
 class RerankEndpoint:
     """Sends one request to the rerank endpoint at ``base_url`` + ``/rerank`` and checks the reply."""
 
-    def __init__(self, client: httpx.Client, base_url: str, *, model: str, shape: RerankShape) -> None:
+    def __init__(self, client: httpx2.Client, base_url: str, *, model: str, shape: RerankShape) -> None:
         self._client = client
         self._url = f"{base_url.rstrip('/')}/rerank"
         self._model = model
         self._shape = shape
+        self.parameters = Parameters()
 
     def ask(self, query: str, passages: Sequence[str], timeout_s: float) -> ProviderResponse[RelevanceByIndex]:
         """Have passages judged in one request.
@@ -74,9 +82,13 @@ class RerankEndpoint:
             Limited, NoResponse, Rejected: See `post` and `read`.
             Misfit: The numbers are wrong; see `relevance_by_index`.
         """
-        content, limits = post(self._client, self._url, self._body(query, passages), limit_s=timeout_s)
-        reply = read(content, shape=self._shape)
-        return ProviderResponse(relevance_by_index(reply.results, count=len(passages)), reply.tokens, limits)
+
+        def send(sent: Mapping[str, Any], limit_s: float) -> ProviderResponse[RelevanceByIndex]:
+            content, limits = post(self._client, self._url, sent, limit_s=limit_s)
+            reply = read(content, shape=self._shape)
+            return ProviderResponse(relevance_by_index(reply.results, count=len(passages)), reply.tokens, limits)
+
+        return self.parameters.call(self._body(query, passages), send, timeout_s, texts=[query, *passages])
 
     def probe(self, timeout_s: float) -> None:
         """Have a harmless passage judged; see `Gateway`."""
@@ -113,13 +125,15 @@ class HttpJudge:
         return {ids[index]: relevance for index, relevance in response.value.items()}, Usage(1, response.tokens or 0)
 
 
-def open_endpoint(key: str) -> httpx.Client:
+def open_endpoint(base_url: str, key: str) -> httpx2.Client:
     """Open a client for a rerank endpoint. It follows no redirects, because every request carries the key."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return BoundedClient(timeout_s=TIMEOUT_S, most_bytes=MAX_RESPONSE_BYTES, headers=headers)
+    return BoundedClient(
+        transport=transport_to(base_url), timeout_s=TIMEOUT_S, most_bytes=MAX_RESPONSE_BYTES, headers=headers
+    )
 
 
-def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> tuple[bytes, RateLimitHeaders]:
+def post(client: httpx2.Client, url: str, body: Mapping[str, Any], *, limit_s: float) -> tuple[bytes, RateLimitHeaders]:
     """Send one request. Return the body, if it is complete within ``limit_s`` seconds, and the rate limit headers.
 
     Raises:
@@ -129,13 +143,21 @@ def post(client: httpx.Client, url: str, body: Mapping[str, Any], *, limit_s: fl
     """
     try:
         response = client.post(url, json=body, timeout=limit_s)
-    except httpx.TimeoutException as error:
+    except httpx2.TimeoutException as error:
         raise TimedOut from error
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise NoResponse(reason_of(error)) from error
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise no_connection(error) from error
     if not response.is_success:
-        raise error_of_status(response.status_code, response.headers, words=response.text[:MAX_WORDS_CHARS])
+        raise error_of_status(response.status_code, response.headers, body=_error_body(response))
     return response.content, rate_limit_headers(response.headers)
+
+
+def _error_body(response: httpx2.Response) -> object:
+    """Return what the endpoint says about an error, as JSON if it is."""
+    try:
+        return json.loads(response.content)
+    except (ValueError, RecursionError):
+        return response.text
 
 
 def read(content: bytes, *, shape: RerankShape) -> Reply:
@@ -147,7 +169,7 @@ def read(content: bytes, *, shape: RerankShape) -> Reply:
     try:
         return Reply(results=_BARE.validate_json(content)) if shape == "tei" else Reply.model_validate_json(content)
     except ValidationError as error:
-        raise NoResponse(f"the response does not have the {shape} shape") from error
+        raise error_instead(content) or NoResponse(f"the response does not have the {shape} shape") from error
 
 
 def relevance_by_index(entries: Sequence[Entry], *, count: int) -> RelevanceByIndex:

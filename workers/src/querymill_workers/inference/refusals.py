@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.values import frozen
+from querymill_workers.inference.complaints import hide_quotes
 from querymill_workers.inference.ports import Embeddings, InputType, Judge
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
@@ -18,8 +19,6 @@ from querymill_workers.jobs.usage import Usage
 HARMLESS: Final = "hello"
 #: The longest reason, in characters.
 MAX_REASON_CHARS: Final = 300
-#: A reason that has so many characters in a row from the text quotes it.
-QUOTED_CHARS: Final = 12
 
 
 @frozen
@@ -120,14 +119,6 @@ class HalvingJudge:
 def reason_of(error: Unacceptable, text: str) -> str:
     """Return the reason of a refusal with the provider's words, unless they quote the text."""
     words = " ".join(error.words.split())
-    if not words or quotes(words, text):
+    if not words or hide_quotes(words, [text]) != words:
         return str(error)[:MAX_REASON_CHARS]
     return f"{error}: {words}"[:MAX_REASON_CHARS]
-
-
-def quotes(words: str, text: str) -> bool:
-    """Return whether words hold a short text, or `QUOTED_CHARS` characters in a row of a longer one, in any case."""
-    said, source = words.casefold(), " ".join(text.split()).casefold()
-    if len(source) < QUOTED_CHARS:
-        return bool(source) and source in said
-    return any(said[at : at + QUOTED_CHARS] in source for at in range(len(said) - QUOTED_CHARS + 1))

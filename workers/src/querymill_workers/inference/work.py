@@ -152,6 +152,11 @@ class Streamed(Protocol):
         """Tokens that were charged for the reply, or None while the provider has not said."""
         ...
 
+    @property
+    def fault(self) -> str:
+        """What the provider reported instead of the rest of the reply, or "" if it is complete."""
+        ...
+
     def next(self) -> str | None:
         """Return the next part, or None after the last.
 

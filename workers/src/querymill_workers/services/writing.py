@@ -63,12 +63,13 @@ class CitableHit:
 class AnswerNotes(StepNotes):
     """The notes of the step that writes.
 
-    ``is_whole`` is False if the model reached its limit of tokens. ``cut`` numbers the hits that the prompt had no room
-    for as a whole, from 1.
+    ``is_whole`` is False if the model reached its limit of tokens, or broke off with an error: ``fault``. ``cut``
+    numbers the hits that the prompt had no room for as a whole, from 1.
     """
 
     answer: WrittenAnswer
     is_whole: bool = True
+    fault: Annotated[str, Field(exclude_if=lambda fault: not fault)] = ""
     cut: Annotated[tuple[int, ...], Field(exclude_if=lambda cut: not cut)] = ()
 
 
@@ -143,7 +144,14 @@ def write_answer(
     )
     known = {} if reply.completion_tokens is None else {COMPLETION_TOKENS: reply.completion_tokens}
     usage = reply.usage.noted() | known
-    notes = AnswerNotes(answer=answer, is_whole=reply.is_whole, cut=cut, timing=stream.timing | laps.ms, usage=usage)
+    notes = AnswerNotes(
+        answer=answer,
+        is_whole=reply.is_whole,
+        fault=reply.fault,
+        cut=cut,
+        timing=stream.timing | laps.ms,
+        usage=usage,
+    )
     return Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts)
 
 
@@ -202,16 +210,23 @@ def missing_answer(picture: Picture, request: AnswerRequest, *, has_sources: boo
     if (isinstance(request, AnswerQuestion) or request.answer) and ANSWER not in steps:
         yield Degradation(stage=ANSWER, reason=CUT, code="deadline") if has_sources else NO_HIT
     if ANSWER in steps and steps[ANSWER].state == "done":
-        notes = AnswerNotes.of(steps[ANSWER])
-        if not notes.is_whole:
-            yield Degradation(stage=ANSWER, reason=f"cut at {request.answer_tokens} tokens (answer_tokens)", code="cut")
-        if notes.cut:
-            numbers = ", ".join(map(str, notes.cut))
-            yield Degradation(
-                stage=ANSWER, reason=f"hits that the prompt shows in part (passage_tokens): {numbers}", code="cut"
-            )
+        yield from _shortened(AnswerNotes.of(steps[ANSWER]), request)
     if request.judge and JUDGE not in steps:
         yield Degradation(stage=JUDGE, reason=CUT, code="deadline") if read_answer(picture) else NO_ANSWER
+
+
+def _shortened(notes: AnswerNotes, request: AnswerRequest) -> Iterator[Degradation]:
+    """Name what was left out of an answer, and of what it was written from."""
+    if notes.fault:
+        reason = f"chat model: the reply broke off, and what had come is kept: {notes.fault}"
+        yield Degradation(stage=ANSWER, reason=reason, code="cut")
+    elif not notes.is_whole:
+        yield Degradation(stage=ANSWER, reason=f"cut at {request.answer_tokens} tokens (answer_tokens)", code="cut")
+    if notes.cut:
+        numbers = ", ".join(map(str, notes.cut))
+        yield Degradation(
+            stage=ANSWER, reason=f"hits that the prompt shows in part (passage_tokens): {numbers}", code="cut"
+        )
 
 
 def timing(picture: Picture) -> dict[str, float]:

@@ -1,0 +1,104 @@
+"""What providers reply, read as leniently as it is clear."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from querymill_workers.inference.client import Limited, NoResponse, Rejected
+from querymill_workers.inference.replies import error_instead, events_in, places_of, read_object, text_in
+
+FIRST, SECOND = {"choices": [{"delta": {"content": "one"}}]}, {"choices": [{"delta": {"content": "two\u2028\x85"}}]}
+
+
+def line(event: object, start: str = "data: ") -> str:
+    return start + json.dumps(event, ensure_ascii=False)
+
+
+def read(text: str, size: int = 7) -> list[Mapping[str, Any]]:
+    """Read a stream that arrives in parts of so many bytes."""
+    content = text.encode()
+    return list(events_in(content[at : at + size] for at in range(0, len(content), size)))
+
+
+STREAMS = {
+    "as most send it": f"{line(FIRST)}\n\n{line(SECOND)}\n\ndata: [DONE]\n\n",
+    "lines end in CR LF": f"{line(FIRST)}\r\n\r\n{line(SECOND)}\r\n\r\ndata: [DONE]\r\n\r\n",
+    "no blank after data:": f"{line(FIRST, 'data:')}\n\n{line(SECOND, 'data:')}\n\ndata:[DONE]\n\n",
+    "comments, empty events, ids": f": ping\n\n{line(FIRST)}\n\ndata:\n\n:\n\nid: 7\nretry: 3\n{line(SECOND)}\n\n",
+    "no blank line between events": f"{line(FIRST)}\n{line(SECOND)}\ndata: [DONE]\n",
+    "no [DONE] and no end of line": f"{line(FIRST)}\n\n{line(SECOND)}",
+    "after [DONE] comes no event": f"{line(FIRST)}\n\n{line(SECOND)}\n\ndata: [DONE]\n\n{line(FIRST)}\n\n",
+    "one event over several lines": f"{line(FIRST)}\n\ndata: {{\ndata: {json.dumps(SECOND)[1:]}\n\n",
+    "a byte order mark": f"\ufeff{line(FIRST)}\n\n{line(SECOND)}\n\n",
+    "event names": f"event: message\n{line(FIRST)}\n\nevent: message\n{line(SECOND)}\n\n",
+}
+
+
+@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
+@pytest.mark.parametrize("size", [1, 7, 100_000])
+def test_every_form_of_a_stream_is_read(stream: str, size: int) -> None:
+    assert read(stream, size) == [FIRST, SECOND]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_reply_that_is_no_stream_is_its_only_event(indent: int | None) -> None:
+    reply = {"choices": [{"message": {"content": "data: one"}}], "data": None}
+    assert read(json.dumps(reply, indent=indent)) == [reply]
+
+
+def test_an_event_that_is_named_an_error_is_one() -> None:
+    assert read('event: error\ndata: {"message": "down"}\n\n') == [{"error": {"message": "down"}}]
+
+
+@pytest.mark.parametrize("stream", ["data: {{{\n\n", 'data: {"choices": [\n\n', "data: oh\n\n"])
+def test_an_event_that_is_not_json_breaks_a_stream_off(stream: str) -> None:
+    with pytest.raises(ValueError, match="Expecting"):
+        read(f"{line(FIRST)}\n\n{stream}")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "said"),
+    [
+        (b" <!doctype html><p>Welcome", NoResponse, "an HTML page instead of JSON"),
+        (b"[1]", NoResponse, "a JSON list instead of an object"),
+        (b'{"error": {"message": "Provider returned error", "code": 502}}', NoResponse, "HTTP 502"),
+        (b'{"error": {"message": "slow down", "code": "429"}}', Limited, "HTTP 429"),
+        (b'{"error": {"message": "no", "status": 400}}', Rejected, "HTTP 400"),
+        (b'{"error": "model is loading"}', NoResponse, "an error instead of a reply"),
+        (b'{"object": "error", "message": "no", "code": 400}', Rejected, "HTTP 400"),
+    ],
+)
+def test_what_came_instead_of_a_reply_is_said(content: bytes, kind: type[Exception], said: str) -> None:
+    with pytest.raises(kind, match=said):
+        read_object(content)
+
+
+def test_json_that_is_nested_without_end_is_no_json() -> None:
+    nested = b"[" * 100_000
+    for read_it in (read_object, lambda content: list(events_in([b"data: ", content, b"\n\n"]))):
+        with pytest.raises(ValueError, match="nested too deep"):
+            read_it(nested)
+    assert error_instead(nested) is None
+
+
+@pytest.mark.parametrize("error", ["null", "{}", '""', "false", "[]"])
+def test_an_empty_error_is_none(error: str) -> None:
+    assert read_object(f'{{"error": {error}, "data": []}}'.encode())["data"] == []
+
+
+KEYS = st.sampled_from(["text", "type", "content"])
+
+
+@given(st.recursive(st.none() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)))
+def test_whatever_a_content_is_its_text_can_be_stored(content: object) -> None:
+    text_in(content).encode("utf-8")
+
+
+@given(st.lists(st.none() | st.integers() | st.text() | st.floats() | st.booleans(), max_size=6))
+def test_places_are_a_permutation_or_nothing(indexes: list[object]) -> None:
+    places = places_of(indexes, len(indexes))
+    assert places is None or sorted(places) == list(range(len(indexes)))
