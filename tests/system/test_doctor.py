@@ -4,6 +4,7 @@ import importlib.util
 import json
 import socket
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
@@ -13,7 +14,8 @@ import redis
 from querymill.doctor import Finding, diagnose
 from querymill_shared.settings import Settings
 from querymill_workers.postgres.migrate import migrate
-from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
+from tests.fakes.answers import judgement
+from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
 from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
@@ -192,13 +194,76 @@ def test_the_walls_of_a_client_without_workers_are_not_probed(found: Diagnosis) 
     assert (walls.ok, walls.mend.split(":")[0]) == (None, "not probed")
 
 
-def test_a_model_that_does_not_answer_is_a_finding(found: Diagnosis, openai_server: OpenAIServer) -> None:
-    openai_server.script.chat = lambda _: chat_answer("ok")
-    assert [found()[name].ok for name in ("chat models", "embedding models")] == [True, True]
-    openai_server.script.chat = openai_server.script.embeddings = lambda _: Answer(b"{}", status=404)
-    shown = found(CHAT_MODEL="nonexistent-model")
-    assert shown["chat models"].mend == "CHAT_MODEL: HTTP 404 to a real call; does this model exist there?"
-    assert shown["embedding models"].mend.startswith("EMBEDDING_MODEL: HTTP 404")
+def test_a_proxy_that_can_be_used_says_where_it_leads(found: Diagnosis, port: int) -> None:
+    away = "http://models.provider.invalid/v1"
+    led = found(EMBEDDING_BASE_URL=away, ALL_PROXY=f"http://u:HUNTER@127.0.0.1:{port}")["ALL_PROXY"]
+    assert (led.value, led.ok, led.mend) == (f"http://***@127.0.0.1:{port}", True, f"leads to {away}")
+
+
+def test_the_models_of_a_client_without_workers_are_not_probed(found: Diagnosis, openai_server: OpenAIServer) -> None:
+    shown = found()
+    for name in ("chat models", "embedding models"):
+        assert (shown[name].ok, shown[name].mend.split(":")[0]) == (None, "not probed")
+    assert openai_server.requests == []
+
+
+@pytest.fixture
+def tried(deployment: Deployment, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Diagnosis:
+    """A diagnosis where the workers are installed, with a chat model that says and judges."""
+    for name, value in deployment.environment.items():
+        monkeypatch.setenv(name, value)
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    openai_server.script.chat = said
+    return Diagnosis(monkeypatch)
+
+
+def said(request: dict[str, Any]) -> Answer:
+    return chat_stream("Oh", " kay") if request.get("stream") else chat_answer(judgement())
+
+
+def test_a_model_is_called_as_the_workers_call_it(tried: Diagnosis, openai_server: OpenAIServer) -> None:
+    openai_server.script.rerank = lambda _: Answer(b'{"results": [{"index": 1, "relevance_score": 0.25}]}')
+    shown = tried(RERANK_BASE_URL=openai_server.url, RERANK_MODEL="judge")
+    assert {name: (shown[name].ok, shown[name].value) for name in MODELS} == {
+        "chat models": (True, f'{openai_server.url} · says "Oh kay" and judges'),
+        "embedding models": (True, f"{openai_server.url} · vectors of {DIMENSIONS} dimensions"),
+        "rerank endpoint": (True, f"{openai_server.url} · relevance none, 0.25"),
+    }
+    written, judged = openai_server.seen("completions")
+    assert written["stream_options"] == {"include_usage": True}
+    assert {"max_completion_tokens", "temperature", "frequency_penalty"} <= written.keys() & judged.keys()
+    assert judged["response_format"]["type"] == "json_schema"
+    assert all(body["encoding_format"] == "float" for body in openai_server.seen("embeddings"))
+
+
+MODELS = ("chat models", "embedding models", "rerank endpoint")
+
+
+def test_a_model_that_does_not_serve_the_workers_is_a_finding(tried: Diagnosis, openai_server: OpenAIServer) -> None:
+    openai_server.script.embeddings = lambda _: Answer(b"<html>", headers={"Content-Type": "text/html"})
+    shown = tried(OPENAI_BASE_URL="http://127.0.0.1:1/v1", EMBEDDING_BASE_URL=openai_server.url)
+    assert shown["chat models"].mend == "OPENAI_BASE_URL: no connection; is it running, is the address right?"
+    assert shown["embedding models"].mend == "EMBEDDING_MODEL: an HTML page instead of JSON"
+    assert (shown["chat models"].ok, shown["embedding models"].ok) == (False, False)
+
+
+def test_a_proxy_that_no_call_needs_is_named_and_fails_nothing(tried: Diagnosis) -> None:
+    shown = tried(ALL_PROXY="socks5://u:HUNTER@127.0.0.1:9", HTTP_PROXY="socks4://127.0.0.1:9")
+    assert shown["chat models"].ok
+    assert shown["embedding models"].ok
+    assert (shown["ALL_PROXY"].ok, shown["HTTP_PROXY"].ok) == (None, None)
+    assert "ALL_PROXY: nothing answers at the proxy" in shown["ALL_PROXY"].mend
+    assert "write socks5://" in shown["HTTP_PROXY"].mend
+
+
+def test_a_proxy_that_a_call_needs_fails_that_call(tried: Diagnosis, openai_server: OpenAIServer) -> None:
+    away = "http://models.provider.invalid/v1"
+    shown = tried(EMBEDDING_BASE_URL=away, HTTP_PROXY="socks4://127.0.0.1:9")
+    assert (shown["HTTP_PROXY"].ok, shown["embedding models"].ok, shown["chat models"].ok) == (False, False, True)
+    assert shown["HTTP_PROXY"].mend.endswith(f"mend or unset it, or name the host in NO_PROXY: {away}")
+    assert "HTTP_PROXY: must begin with" in shown["embedding models"].mend
 
 
 def test_only_settings_that_differ_from_their_defaults_are_listed(found: Diagnosis) -> None:

@@ -1,6 +1,5 @@
 """The settings, and whether every service that they name answers."""
 
-import http.client
 import importlib.util
 import json
 import re
@@ -10,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from typing import Any
 
 import pydantic
@@ -21,15 +19,17 @@ from querymill_shared.board import ValkeyBoard, lives
 from querymill_shared.board.clock import MAX_APART_S, read_clock, server_ahead_s
 from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.errors import rule_text
+from querymill_shared.proxies import Proxy, proxies, proxy_of
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 
 _TIMEOUT_S = 3.0
-#: A small model on a processor takes seconds to say two words.
-_CALL_S = 20.0
 #: The workers look at the walls in a process of their own: the client has no driver of a database.
 _WALLS = ("-P", "-m", "querymill_workers.migrate", "--check")
 _WALLS_S = 60.0
+#: They call the models, too, because only they know what they can use of a reply.
+_TRIAL = ("-P", "-m", "querymill_workers.trial")
+_TRIAL_S = 120.0
 _PORTS = {
     "": 5432,  # a keyword string
     "postgresql": 5432,
@@ -105,16 +105,84 @@ def _services(settings: Settings) -> Iterator[Finding]:
 
 
 def _models(settings: Settings) -> Iterator[Finding]:
-    """Call each model once, with a few words: that a server lists a model does not show that it answers."""
-    greeting = {"model": settings.chat_model, "messages": [{"role": "user", "content": "Say ok."}]}
-    chat = _Call("/chat/completions", greeting, "CHAT_MODEL")
-    key = settings.openai_api_key.get_secret_value()
-    yield _endpoint("chat models", settings.openai_base_url, key, "OPENAI_BASE_URL", chat)
-    texts = _Call("/embeddings", {"model": settings.embedding_model, "input": ["ok"]}, "EMBEDDING_MODEL")
-    yield _endpoint("embedding models", *settings.embedding_endpoint, "EMBEDDING_BASE_URL", texts)
+    """Call each model as the workers do: that a server lists a model does not show that its replies are of use."""
+    yield from proxy_findings(settings)
+    faults = [(model, _fault(model)) for model in _models_of(settings)]
+    tried = _try() if any(fault is None for _, fault in faults) else {}
+    for model, fault in faults:
+        shown = mask(model.base_url)
+        yield Finding(model.name, shown, ok=False, mend=fault) if fault else _finding(model, shown, tried)
+
+
+def _models_of(settings: Settings) -> list["_Model"]:
+    """Return the models that the settings name."""
+    url, key = settings.embedding_endpoint
+    models = [
+        _Model(
+            "chat models",
+            settings.openai_base_url,
+            settings.openai_api_key.get_secret_value(),
+            "OPENAI_BASE_URL",
+            "CHAT_MODEL",
+        ),
+        _Model("embedding models", url, key, "EMBEDDING_BASE_URL", "EMBEDDING_MODEL"),
+    ]
     if settings.rerank_base_url:
         key = settings.rerank_api_key.get_secret_value()
-        yield _endpoint("rerank endpoint", settings.rerank_base_url, key, "RERANK_BASE_URL", _Call("/models"))
+        models.append(_Model("rerank endpoint", settings.rerank_base_url, key, "RERANK_BASE_URL", "RERANK_MODEL"))
+    if settings.querymill_former_embedding_model:
+        url, key = settings.former_embedding_endpoint
+        prefix = "QUERYMILL_FORMER_EMBEDDING"
+        models.append(_Model("former embedding model", url, key, f"{prefix}_BASE_URL", f"{prefix}_MODEL"))
+    return models
+
+
+def _finding(model: "_Model", shown: str, tried: Mapping[str, Any] | str) -> Finding:
+    """Return what came of a model's trial, or why there was none."""
+    if isinstance(tried, str):
+        return Finding(model.name, shown, mend=tried)
+    result = tried[model.name]
+    if result["ok"]:
+        return Finding(model.name, f"{shown} · {result['said']}", ok=True)
+    setting = model.model_setting if result["reached"] else model.setting
+    return Finding(model.name, shown, ok=result["ok"], mend=f"{setting}: {result['said']}")
+
+
+def _try() -> Mapping[str, Any] | str:
+    """Return the result of each model's trial by its name, or why there was none."""
+    if importlib.util.find_spec("querymill_workers") is None:
+        return f"not probed: the workers are not installed here; run python {' '.join(_TRIAL)} where they are"
+    try:
+        tried = subprocess.run([sys.executable, *_TRIAL], capture_output=True, text=True, timeout=_TRIAL_S, check=False)
+    except subprocess.TimeoutExpired:
+        return f"not probed: no result within {_TRIAL_S:.0f} s"
+    if tried.returncode != 0:
+        return f"not probed: {(tried.stderr.strip().splitlines() or ['the trial ended without a word'])[-1]}"
+    results = [json.loads(line) for line in tried.stdout.splitlines()]
+    return {result["name"]: result for result in results}
+
+
+def proxy_findings(settings: Settings) -> Iterator[Finding]:
+    """Say of each proxy of the environment whether it can be used, and which models are asked through it."""
+    urls = [model.base_url for model in _models_of(settings)]
+    for proxy in proxies():
+        users = ", ".join(dict.fromkeys(mask(url) for url in urls if proxy_of(url) == proxy))
+        fault = proxy.fault() or _silence(proxy)
+        if fault is None:
+            yield Finding(proxy.setting, proxy.shown, ok=True, mend=f"leads to {users or 'no model'}")
+        elif users:
+            mend = f"{fault}; mend or unset it, or name the host in NO_PROXY: {users}"
+            yield Finding(proxy.setting, proxy.shown, ok=False, mend=mend)
+        else:
+            yield Finding(proxy.setting, proxy.shown, mend=f"{fault}; mend or unset it: so far no model needs it")
+
+
+def _silence(proxy: Proxy) -> str | None:
+    try:
+        socket.create_connection(proxy.place(), _TIMEOUT_S).close()
+    except OSError as error:
+        return f"{proxy.setting}: nothing answers at the proxy ({error})"
+    return None
 
 
 def _board(settings: Settings) -> Finding:
@@ -229,33 +297,21 @@ def _connect(host: Host, *, database: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
-    """A call that shows whether an endpoint works: a real one to a model, with the setting that names the model."""
+class _Model:
+    """A model's address, its key, and the settings that name the address and the model."""
 
-    path: str
-    body: Mapping[str, Any] | None = None
-    model_setting: str = ""
+    name: str
+    base_url: str
+    key: str
+    setting: str
+    model_setting: str
 
 
-def _endpoint(name: str, base_url: str, key: str, setting: str, call: _Call) -> Finding:
-    read = read_address(base_url)
+def _fault(model: _Model) -> str | None:
+    """Return why no request can be sent to a model, or None if nothing speaks against it."""
+    read = read_address(model.base_url)
     if read is None or read.scheme not in ("http", "https") or len(read.hosts) != 1:
-        return Finding(name, mask(base_url), ok=False, mend=f"{setting}: must begin with http:// or https://")
-    kind = http.client.HTTPSConnection if read.scheme == "https" else http.client.HTTPConnection
-    ((host, port),) = read.hosts
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-    body = None if call.body is None else json.dumps(call.body)
-    try:
-        connection = kind(host, port, timeout=_TIMEOUT_S if body is None else _CALL_S)
-        connection.request("GET" if body is None else "POST", f"/{read.path}".rstrip("/") + call.path, body, headers)
-        response = connection.getresponse()
-        status, _ = response.status, response.read()
-        connection.close()
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        return Finding(name, read.shown, ok=False, mend=f"{setting}: {error}; is it running, is the address right?")
-    if status in (401, 403):
-        return Finding(name, read.shown, ok=False, mend=f"{setting}: HTTP {status}; is the key right?")
-    if body is not None and status >= HTTPStatus.BAD_REQUEST:
-        mend = f"{call.model_setting}: HTTP {status} to a real call; does this model exist there?"
-        return Finding(name, read.shown, ok=False, mend=mend)
-    return Finding(name, read.shown, ok=True)
+        return f"{model.setting}: must begin with http:// or https://"
+    if not re.fullmatch(r"[!-~]*", model.key):
+        return f"{model.setting}: its key must be one word of ASCII, or no HTTP header can carry it"
+    return None

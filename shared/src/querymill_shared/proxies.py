@@ -42,9 +42,9 @@ class Proxy:
             ValueError: The URL names none that could be.
         """
         parts = urlsplit(self.url)
-        if not parts.hostname or parts.port == 0:
+        if not re.fullmatch(r"[\w.:%-]+", parts.hostname or "") or parts.port == 0:
             raise ValueError("no host or port")
-        return parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme, 1080)
+        return parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme, 1080)
 
     def fault(self) -> str | None:
         """Return why no call can be made through the proxy, with the remedy, or None if nothing speaks against it."""
@@ -121,8 +121,9 @@ def _exempts(entry: str, scheme: str, host: str, port: int | None) -> bool:
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     try:
-        return ipaddress.ip_network(text.replace("[", "").replace("]", ""), strict=False)
+        return ipaddress.ip_network(bare, strict=False)
     except ValueError:
         return None
 

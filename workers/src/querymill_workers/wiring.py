@@ -93,16 +93,21 @@ def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
     tokens = chosen.querymill_rerank_tokens
     if not chosen.rerank_base_url:
         return HalvingJudge(ChatJudge(chat_model, passage_tokens=tokens))
-    base_url, key = chosen.rerank_base_url, chosen.rerank_api_key.get_secret_value()
-    account = account_with(base_url, key, chosen.rerank_model)
-    endpoint = RerankEndpoint(
-        open_endpoint(base_url, key), base_url, model=chosen.rerank_model, shape=chosen.querymill_rerank_shape
-    )
-    timeout_s = chosen.querymill_rerank_timeout_s
+    endpoint = rerank_endpoint(chosen)
     gateway: Gateway[RelevanceByIndex] = Gateway(
-        account, "rerank endpoint", timeout_s=timeout_s, probe=endpoint.probe
-    )  # fmt: skip
+        account_with(chosen.rerank_base_url, chosen.rerank_api_key.get_secret_value(), chosen.rerank_model),
+        "rerank endpoint",
+        timeout_s=chosen.querymill_rerank_timeout_s,
+        probe=endpoint.probe,
+    )
     return HalvingJudge(HttpJudge(endpoint, gateway, passage_tokens=tokens))
+
+
+def rerank_endpoint(chosen: Settings) -> RerankEndpoint:
+    """Return the rerank endpoint, without limits."""
+    base_url, key = chosen.rerank_base_url, chosen.rerank_api_key.get_secret_value()
+    client = open_endpoint(base_url, key)
+    return RerankEndpoint(client, base_url, model=chosen.rerank_model, shape=chosen.querymill_rerank_shape)
 
 
 @cache
@@ -185,8 +190,7 @@ def embeddings_of(
     """Return the adapter for an embedding model at a given provider."""
     timeout_s = chosen.querymill_embedding_timeout_s
     account = account_with(base_url, key, profile.model, rpm=rpm, tpm=tpm, sized=True)
-    client = open_client(base_url, key, timeout_s=timeout_s, most_bytes=profile.most_bytes)
-    endpoint = OpenAIEndpoint(client, profile)
+    endpoint = embedding_endpoint(chosen, profile, base_url, key)
     return SharedEmbeddings(
         endpoint,
         Gateway(account, "embedding", timeout_s=timeout_s, probe=endpoint.probe),
@@ -196,6 +200,12 @@ def embeddings_of(
         meters(),
         scoped=chosen.querymill_cache_scope == "collection",
     )
+
+
+def embedding_endpoint(chosen: Settings, profile: EmbeddingProfile, base_url: str, key: str) -> OpenAIEndpoint:
+    """Return the endpoint of an embedding model, without limits and caches."""
+    timeout_s = chosen.querymill_embedding_timeout_s
+    return OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s, most_bytes=profile.most_bytes), profile)
 
 
 def former_profile(chosen: Settings) -> EmbeddingProfile | None:
@@ -223,7 +233,7 @@ def chat(chosen: Settings) -> ChatModel:
     base_url, key = chosen.openai_base_url, chosen.openai_api_key.get_secret_value()
     timeout_s = chosen.querymill_chat_timeout_s
     account = account_with(base_url, key, chosen.chat_model, rpm=chosen.chat_rpm, tpm=chosen.chat_tpm)
-    endpoint = OpenAIChat(open_client(base_url, key, timeout_s=timeout_s), chosen.chat_model)
+    endpoint = chat_endpoint(chosen)
     return ChatModel(
         endpoint,
         Gateway(account, "chat model", timeout_s=timeout_s, probe=endpoint.probe),
@@ -231,6 +241,12 @@ def chat(chosen: Settings) -> ChatModel:
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         scoped=chosen.querymill_cache_scope == "collection",
     )
+
+
+def chat_endpoint(chosen: Settings) -> OpenAIChat:
+    """Return the endpoint of the chat model, without limits and caches."""
+    base_url, key = chosen.openai_base_url, chosen.openai_api_key.get_secret_value()
+    return OpenAIChat(open_client(base_url, key, timeout_s=chosen.querymill_chat_timeout_s), chosen.chat_model)
 
 
 def with_documents(ports: Ports) -> Ports:

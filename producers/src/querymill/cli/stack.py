@@ -20,10 +20,11 @@ from querymill.cli.exits import Exit, Unreachable, WrongUse
 from querymill.cli.machine import read_queues, worker_command
 from querymill.cli.readiness import await_gateway, await_listeners
 from querymill.cli.terminal import Console, echo
-from querymill.doctor import broken_settings, diagnose
+from querymill.doctor import broken_settings, diagnose, proxy_findings
 from querymill.install_hints import install_hint
 from querymill_shared.addresses import mask_text
 from querymill_shared.given import given, given_settings, instead_of_files, names_given
+from querymill_shared.settings import Settings
 
 if TYPE_CHECKING:
     import querymill_embedded as embedded
@@ -87,6 +88,10 @@ def _bring_up(stack: "embedded.Stack", port: int, say: Console, *, as_json: bool
     await_listeners(environment, are_alive=lambda: workers_live(stack))
     if gateway:
         await_gateway(int(gateway.rpartition(":")[2]), serves=lambda: stack.serves("gateway"))
+    with _exported(environment):
+        for finding in proxy_findings(Settings()):
+            if not finding.ok:
+                say.print(f"Proxy {finding.value}: {finding.mend}", style="yellow")
     if as_json:
         echo(json.dumps({"data": str(stack.data), "gateway": gateway, "environment": environment}))
     else:

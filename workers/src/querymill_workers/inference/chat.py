@@ -52,6 +52,10 @@ class OpenAIChat:
         self.model = model
         self.parameters = Parameters()
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def options(self, most_tokens: int, shape: type[BaseModel] | None) -> dict[str, Any]:
         """Return the parameters of a request, except its turns and its time limit."""
         options: dict[str, Any] = {"model": self.model, "max_completion_tokens": most_tokens}
@@ -213,16 +217,28 @@ class ChatModel:
             Unavailable: No reply. A later call may succeed.
             Refused: No reply before the caller's deadline, or two that do not have the shape.
         """
-        reply, usage = self.ask(turns, most_tokens=most_tokens, caller=caller, shape=shape)
-        try:
-            return _read(reply, shape), usage
-        except ValidationError as error:
-            corrected = [*turns, Turn(role="assistant", content=reply), Turn(role="user", content=_complaint(error))]
-        reply, more = self.ask(corrected, most_tokens=most_tokens, caller=caller, shape=shape)
-        try:
-            return _read(reply, shape), usage + more
-        except ValidationError as error:
-            raise Refused("chat model: two replies without the requested structure", code="provider_refused") from error
+        return in_shape(lambda said: self.ask(said, most_tokens=most_tokens, caller=caller, shape=shape), turns, shape)
+
+
+def in_shape(
+    ask: Callable[[Sequence[Turn]], tuple[str, Usage]], turns: Sequence[Turn], shape: type[Shape]
+) -> tuple[Shape, Usage]:
+    """Ask for an object of the shape. If the reply is not one, ask once more, with the errors.
+
+    Raises:
+        Refused: Neither reply has the shape.
+        Exception: What ``ask`` raises.
+    """
+    reply, usage = ask(turns)
+    try:
+        return _read(reply, shape), usage
+    except ValidationError as error:
+        corrected = [*turns, Turn(role="assistant", content=reply), Turn(role="user", content=_complaint(error))]
+    reply, more = ask(corrected)
+    try:
+        return _read(reply, shape), usage + more
+    except ValidationError as error:
+        raise Refused("chat model: two replies without the requested structure", code="provider_refused") from error
 
 
 def _tokens_of_prompt(turns: Sequence[Turn]) -> int:

@@ -51,6 +51,10 @@ class OpenAIEndpoint:
         self._profile = profile
         self.parameters = Parameters()
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def ask(self, texts: Sequence[str], input_type: InputType, timeout_s: float) -> ProviderResponse[Vectors]:
         """Embed texts in one request.
 

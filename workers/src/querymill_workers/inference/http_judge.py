@@ -75,6 +75,10 @@ class RerankEndpoint:
         self._shape = shape
         self.parameters = Parameters()
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def ask(self, query: str, passages: Sequence[str], timeout_s: float) -> ProviderResponse[RelevanceByIndex]:
         """Have passages judged in one request.
 

@@ -1,0 +1,144 @@
+"""Call each model once as the workers do, and print what came back: ``python -m querymill_workers.trial``.
+
+`querymill doctor` runs this, so that it never calls a model fit whose replies the workers cannot use. Each line is a
+JSON object: the model's ``name``; ``ok``, which is null if the model serves for some purposes only; what it ``said``,
+or what is wrong with it; and, if something is, whether the model was ``reached`` at all.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any, Final
+
+from querymill_shared.settings import Settings
+from querymill_workers import wiring
+from querymill_workers.inference.answers import AnswerScoresReply
+from querymill_workers.inference.chat import in_shape
+from querymill_workers.inference.client import Limited, NoResponse, Rejected, TimedOut
+from querymill_workers.inference.parameters import Parameters
+from querymill_workers.inference.profiles import EmbeddingProfile
+from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.work import Misfit
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.usage import Usage
+
+_QUESTION: Final = "How many ships are there?"
+_PASSAGES: Final = ("There are nine ships.", "Bread is baked with flour.")
+#: Few words, because a small model on a busy processor takes seconds for each of them.
+_ANSWERED: Final = (Turn(role="user", content="Say ok."),)
+_SCORES: Final = '{"grounded": 1, "relevant": 1, "complete": 1, "unsupported": []}'
+_JUDGED: Final = (Turn(role="user", content=f"Reply only with this JSON: {_SCORES}"),)
+_MAX_TOKENS: Final = 20
+_MAX_SCORE_TOKENS: Final = 60
+_SHOWN_CHARS: Final = 40
+_REMEDIES: Final = {
+    "no connection": "is it running, is the address right?",
+    "HTTP 401": "is the key right?",
+    "HTTP 403": "is the key right?",
+    "HTTP 404": "does this model exist there?",
+}
+_OF_MISFIT: Final = {
+    "embedding models": "set QUERYMILL_EMBEDDING_DIMENSIONS, or name another model",
+    "former embedding model": "set QUERYMILL_FORMER_EMBEDDING_DIMENSIONS, or name another model",
+    "rerank endpoint": "name a model whose relevance is from 0 to 1",
+}
+#: After these it is the address or the key that is to blame, not the model.
+_OF_ADDRESS: Final = ("no connection", "HTTP 401", "HTTP 403", "HTTP 3")
+
+
+class Lacking(Exception):
+    """The model is of use, but not for everything."""
+
+
+def main() -> int:
+    """Try every model that the settings name. Return 0, also if some do not work."""
+    settings = wiring.settings()
+    trials: dict[str, Callable[[], str]] = {
+        "chat models": lambda: try_chat(settings),
+        "embedding models": lambda: try_embeddings(
+            settings, wiring.embedding_profile(settings), *settings.embedding_endpoint
+        ),
+    }
+    if settings.rerank_base_url:
+        trials["rerank endpoint"] = lambda: try_rerank(settings)
+    if (former := wiring.former_profile(settings)) is not None:
+        base_url, key = settings.former_embedding_endpoint
+        trials["former embedding model"] = lambda: try_embeddings(settings, former, base_url, key)
+    with ThreadPoolExecutor(len(trials)) as pool:
+        for found in pool.map(lambda trial: result_of(*trial), trials.items()):
+            said = settings.mask_secrets(found["said"])
+            sys.stdout.write(json.dumps({**found, "said": said}) + "\n")
+    return 0
+
+
+def result_of(name: str, attempt: Callable[[], str]) -> Mapping[str, Any]:
+    """Return what came of an attempt to use a model."""
+    try:
+        return {"name": name, "ok": True, "said": attempt()}
+    except Lacking as error:
+        return {"name": name, "ok": None, "reached": True, "said": str(error)}
+    except (Limited, NoResponse, Rejected, Refused) as error:
+        said = str(error)
+        remedy = next((remedy for start, remedy in _REMEDIES.items() if said.startswith(start)), "")
+        if isinstance(error, Misfit):
+            remedy = _OF_MISFIT[name]
+        reached = not isinstance(error, TimedOut) and not said.startswith(_OF_ADDRESS)
+        return {"name": name, "ok": False, "reached": reached, "said": f"{said}; {remedy}" if remedy else said}
+
+
+def try_chat(settings: Settings) -> str:
+    """Have the chat model write as for an answer, and reply with an object as for a judgement.
+
+    Raises:
+        Lacking: The model writes, but its replies do not have the structure of a judgement.
+        Limited, NoResponse, Rejected, Refused: The workers could not use a reply.
+    """
+    timeout_s = settings.querymill_chat_timeout_s
+    with closing(wiring.chat_endpoint(settings)) as endpoint:
+        reply = endpoint.begin(_ANSWERED, endpoint.options(_MAX_TOKENS, None), timeout_s).value
+        with closing(reply):
+            words = " ".join("".join(iter(reply.next, None)).split())
+        if reply.fault:
+            raise NoResponse(f"the reply broke off: {reply.fault}")
+        shown = words if len(words) <= _SHOWN_CHARS else f"{words[:_SHOWN_CHARS]}…"
+        options = endpoint.options(_MAX_SCORE_TOKENS, AnswerScoresReply)
+        try:
+            in_shape(lambda turns: (endpoint.ask(turns, options, timeout_s).value, Usage()), _JUDGED, AnswerScoresReply)
+        except Refused as error:
+            raise Lacking(f'says "{shown}", but cannot judge: {error}') from error
+    return f'says "{shown}" and judges{_without(endpoint.parameters)}'
+
+
+def try_embeddings(settings: Settings, profile: EmbeddingProfile, base_url: str, key: str) -> str:
+    """Embed two passages and a question.
+
+    Raises:
+        Limited, NoResponse, Rejected, Refused: The workers could not use the vectors.
+    """
+    timeout_s = settings.querymill_embedding_timeout_s
+    with closing(wiring.embedding_endpoint(settings, profile, base_url, key)) as endpoint:
+        endpoint.ask(_PASSAGES, "passage", timeout_s)
+        endpoint.ask([_QUESTION], "query", timeout_s)
+    return f"vectors of {profile.dimensions} dimensions{_without(endpoint.parameters)}"
+
+
+def try_rerank(settings: Settings) -> str:
+    """Judge the relevance of two passages.
+
+    Raises:
+        Limited, NoResponse, Rejected, Refused: The workers could not use the relevances.
+    """
+    with closing(wiring.rerank_endpoint(settings)) as endpoint:
+        judged = endpoint.ask(_QUESTION, _PASSAGES, settings.querymill_rerank_timeout_s).value
+    relevances = ", ".join(f"{judged[index]:.2f}" if index in judged else "none" for index in range(len(_PASSAGES)))
+    return f"relevance {relevances}{_without(endpoint.parameters)}"
+
+
+def _without(parameters: Parameters) -> str:
+    return f" (without {', '.join(parameters.refused)}, which it refuses)" if parameters.refused else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
