@@ -1,0 +1,193 @@
+"""The blocks of the README, run in the order in which they stand, in a fresh folder on a real stack that holds nothing.
+
+They are read from the page. What a reader puts in is put in here: the address and the key of the gateway, the files in
+capitals, and the ids that earlier commands printed.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import redis
+
+from querymill import Querymill, Settings
+from querymill_workers.postgres.migrate import migrate
+from tests.fakes.answers import is_judging, judgement
+from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream, reworded
+from tests.fakes.vectors import DIMENSIONS
+from tests.fakes.worker import WorkerProcess
+from tests.fixtures import documents
+from tests.fixtures.databases import own_database
+from tests.fixtures.deployment import Deployment
+from tests.fixtures.gateways import gateway_process
+from tests.fixtures.histories import claude_line, write_lines
+from tests.fixtures.readme_blocks import NO_PROGRAM, RULES, blocks_of, numbered, why_not
+from tests.fixtures.typescript import CLIENT
+from tests.system.gateway.test_typescript import built
+
+__all__ = ["built"]
+
+ROOT = Path(__file__).parents[2]
+ADDRESS, KEY = "http://127.0.0.1:8080", "a key of the gateway"
+NODE = shutil.which("node")
+#: Prints the id of the first key.
+FIRST_KEY = """querymill keys list --json | python -c 'import json, sys; print(json.load(sys.stdin)[0]["id"])'"""
+#: curl prints a problem and ends well; a reader sees that it is one.
+STRICT = 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n'
+
+
+@dataclass
+class Reader:
+    """Somebody who pastes the blocks into a shell, in one folder."""
+
+    folder: Path
+    environment: dict[str, str]
+    gateway: str
+    said: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    ran: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def read(self, page: Path) -> None:
+        """Run the blocks of a page."""
+        blocks = blocks_of(page.read_text(encoding="utf-8"))
+        self.left_out.update(why for block in blocks for why in block.left_out)
+        for at, block, unit in numbered(blocks):
+            why = why_not(unit) if block.language == "sh" and not block.is_script else ""
+            if why:
+                self.left_out[why] += 1
+                continue
+            self.ran[block.language] += 1
+            self._run(f"{page.relative_to(ROOT)}, {at}", block.language, self._filled(unit))
+        assert not self.failed, "\n\n".join(self.failed)
+
+    def _run(self, place: str, language: str, text: str) -> None:
+        command = {
+            "sh": lambda: ["bash", "-c", STRICT + text],
+            "python": lambda: [sys.executable, "-c", text],
+            "ts": lambda: [str(NODE), "--import", "./render.mjs", "--input-type=module", "--eval", text],
+        }[language]()
+        done = subprocess.run(
+            command, cwd=self.folder, env=self.environment, input="y\n", capture_output=True, text=True, timeout=240,
+            check=False,
+        )  # fmt: skip
+        self.said.append(done.stdout)
+        if done.returncode:
+            self.failed.append(f"{place}:\n{text}\n{done.stdout[-2_000:]}\n{done.stderr[-2_000:]}")
+
+    def _filled(self, text: str) -> str:
+        """Put in what a reader puts in."""
+        values: dict[str, Callable[[], str]] = {
+            ADDRESS: lambda: self.gateway,
+            KEY: lambda: self._printed(r"qm_[0-9a-f]{12}_[\w-]{43}"),
+            "rotate ID": lambda: f'rotate "$({FIRST_KEY})"',
+            "drop messages": lambda: "drop messages --yes",  # it asks a person, and there is none
+            "conversations SESSION": lambda: f"conversations {self._session()['id']}",
+            "--around MESSAGE": lambda: f"--around {self._session()['messages'][0]['message_id']}",
+        }
+        for written, value in values.items():
+            if written in text:
+                text = text.replace(written, value())
+        return text
+
+    def _printed(self, pattern: str) -> str:
+        """Return what an earlier command printed first of all."""
+        return next(str(found) for said in self.said for found in re.findall(pattern, said))
+
+    def _session(self) -> dict[str, Any]:
+        settings = Settings(redis_url=self.environment["REDIS_URL"])
+        with Querymill(settings=settings) as mill:
+            id_ = mill.list("conversations", collection="chats").documents[0].id
+            return {"id": id_, **mill.show("conversations", id_, collection="chats")}
+
+
+@pytest.fixture
+def reader(deployment: Deployment, database_url: str, openai_server: OpenAIServer, tmp_path: Path) -> Iterator[Reader]:
+    """A reader whose stack holds nothing, and whose chat model knows every prompt."""
+    openai_server.script.chat = replied
+    folder = tmp_path / "fresh"
+    put_in(folder)
+    board = deployment.settings.redis_url.removesuffix("/2") + "/11"
+    with psycopg.connect(database_url, autocommit=True) as connection, own_database(connection) as name:
+        database = f"{database_url.rsplit('/', 1)[0]}/{name}"
+        migrate(database, dimensions=DIMENSIONS)
+        own = deployment.environment | {"REDIS_URL": board, "DATABASE_URL": database}
+        (folder / ".env").write_text("".join(f"{key}={value}\n" for key, value in own.items()))
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        with redis.Redis.from_url(board) as server:
+            server.flushdb()
+            with WorkerProcess(own), gateway_process(own) as gateway:
+                environment = os.environ | own | {"PATH": path, "HOME": str(folder / "home"), "COLUMNS": "160"}
+                yield Reader(folder, environment, gateway.url)
+            server.flushdb()
+
+
+def replied(request: dict[str, Any]) -> Answer:
+    """Expand, judge and answer."""
+    if is_judging(request):
+        return chat_answer(judgement())
+    try:
+        return reworded(request)
+    except ValueError:
+        return chat_stream("The fleet counts nine ships [1].") if request.get("stream") else chat_answer("Nine [1].")
+
+
+def put_in(folder: Path) -> None:
+    """Make the files that the blocks name in capitals, and the folders."""
+    (folder / "annual-reports").mkdir(parents=True)
+    (folder / ".venv").symlink_to(sys.prefix)
+    (folder / "annual-reports" / "year.pdf").write_bytes(documents.pdf(documents.lines("How margins develop")))
+    documents.write_docx(folder / "annual-reports" / "ferries.docx")
+    sample = Path(str(resources.files("querymill_embedded") / "sample"))
+    for name, written in {"REPORTS": "reports", "SESSIONS": "sessions", "CODE": "modules"}.items():
+        shutil.copy(sample / f"{written}.jsonl", folder / f"{name}.jsonl")
+    write_lines(folder / "QUESTIONS.jsonl", [{"_id": "q1", "query": "How many ships?"}])
+    write_lines(folder / "TEXTS.jsonl", [{"_id": "t1", "text": "nine ships"}])
+    hits = [{"id": "a", "text": "The fleet counts nine ships.", "score": 0.5}]
+    (folder / "HITS.json").write_text(json.dumps({"query": "How many ships?", "hits": hits}))
+    source = folder / "path" / "to" / "source"
+    source.mkdir(parents=True)
+    (source / "queue.py").write_text("def restore_unacknowledged():\n    return 'messages'\n")
+    said = [
+        claude_line("user", "u1", None, "What about caching?"),
+        claude_line("assistant", "u2", "u1", "Decided: none."),
+    ]
+    write_lines(folder / "home" / ".claude" / "projects" / "-srv-app" / "s1.jsonl", said)
+    (folder / "render.mjs").write_text("globalThis.render = (text) => process.stdout.write(`${text}\\n`);\n")
+
+
+@pytest.mark.timeout(900)
+def test_every_block_works_in_the_order_in_which_it_stands(reader: Reader) -> None:
+    reader.read(ROOT / "README.md")
+    said = "\n".join(reader.said)
+    for expected in ('"stored":1', "The fleet counts nine ships.", "event: done", '"outcome":"forgotten"'):
+        assert expected in said, said[-5_000:]
+    reader.read(ROOT / "deploy" / "README.md")
+    print(dict(reader.ran), dict(reader.left_out))
+    # Every rule is needed, and what is left out is the smaller part.
+    assert set(RULES) | {NO_PROGRAM} >= set(reader.left_out) >= set(RULES)
+    assert reader.ran["python"] >= 4
+    assert reader.ran.total() > reader.left_out.total()
+
+
+@pytest.mark.usefixtures("built")
+def test_the_block_of_the_typescript_client_works(reader: Reader) -> None:
+    (reader.folder / "node_modules").mkdir()
+    (reader.folder / "node_modules" / "querymill").symlink_to(CLIENT)
+    with Querymill(settings=Settings(redis_url=reader.environment["REDIS_URL"])) as mill:
+        mill.ingest(
+            "reports", [{"title": "Nordhav", "pages": [{"page": 1, "text": "nine ships"}]}], collection="filings"
+        )
+    reader.read(CLIENT / "README.md")
+    assert reader.ran == {"ts": 1}
