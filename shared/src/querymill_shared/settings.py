@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from pydantic import AfterValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
-from redis import BlockingConnectionPool, RedisError
 
-from querymill_shared.addresses import HIDDEN, is_redis, mask, mask_text
+from querymill_shared.addresses import HIDDEN, mask, mask_text
+from querymill_shared.board_addresses import as_redis_says, read_by_celery, read_by_redis
 from querymill_shared.given import DOT_ENV, read_files
 from querymill_shared.shorthands import MODULE_SHORTHANDS
 
@@ -22,47 +22,6 @@ from querymill_shared.shorthands import MODULE_SHORTHANDS
 _ADDRESSES = ("_url", "_uri")
 
 Seconds = Annotated[float, Field(gt=0)]
-
-
-def _read_by_redis(url: str) -> str:
-    try:
-        pool = BlockingConnectionPool.from_url(url)
-    except ValueError:
-        raise PydanticCustomError(
-            "redis_url",
-            "must be a URL that begins with redis://, rediss:// or unix://,"
-            " with special characters of the password percent-encoded",
-        ) from None
-    try:
-        pool.make_connection()  # type: ignore[no-untyped-call]  # connects to nothing
-    except (TypeError, RedisError):
-        raise PydanticCustomError(
-            "redis_url", "must have only parameters that an address of its kind takes, with values that they take"
-        ) from None
-    return url
-
-
-def _read_by_celery(urls: str) -> str:
-    try:
-        for url in urls.split(";"):
-            _ = urlsplit(url).port
-    except ValueError:
-        # Celery's own error would quote a password with an unescaped slash as a port.
-        raise PydanticCustomError(
-            "broker_url", "must be a URL, with special characters of the password percent-encoded"
-        ) from None
-    for url in _as_redis_says(urls).split(";"):
-        if is_redis(url):
-            _read_by_redis(url)
-    return urls
-
-
-def _as_redis_says(urls: str) -> str:
-    """Return URLs of the broker with the names of Redis's client in place of those that Celery has of its own."""
-    scheme, _, place = urls.partition("://")
-    if scheme == "redis+socket":
-        urls = "unix://" + re.sub("(?<=[?&])virtual_host=", "db=", place)
-    return re.sub("(?<=ssl_cert_reqs=)CERT_(NONE|OPTIONAL|REQUIRED)", lambda found: found[1].lower(), urls)
 
 
 def _absolute(folder: str) -> str:
@@ -81,11 +40,11 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, env_file=DOT_ENV)
 
     redis_url: Annotated[
-        str, AfterValidator(_read_by_redis), Field(description="URL of the job board: Redis or Valkey")
+        str, AfterValidator(read_by_redis), Field(description="URL of the job board: Redis or Valkey")
     ] = "redis://127.0.0.1:6379/0"
     celery_broker_url: Annotated[
         str,
-        AfterValidator(_read_by_celery),
+        AfterValidator(read_by_celery),
         Field(description="URL of the Celery broker, which carries the bells; empty: REDIS_URL"),
     ] = ""
     database_url: Annotated[SecretStr, Field(description="URL of PostgreSQL with pgvector")] = SecretStr(
@@ -357,7 +316,7 @@ class Settings(BaseSettings):
     @property
     def broker_url(self) -> str:
         """URL of the Celery broker. One on Redis is written as ``redis_url`` is."""
-        return _as_redis_says(self.celery_broker_url) or self.redis_url
+        return as_redis_says(self.celery_broker_url) or self.redis_url
 
     @property
     def embedding_endpoint(self) -> tuple[str, str]:

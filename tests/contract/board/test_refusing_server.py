@@ -41,13 +41,19 @@ def several_at_once(url: str) -> object:
 
 def pipeline(url: str) -> object:
     with open_commands(url) as client:
-        return client.pipeline(transaction=False).set("a", "1").set("b", "1").execute()
+        pipe = client.pipeline(transaction=False)
+        pipe.set("a", "1")
+        pipe.set("b", "1")
+        return pipe.execute()
 
 
 def pipeline_of_coroutines(url: str) -> object:
     async def run() -> object:
         async with open_async_commands(url) as client:
-            return await client.pipeline(transaction=False).set("a", "1").set("b", "1").execute(raise_on_error=False)
+            pipe = client.pipeline(transaction=False)
+            pipe.set("a", "1")
+            pipe.set("b", "1")
+            return await pipe.execute(raise_on_error=False)
 
     return asyncio.run(run())
 

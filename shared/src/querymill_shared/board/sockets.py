@@ -116,7 +116,7 @@ class Watchful(redis.asyncio.connection.AbstractConnection):
     async def read_response(self, *args: Any, **kwargs: Any) -> Any:
         """Read a reply. Raises Unavailable, or what the reply says."""
         try:
-            return await super().read_response(*args, **kwargs)  # type: ignore[no-untyped-call]
+            return await super().read_response(*args, **kwargs)
         except redis.RedisError as error:
             raise_explained(error)
 

@@ -1,0 +1,52 @@
+"""Which addresses of the board and the broker are accepted, and how those of a broker on Redis are written."""
+
+import re
+from urllib.parse import urlsplit
+
+from pydantic_core import PydanticCustomError
+from redis import BlockingConnectionPool, RedisError
+
+from querymill_shared.addresses import is_redis
+
+
+def read_by_redis(url: str) -> str:
+    """Return an address that Redis's client can open. Raises PydanticCustomError."""
+    try:
+        pool = BlockingConnectionPool.from_url(url)
+    except ValueError:
+        raise PydanticCustomError(
+            "redis_url",
+            "must be a URL that begins with redis://, rediss:// or unix://,"
+            " with special characters of the password percent-encoded",
+        ) from None
+    try:
+        pool.make_connection()  # type: ignore[no-untyped-call]  # connects to nothing
+    except (TypeError, RedisError):
+        raise PydanticCustomError(
+            "redis_url", "must have only parameters that an address of its kind takes, with values that they take"
+        ) from None
+    return url
+
+
+def read_by_celery(urls: str) -> str:
+    """Return the addresses of a broker that Celery can open, joined by semicolons. Raises PydanticCustomError."""
+    try:
+        for url in urls.split(";"):
+            _ = urlsplit(url).port
+    except ValueError:
+        # Celery's own error would quote a password with an unescaped slash as a port.
+        raise PydanticCustomError(
+            "broker_url", "must be a URL, with special characters of the password percent-encoded"
+        ) from None
+    for url in as_redis_says(urls).split(";"):
+        if is_redis(url):
+            read_by_redis(url)
+    return urls
+
+
+def as_redis_says(urls: str) -> str:
+    """Return URLs of the broker with the names of Redis's client in place of those that Celery has of its own."""
+    scheme, _, place = urls.partition("://")
+    if scheme == "redis+socket":
+        urls = "unix://" + re.sub("(?<=[?&])virtual_host=", "db=", place)
+    return re.sub("(?<=ssl_cert_reqs=)CERT_(NONE|OPTIONAL|REQUIRED)", lambda found: found[1].lower(), urls)
