@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from uuid import uuid4
 
 import pytest
 
@@ -19,6 +20,10 @@ JOB = EmbedTexts.model_validate({"collection": "c", "texts": [{"id": "a", "text"
 NOWHERE = "redis://127.0.0.1:1/0"
 
 Asks = Callable[[str], object]
+
+
+def another() -> EmbedTexts:
+    return JOB.model_copy(update={"texts": (JOB.texts[0].model_copy(update={"text": uuid4().hex}),)})
 
 
 def threads(url: str) -> object:
@@ -116,6 +121,16 @@ def test_a_server_that_is_not_there_is_unavailable(asks: Asks) -> None:
     said = str(refused(asks, NOWHERE))
     assert said.startswith("board: Error 111 connecting to 127.0.0.1:1")
     assert said.endswith("is REDIS_URL right?")
+
+
+@pytest.mark.parametrize("way", ["NOREPLICAS", "MISCONF", "READONLY", "OOM"])
+def test_a_broker_that_refuses_a_bell_costs_no_job(server: RefusingBoard, valkey_url: str, way: str) -> None:
+    """The job is on the board, and the sweeper rings later."""
+    settings = Settings(redis_url=valkey_url, celery_broker_url=server.url)
+    with Querymill(settings=settings) as mill:
+        assert mill.submit(another()).is_new  # kombu has a connection from now on
+        with refusing(server, way):
+            assert mill.submit(another()).is_new
 
 
 @pytest.mark.parametrize("asks", [threads, coroutines], ids=lambda asks: asks.__name__)
