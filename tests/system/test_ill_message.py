@@ -33,12 +33,16 @@ def test_one_ill_message_costs_its_session_no_other_vector_and_other_collections
     path.write_text(session("s", *said, ids=[f"m{number}" for number in range(40)]).model_dump_json())
     command = querymill.begin("ingest", "messages", path, "--collection", ill_one)
     asked, stop = 0, time.monotonic() + 50
-    while command.poll() is None:
-        assert time.monotonic() < stop
-        asked += 1
-        request = MessageSearch(query=f"weld the hull {asked}", collection=other, deadline=20)
-        found = mill.submit(request).result(timeout=30)
-        assert (found.searched, found.degraded) == ("exact", ())
+    try:
+        while command.poll() is None:
+            assert time.monotonic() < stop
+            asked += 1
+            request = MessageSearch(query=f"weld the hull {asked}", collection=other, deadline=20)
+            found = mill.submit(request).result(timeout=30)
+            assert (found.searched, found.degraded) == ("exact", ())
+    finally:
+        command.kill()
+        command.wait()
     assert asked > 0
     texts = json.loads(querymill("status", "--set-aside", "--collection", ill_one, "--json").stdout)
     assert 1 <= len(texts) <= 6, "the message, and the contexts that hold it"
