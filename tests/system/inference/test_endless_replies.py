@@ -79,7 +79,7 @@ def test_chat(provider: Provider, openai_server: OpenAIServer, answer: Answer, r
 def test_rerank(provider: Provider, openai_server: OpenAIServer, answer: Answer, reason: str) -> None:
     openai_server.script.rerank = lambda request: answer
     started = time.monotonic()
-    with open_endpoint("k") as client:
+    with open_endpoint(provider.url, "k") as client:
         endpoint = RerankEndpoint(client, provider.url, model="m", shape="cohere")
         gateway = Gateway[dict[int, float]](provider.account(), "rerank endpoint", timeout_s=1, probe=endpoint.probe)
         judge = HttpJudge(endpoint, gateway, passage_tokens=900)

@@ -76,7 +76,9 @@ ILL = {
     "reset": (Answer(b"", ends="reset"), "no connection"),
     "cut": (Answer(embedding_answer([[1.0] * DIMENSIONS]).body, ends="cut"), "no connection"),
     "silence": (Answer(b"{}", after_s=3), "no response in time"),
-    "no JSON": (Answer(b"<html>"), "unreadable response"),
+    "a page": (Answer(b"<html>"), "an HTML page instead of JSON"),
+    "no JSON": (Answer(b"oops"), "unreadable response"),
+    "an error with 200": (Answer(json.dumps({"error": SAID}).encode()), f"an error instead of a reply: {SAID}"),
     "null": (Answer(embedding_answer([[1.0] * DIMENSIONS]).body.replace(b"1.0", b"null", 1)), ""),
 }
 
@@ -247,7 +249,7 @@ def judging(request: dict[str, Any]) -> Answer:
 def test_the_passages_beside_an_ill_one_are_judged(provider: Provider, well: OpenAIServer) -> None:
     well.script.rerank = judging
     passages = {f"p{number}": text for number, text in enumerate(texts(10))}
-    with open_endpoint("k") as client:
+    with open_endpoint(provider.url, "k") as client:
         judged, _ = judge_of(provider, client).judge("how many ships?", passages, caller=within(30))
         assert judged == dict.fromkeys(passages.keys() - {"p4"}, 0.5)
         asked = len(well.requests)

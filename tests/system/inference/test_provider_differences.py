@@ -15,7 +15,13 @@ from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankShape, open_endpoint
+from querymill_workers.inference.http_judge import (
+    HttpJudge,
+    RelevanceByIndex,
+    RerankEndpoint,
+    RerankShape,
+    open_endpoint,
+)
 from querymill_workers.inference.prompts import Turn
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
@@ -244,7 +250,9 @@ def test_an_endpoint_is_asked_without_what_it_refuses(
     openai_server.script.rerank = refusing(names, lambda request: Answer(json.dumps(reply).encode()), form="pydantic")
     gateway: Gateway[RelevanceByIndex] = Gateway(provider.account(model="judge"), "rerank endpoint", timeout_s=5)
     with open_endpoint(provider.url, "k") as client:
-        judge = HttpJudge(client, gateway, provider.url, model="judge", shape=shape, passage_tokens=1000)
+        judge = HttpJudge(
+            RerankEndpoint(client, provider.url, model="judge", shape=shape), gateway, passage_tokens=1000
+        )
         for _ in range(2):
             assert judge.judge("how many?", {"a": "x", "b": "y"}, caller=caller())[0] == {"a": 0.25, "b": 0.75}
     assert len(openai_server.requests) == 3
@@ -255,6 +263,8 @@ def test_the_words_of_a_rerank_endpoint_are_the_reason(provider: Provider, opena
     openai_server.script.rerank = lambda request: Answer(b'{"message": "invalid model id"}', status=400)
     gateway: Gateway[RelevanceByIndex] = Gateway(provider.account(model="judge"), "rerank endpoint", timeout_s=5)
     with open_endpoint(provider.url, "k") as client:
-        judge = HttpJudge(client, gateway, provider.url, model="judge", shape="cohere", passage_tokens=1000)
+        judge = HttpJudge(
+            RerankEndpoint(client, provider.url, model="judge", shape="cohere"), gateway, passage_tokens=1000
+        )
         with pytest.raises(Refused, match="rerank endpoint rejected: HTTP 400: invalid model id"):
             judge.judge("how many?", {"a": "x"}, caller=caller())

@@ -155,6 +155,13 @@ def test_words_name_the_parameter_once_and_are_bounded() -> None:
     assert words_in(None) == ""
 
 
+def test_of_an_error_without_end_only_the_beginning_is_read() -> None:
+    many = [{"message": f"word {number}"} for number in range(1_000)]
+    named = {"message": "top_n is not supported"}
+    assert parameters_in([*many, named], SENT) == parameters_in("x" * 10_000 + " temperature", SENT) == []
+    assert parameters_in([named, *many], SENT) == ["top_n"]
+
+
 @pytest.mark.parametrize(
     ("words", "texts", "shown"),
     [

@@ -379,10 +379,14 @@ def test_a_reply_that_breaks_off_is_not_begun_again() -> None:
     assert (ear.parts, reply.closed, account.outcomes) == (["a"], 1, ["failed"])
 
 
-def test_a_reply_that_ends_in_an_error_is_kept_and_held_against_the_provider() -> None:
+@pytest.mark.parametrize(("probe", "outcomes"), [(None, ["answered", "cut"]), (TimedOut(), ["failed"])])
+def test_a_reply_that_ends_in_an_error_is_kept_and_held_against_a_provider_that_is_not_well(
+    probe: Exception | None, outcomes: list[str]
+) -> None:
     account, ear = ScriptedAccount(), Ear()
-    reply = listen(account, Parts("a", "b", fault="HTTP 502"), ear)
-    assert (ear.parts, reply.closed, account.outcomes) == (["a", "b"], 1, ["failed"])
+    begun = ProviderResponse(Parts("a", "b", fault="HTTP 502"), None, LIMITS)
+    reply = probing(account, Probe(probe)).listen(in_time(), 10, lambda _: begun, ear)
+    assert (ear.parts, reply.closed, account.outcomes) == (["a", "b"], 1, outcomes)
 
 
 def test_a_reply_beyond_the_deadline_is_cut_and_not_held_against_the_provider() -> None:

@@ -77,6 +77,16 @@ def test_what_came_instead_of_a_reply_is_said(content: bytes, kind: type[Excepti
         read_object(content)
 
 
+def test_the_words_of_an_error_that_came_instead_of_a_reply_are_kept() -> None:
+    for error, words in (
+        ("model is loading", "model is loading"),
+        ({"message": "no memory", "code": 500}, "no memory"),
+    ):
+        with pytest.raises(NoResponse) as caught:
+            read_object(json.dumps({"error": error}).encode())
+        assert caught.value.words == words
+
+
 def test_json_that_is_nested_without_end_is_no_json() -> None:
     nested = b"[" * 100_000
     for read_it in (read_object, lambda content: list(events_in([b"data: ", content, b"\n\n"]))):

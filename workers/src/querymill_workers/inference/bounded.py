@@ -1,6 +1,7 @@
 """An HTTP client whose responses end: each within its time limit in all, and within a size after decompression.
 
-The HTTP library limits each read only. So a body that comes byte by byte would never end, and a small one may unpack to gigabytes.
+The HTTP library limits each read only. So a body that comes byte by byte would never end, and a small one may unpack to
+gigabytes.
 """
 
 import time
@@ -53,7 +54,12 @@ class BoundedClient(httpx2.Client):
     """
 
     def __init__(
-        self, *, transport: httpx2.BaseTransport, timeout_s: float, most_bytes: int, headers: Mapping[str, str] | None = None
+        self,
+        *,
+        transport: httpx2.BaseTransport,
+        timeout_s: float,
+        most_bytes: int,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(transport=transport, headers=headers, follow_redirects=False, timeout=timeout_s)
         # What is not asked for is not read: other encodings have no bound on what a few bytes unpack to.

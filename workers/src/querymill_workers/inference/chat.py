@@ -110,7 +110,9 @@ class OpenAIChat:
         def send(sent: Mapping[str, Any], limit_s: float) -> ProviderResponse[ChatStream]:
             raw = make_call(lambda: self._create(turns, sent, limit_s))
             response = raw.http_response
-            reply = ChatStream(events_in(response.iter_bytes()), response.close, renew=partial(renew, response), asked=texts)
+            reply = ChatStream(
+                events_in(response.iter_bytes()), response.close, renew=partial(renew, response), asked=texts
+            )
             try:
                 reply.await_first()
             except BaseException:

@@ -15,6 +15,8 @@ from querymill_workers.inference.complaints import words_in
 #: The kinds of the parts of a message that are text. A part without a kind is text, too.
 _TEXT: Final = (None, "text", "output_text")
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
+#: What a line of a stream may begin with, besides "data". A comment begins with nothing.
+_FIELDS: Final = (b"", b"event", b"id", b"retry")
 _BOM: Final = b"\xef\xbb\xbf"
 _PAGE: Final = "an HTML page instead of JSON"
 
@@ -127,26 +129,33 @@ def events_in(content: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
     """
     kind, held, other, is_stream = b"", list[bytes](), list[bytes](), False
     for line in _lines(content):
-        name, colon, value = line.partition(b":")
-        if name.removeprefix(_BOM) == b"data":
+        field, value = _field(line)
+        if field == b"data":
             is_stream = True
-            if not held and value.strip() == b"[DONE]":
+            if not held and value == b"[DONE]":
                 return
             # Some servers leave out the blank line after an event.
             if not held and (event := _event(kind, value)) is not None:
                 yield event
                 kind = b""
-            elif value.strip():
-                held.append(value)
-        elif name == b"event":
-            kind = value.strip()
+            else:
+                held.extend([value] if value else ())
+        elif field == b"event":
+            kind = value
         elif not line.strip():
             yield from _rest(kind, held)
             kind, held = b"", []
-        elif not colon or name not in (b"", b"id", b"retry"):
+        elif field is None:
             other.append(line)
     yield from _rest(kind, held)
     yield from [] if is_stream else [read_object(b"\n".join(other))]
+
+
+def _field(line: bytes) -> tuple[bytes | None, bytes]:
+    """Return the name of a line's field, which is empty for a comment, and its value. No field has no name."""
+    name, colon, value = line.partition(b":")
+    name = name.removeprefix(_BOM)
+    return name if name == b"data" or (colon and name in _FIELDS) else None, value.strip()
 
 
 def _rest(kind: bytes, held: Sequence[bytes]) -> Iterator[Mapping[str, Any]]:

@@ -6,7 +6,6 @@ import httpx2
 
 from querymill_shared.proxies import Proxy, proxy_of
 
-
 _LIMITS: Final = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)
 
 
