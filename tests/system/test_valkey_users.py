@@ -20,6 +20,7 @@ import redis
 from querymill import AsyncQuerymill, JobCancelled, Querymill, ReportResult, ReportSearch
 from querymill.cli.demo import Shown, sample_folder, show_everything
 from querymill.cli.terminal import Console
+from querymill.keys import Keyring, Scope
 from querymill.kinds.sample import COLLECTION
 from querymill_embedded import free_ports
 from querymill_embedded.wheels import valkey_server
@@ -213,6 +214,41 @@ def test_a_keeper_makes_keys_and_a_gateway_asks_for_them(server: Server, deploym
     assert server.refused() == set()
 
 
+def test_nobody_forges_a_session_of_the_console_and_a_gateway_keeps_them(
+    server: Server, deployment: Deployment
+) -> None:
+    ring = Keyring(server.client("keeper"))
+    key, written = ring.add("boss", scopes=list(Scope), collections=["*"], requests_per_minute=60, concurrency=2)
+    secret = "made up"
+    digest = hashlib.sha256(secret.encode()).hexdigest()
+    for role in ("producer", "worker"):
+        with server.client(role) as client:
+            client.set(f"qm:{{{digest[0]}}}:console:{digest}", f"{key.id} {key.secrets[0].digest}")
+            with pytest.raises(redis.exceptions.NoPermissionError):
+                client.set(f"qm:console:{digest}", f"{key.id} {key.secrets[0].digest}")
+    server.tester.acl_log_reset()
+    with (
+        GatewayHere(of_role(deployment, server, "gateway").settings) as gateway,
+        httpx.Client(base_url=gateway.url) as http,
+    ):
+        forged = httpx.get(f"{gateway.url}/console/jobs", cookies={"qm_console": secret})
+        assert forged.status_code == 303
+        (token,) = re.findall(r'name="token" value="([0-9a-f]+)"', http.get("/console/sign-in").text)
+        sent = {"token": token, "key": written, "next": "/console"}
+        assert http.post("/console/sign-in", data=sent).status_code == 303
+        assert http.get("/console/jobs").status_code == 200
+    server.tester.delete("qm:keys")
+    ring.close()
+    assert server.refused() == set()
+
+
+def test_the_doctor_as_a_worker_says_whether_there_are_keys(server: Server, deployment: Deployment) -> None:
+    environment = of_role(deployment, server, "worker").environment
+    said = CommandLine(environment | {"QUERYMILL_KEYS_REQUIRED": "true"})("doctor")
+    assert "querymill keys add" in said.stdout, said.stdout
+    assert server.refused() == set()
+
+
 @pytest.mark.parametrize("command", [("status",), ("jobs",), ("jobs", "--state", "failed")])
 def test_the_commands_that_look_at_the_fleet_run_as_the_gateway(
     server: Server, samples: str, deployment: Deployment, command: tuple[str, ...]
@@ -250,14 +286,33 @@ CALLERS = [
     ("GET", "qm:vector:{x}"), ("GET", "qm:chat:{x}"), ("HSET", "qm:account:x", "opened", "1"),
     ("HSET", "qm:meters", "x", "1"), ("INCRBY", "qm:daily:c:20260101", "1"), ("SMEMBERS", "_kombu.binding.search"),
 ]  # fmt: skip
+SESSION, LIMITS = f"qm:console:{'a' * 64}", "qm:gate:{0123456789ab}:windows"
+#: What would mint a key or alter one, by every kind of command that some role has.
+THE_KEEPERS = [
+    ("HSET", "qm:keys", "me", "{}"), ("HDEL", "qm:keys", "me"), ("DEL", "qm:keys"), ("SET", "qm:keys", "x"),
+    ("EXPIRE", "qm:keys", "1"), ("RENAME", "qm:{0}:x", "qm:keys"), ("RENAME", "qm:keys", "qm:{0}:x"),
+    ("RESTORE", "qm:keys", "0", "x"), ("EVAL", "return redis.call('HSET', KEYS[1], 'me', '{}')", "1", "qm:keys"),
+]  # fmt: skip
+#: What would forge, read or end a session of the console, or lift the limits of a key.
+THE_GATEWAYS = [
+    ("SET", SESSION, "id"), ("GET", SESSION), ("DEL", SESSION), ("EXPIRE", SESSION, "9999"), ("APPEND", SESSION, "x"),
+    ("RENAME", "qm:{0}:x", SESSION), ("RESTORE", SESSION, "0", "x"), ("DUMP", SESSION),
+    ("EVAL", "return redis.call('SET', KEYS[1], 'id')", "1", SESSION),
+    ("DEL", LIMITS), ("HSET", LIMITS, "1", "0"), ("ZADD", "qm:gate:{0123456789ab}:places", "1", "x"),
+]  # fmt: skip
+#: A worker has keys of its own only by name, so that what comes later is not its own by chance.
+NO_WORKERS = [("HGETALL", "qm:keys"), ("HGET", "qm:keys", "x"), ("DUMP", "qm:keys"), ("SET", "qm:anything", "1")]
 REFUSED = [
     *((role, command) for role in ROLES for command in EVERYBODYS),
     *((role, command) for role in ("producer", "gateway") for command in CALLERS),
     ("producer", ("HGETALL", "qm:meters")),
     ("producer", ("HGETALL", "qm:accounts")),
     ("producer", ("HGETALL", "qm:keys")),
-    ("gateway", ("HSET", "qm:keys", "me", "{}")),
     ("keeper", ("XADD", "qm:{0}:x", "*", "a", "1")),
+    *((role, command) for role in ("producer", "worker") for command in THE_GATEWAYS),
+    *((role, command) for role in ("producer", "worker", "gateway") for command in THE_KEEPERS),
+    *(("keeper", command) for command in THE_GATEWAYS),
+    *(("worker", command) for command in NO_WORKERS),
 ]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pydantic
 import redis
 
+from querymill import keys
 from querymill_shared.addresses import HIDDEN, Host, mask, read_address
 from querymill_shared.board import ValkeyBoard, lives
 from querymill_shared.board.clock import MAX_APART_S, read_clock, server_ahead_s
@@ -90,6 +91,7 @@ def _services(settings: Settings) -> Iterator[Finding]:
     yield board
     if board.ok is not False:
         yield _workers(settings)
+        yield from _keys(settings)
     if settings.broker_url != settings.redis_url:
         yield _tcp("broker", settings.broker_url, "CELERY_BROKER_URL")
     database, modules = settings.database_url.get_secret_value(), settings.mongodb_uri.get_secret_value()
@@ -237,6 +239,22 @@ def _clocks(settings: Settings, database_s: float | None) -> Finding:
         mend = f"{stepped}; its clock runs 1 % slow until they agree"
         return Finding("clocks", value, mend=mend)
     return Finding("clocks", value, ok=True)
+
+
+def _keys(settings: Settings) -> Iterator[Finding]:
+    """Say whether the gateway has API keys, if it has some or needs them."""
+    with open_commands(settings.redis_url) as client:
+        try:
+            has_keys = bool(client.exists(keys.STORED_AT))
+        except redis.exceptions.NoPermissionError:
+            yield Finding("API keys", "unknown", mend="not probed: the user of REDIS_URL may not look for them")
+            return
+    if has_keys:
+        yield Finding("API keys", "stored", ok=True)
+    elif keys.are_required(settings):
+        yield Finding(
+            "API keys", "none", ok=False, mend=f"{keys.NONE_STORED}; until then the gateway refuses everybody"
+        )
 
 
 def _tcp(name: str, url: str, setting: str, *, schemes: Sequence[str] = (), rule: str = "be a URL") -> Finding:

@@ -25,6 +25,8 @@ from querymill_shared.settings import Settings
 STORED_AT: Final = "qm:keys"
 #: The collection of a key that may see all.
 ALL: Final = "*"
+#: What an operator reads where keys are required and the board has none.
+NONE_STORED: Final = "API keys are required and the board has none: make one with `querymill keys add`"
 #: A secret that was rotated stays valid for this long, in seconds, unless told otherwise.
 GRACE_S: Final = 3600.0
 _WRITTEN: Final = re.compile(r"qm_(?P<id>[0-9a-f]{12})_(?P<secret>[A-Za-z0-9_-]{43})")
@@ -74,11 +76,19 @@ class ApiKey(BaseModel):
 
     def accepts(self, secret: str, now: float) -> bool:
         """Return whether a secret is one of its own. The time that takes does not depend on the secret."""
-        given = _digest(secret)
+        return self.holds(_digest(secret), now)
+
+    def holds(self, digest: str, now: float) -> bool:
+        """Return whether a digest is that of a secret which is valid now."""
         found = [
-            hmac.compare_digest(given, each.digest) for each in self.secrets if each.until is None or each.until > now
+            hmac.compare_digest(digest, each.digest) for each in self.secrets if each.until is None or each.until > now
         ]
         return any(found) and self.revoked is None
+
+    def presented_by(self, secret: str) -> Self:
+        """Return the key with the one secret by which its caller came."""
+        digest = _digest(secret)
+        return self.model_copy(update={"secrets": tuple(each for each in self.secrets if each.digest == digest)})
 
 
 #: Who calls a gateway without keys, which serves loopback only.
@@ -94,6 +104,11 @@ class UnknownKey(QuerymillError):
 
     def __init__(self, key_id: str) -> None:
         super().__init__(f"no API key has the id {key_id!r}; `querymill keys list` shows the ids")
+
+
+def are_required(settings: Settings) -> bool:
+    """Return whether the settings require keys, whatever the board has: a gateway that has names is called by others."""
+    return settings.querymill_keys_required or bool(settings.querymill_hosts)
 
 
 def parts_of(written: str) -> tuple[str, str] | None:

@@ -250,6 +250,9 @@ class Settings(BaseSettings):
             description="names that the gateway is called by (JSON); empty: any, but without API keys loopback's only",
         ),
     ] = []
+    querymill_keys_required: Annotated[
+        bool, Field(description="API keys are required even while the board has none; QUERYMILL_HOSTS implies it")
+    ] = False
     querymill_cors_origins: Annotated[
         list[str],
         Field(

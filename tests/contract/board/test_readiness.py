@@ -13,6 +13,7 @@ from querymill_shared.board.connections import open_commands
 from querymill_shared.board.valkey import ValkeyBoard
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
+from tests.fixtures.gateways import GatewayHere
 
 
 @pytest.fixture
@@ -97,3 +98,9 @@ def test_what_the_gateway_answered_last_is_said() -> None:
         port = server.server_address[1]
     with pytest.raises(Unreachable, match="/readyz did not answer"):
         await_gateway(port, serves=lambda: True, within_s=0.2)
+
+
+def test_a_gateway_that_only_lacks_keys_is_up(valkey_url: str) -> None:
+    settings = Settings(redis_url=valkey_url, querymill_keys_required=True)
+    with GatewayHere(settings) as gateway:
+        await_gateway(gateway.port, serves=lambda: True, within_s=5)

@@ -8,6 +8,7 @@ from http.client import HTTPConnection, HTTPException
 import redis
 
 from querymill.cli.exits import Unreachable
+from querymill.keys import NONE_STORED
 from querymill_shared.board import lives
 from querymill_shared.board.connections import open_commands
 from querymill_shared.queues import Queue
@@ -54,8 +55,9 @@ def await_listeners(
 
 
 def await_gateway(port: int, *, serves: Callable[[], bool], within_s: float = READY_WITHIN_S) -> None:
-    """Return once the gateway on this port of the loopback address answers 200 to ``/readyz``.
+    """Return once the gateway on this port of the loopback address answers 200 to ``/readyz``, or lacks nothing but keys.
 
+    Keys are made on the board, so they can only be made once it runs.
     ``serves`` tells whether the process that listens there is the gateway which was started: the answer of another
     process does not count.
 
@@ -84,12 +86,13 @@ def _unready(port: int, serves: Callable[[], bool]) -> list[str]:
     connection = HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", "/readyz")
-        status = connection.getresponse().status
+        response = connection.getresponse()
+        status, body = response.status, response.read().decode(errors="replace")
     except (OSError, HTTPException) as error:
         return [f"/readyz did not answer ({type(error).__name__})"]
     finally:
         connection.close()
-    if status != HTTPStatus.OK:
+    if status != HTTPStatus.OK and NONE_STORED not in body:
         return [f"/readyz answered {status}"]
     if not serves():
         return ["another process listens there; run `querymill down`, then `querymill up --port N` with a free port"]

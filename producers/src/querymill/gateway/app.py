@@ -1,10 +1,12 @@
 """The application: every route of the gateway behind one door."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from typing import Final
 
+import redis
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 from starlette.responses import Response
@@ -36,17 +38,23 @@ from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
 from querymill_shared.metrics import FleetFigures
 from querymill_shared.settings import Settings
 
+#: How long a start may wait for the board to say if it has keys, in seconds.
+LOOK_S: Final = 2.0
 ROOMS: Final = (jobs, events, documents, intake, batches, chat, completions, operation, pages, console)
 
 
 def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
-    """Build the gateway over one board. If no key is required, it must be served on loopback only."""
+    """Build the gateway over one board. If no key is required, it must be served on loopback only.
+
+    The settings may require keys, too.
+    """
     gate = Gate(settings, keys_required=keys_required)
     client = open_commands(settings.redis_url, most=CLIENT_COMMANDS)
     agents = AgentRoom()
 
     @asynccontextmanager
     async def connected(_: FastAPI) -> AsyncIterator[None]:
+        await _look_for_keys(gate)
         async with agents.running():
             yield
         gate.stopping.set()
@@ -75,6 +83,13 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
     app.openapi = lambda: schema.document(app)  # type: ignore[method-assign]  # the framework's way to replace it
     app.add_middleware(Door, gate=gate, respond=respond)
     return app
+
+
+async def _look_for_keys(gate: Gate) -> None:
+    """Let a gateway know from its start if the board has keys. If the board is away, a later request or probe does."""
+    with suppress(redis.RedisError, TimeoutError):
+        async with asyncio.timeout(LOOK_S):
+            await gate.has_keys()
 
 
 def respond(scope: Scope, problem: Problem) -> Response:

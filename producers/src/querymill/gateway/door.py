@@ -30,6 +30,9 @@ MAX_BODY, MAX_UPLOAD = 10_000_000, 2_000_000_000
 SLOW_BYTES, SLOW_S = 20_000, 20.0
 #: Where the server leaves the part of a body that came together with the end of its connection.
 LAST_PART: Final = "querymill.last_part"
+#: Headers that a proxy adds. A request that has one comes from elsewhere, whatever address it is sent from.
+_OF_PROXIES: Final = ("forwarded", "via", "x-real-ip", "x-client-ip", "client-ip", "true-client-ip", "cf-connecting-ip")
+_OF_PROXIES_BEGIN: Final = ("x-forwarded", "x-envoy-", "x-cluster-client-ip")
 LOOPBACK_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 #: Probes ask by address, and learn nothing.
 PROBES: Final = frozenset(("/healthz", "/readyz"))
@@ -94,6 +97,8 @@ class Door:
         """
         headers = Headers(scope=scope)
         _check_sizes(scope, headers)
+        if not self._gate.keys_required and came_by_proxy(headers):
+            self._gate.require_keys("a request came through a proxy")
         if scope["path"] in PROBES:
             scope["state"]["caller"] = LOOPBACK_CALLER
             return None
@@ -207,6 +212,11 @@ class _Body:
             if self._came < SLOW_BYTES and not self._is_over:
                 raise _closing("too-slow")
             self._waited_s, self._came = 0.0, 0
+
+
+def came_by_proxy(headers: Headers) -> bool:
+    """Return whether a proxy passed a request on."""
+    return any(name in _OF_PROXIES or name.startswith(_OF_PROXIES_BEGIN) for name in headers)
 
 
 def is_console(path: str) -> bool:

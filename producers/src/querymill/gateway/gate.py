@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -13,7 +14,16 @@ from fastapi import Request
 from querymill.client import AsyncQuerymill
 from querymill.gateway.meter import LEASE_S, Meter
 from querymill.gateway.problems import Problem, no_collection, unavailable
-from querymill.keys import LOOPBACK_CALLER, NOBODY, STORED_AT, ApiKey, Scope, parts_of
+from querymill.keys import (
+    LOOPBACK_CALLER,
+    NOBODY,
+    NONE_STORED,
+    STORED_AT,
+    ApiKey,
+    Scope,
+    are_required,
+    parts_of,
+)
 from querymill.watch import Watch
 from querymill_shared.board import AsyncValkeyBoard, keys
 from querymill_shared.board.away import AWAY
@@ -23,8 +33,11 @@ from querymill_shared.settings import Settings
 
 #: Connections to the board for the commands of all requests of a process.
 CONNECTIONS: Final = 8
-#: A session of the console ends after so many seconds without a request.
+#: A session of the console ends so many seconds after the sign-in, however busy it is.
 SESSION_S: Final = 8 * 3_600
+#: No shard's key: clients and workers write those, and only a gateway may write a session.
+_SESSIONS: Final = "qm:console:"
+_log = logging.getLogger(__name__)
 
 
 class Mill(AsyncQuerymill):
@@ -73,14 +86,16 @@ class Stopping(asyncio.Event):
 class Gate:
     """What the routes of one gateway share.
 
-    ``keys_required`` is True from the start, or becomes True when a key is found on the board. It never becomes False:
-    a board that lost its keys opens no door.
+    ``keys_required`` is True from the start, by the settings or by where it is served, or becomes True: when a key is
+    found on the board, or when a request came through a proxy. It never becomes False: a board that lost its keys opens
+    no door.
     """
 
     def __init__(self, settings: Settings, *, keys_required: bool) -> None:
         self.settings = settings
         self.mill = Mill(settings)
-        self.keys_required = keys_required
+        self.keys_required = keys_required or are_required(settings)
+        self._lacks_keys = False
         self.stopping = Stopping()
         self._client: redis.asyncio.Redis = open_async_commands(settings.redis_url, most=CONNECTIONS)
         self.meter = Meter(self._client)
@@ -98,6 +113,30 @@ class Gate:
             Unavailable: It does not.
         """
         await self._client.set(f"{keys.prefix('0')}ready", "", xx=True)
+
+    async def has_keys(self) -> bool:
+        """Return whether the board has keys.
+
+        Raises:
+            redis.RedisError: The board does not answer.
+        """
+        count = int(await self._client.exists(STORED_AT))
+        self._learn(count)
+        return count > 0
+
+    def require_keys(self, why: str) -> None:
+        """Require keys from now on."""
+        if not self.keys_required:
+            self.keys_required = True
+            _log.warning("API keys are required from now on: %s", why)
+
+    def _learn(self, count: int) -> None:
+        """Take note of how many keys the board has. That it lacks keys which are required is logged once."""
+        self.keys_required = self.keys_required or count > 0
+        lacks_keys = self.keys_required and not count
+        if lacks_keys and not self._lacks_keys:
+            _log.warning("every request is refused: %s", NONE_STORED)
+        self._lacks_keys = lacks_keys
 
     async def now(self) -> float:
         """Return the time by the board's clock, in seconds since the epoch."""
@@ -131,27 +170,33 @@ class Gate:
         pipeline.hlen(STORED_AT)
         pipeline.time()
         stored, count, (seconds, _) = await pipeline.execute()
-        self.keys_required = self.keys_required or count > 0
+        self._learn(count)
         key = ApiKey.model_validate_json(stored) if stored else NOBODY
-        return key if key.accepts(secret, float(seconds)) else None
+        return key.presented_by(secret) if key.accepts(secret, float(seconds)) else None
 
     async def visitor_of(self, session: str) -> ApiKey | None:
-        """Return the key that began a session of the console, None if there is none. Without keys it is loopback's."""
+        """Return the key whose secret began a session of the console, while that secret is valid; None if there is none.
+
+        Without keys it is loopback's.
+        """
         pipeline = self._client.pipeline(transaction=False)
-        pipeline.getex(_session_at(session), ex=SESSION_S)
+        pipeline.get(_session_at(session))
         pipeline.hlen(STORED_AT)
-        key_id, count = await pipeline.execute()
-        self.keys_required = self.keys_required or count > 0
+        began_with, count = await pipeline.execute()
+        self._learn(count)
         if not self.keys_required:
             return LOOPBACK_CALLER
-        stored = await self._client.hget(STORED_AT, key_id) if key_id else None
-        key = ApiKey.model_validate_json(stored) if isinstance(stored, str) else None
-        return None if key is None or key.revoked is not None else key
+        key_id, _, digest = (began_with or "").partition(" ")
+        key = await self._stored(key_id)
+        return key if key is not None and key.holds(digest, await self.now()) else None
 
     async def begin_session(self, key: ApiKey) -> str:
-        """Begin a session of the console for a key. Return its secret, of which the board has a hash only."""
+        """Begin a session of the console for a key, as it was presented. Return the session's secret.
+
+        The board has a hash of it, and the digest of the key's secret: the session is over when that secret is.
+        """
         session = secrets.token_urlsafe(32)
-        await self.remember(_session_at(session), key.id, ttl_s=SESSION_S)
+        await self.remember(_session_at(session), f"{key.id} {key.secrets[0].digest}", ttl_s=SESSION_S)
         return session
 
     async def end_session(self, session: str) -> None:
@@ -163,13 +208,14 @@ class Gate:
         if not caller.id:
             return not self.keys_required
         try:
-            return await self._is_stored(caller)
+            stored = await self._stored(caller.id)
         except AWAY:
             return True
+        return stored is not None and stored.revoked is None
 
-    async def _is_stored(self, caller: ApiKey) -> bool:
-        stored = await self._client.hget(STORED_AT, caller.id)
-        return isinstance(stored, str) and ApiKey.model_validate_json(stored).revoked is None
+    async def _stored(self, key_id: str) -> ApiKey | None:
+        stored = await self._client.hget(STORED_AT, key_id)
+        return ApiKey.model_validate_json(stored) if isinstance(stored, str) else None
 
     @asynccontextmanager
     async def waiting(self, caller: ApiKey) -> AsyncIterator[None]:
@@ -204,8 +250,7 @@ class Gate:
 
 
 def _session_at(session: str) -> str:
-    digest = hashlib.sha256(session.encode()).hexdigest()
-    return f"{keys.prefix(digest[0])}console:{digest}"
+    return _SESSIONS + hashlib.sha256(session.encode()).hexdigest()
 
 
 def gate_of(request: Request) -> Gate:

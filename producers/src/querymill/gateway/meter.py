@@ -11,7 +11,6 @@ import redis.asyncio
 
 from querymill.gateway.problems import Problem
 from querymill.keys import ApiKey
-from querymill_shared.board import keys
 from querymill_shared.board.clock import read_clock_later
 from querymill_shared.board.scripts import with_prelude
 
@@ -81,8 +80,8 @@ class Meter:
 
 
 def _keys(key: ApiKey) -> tuple[str, str]:
-    shard = keys.prefix(key.id[0])
-    return f"{shard}gate:{key.id}:windows", f"{shard}gate:{key.id}:places"
+    # No shard's keys: clients and workers write those, and the limits of a key are the gateway's alone.
+    return f"qm:gate:{{{key.id}}}:windows", f"qm:gate:{{{key.id}}}:places"
 
 
 @cache

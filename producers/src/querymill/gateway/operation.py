@@ -12,7 +12,7 @@ from querymill.gateway.gate import caller_of, gate_of, need
 from querymill.gateway.problems import unavailable
 from querymill.gateway.routing import GatewayRoute, answers
 from querymill.gateway.shapes import FleetBody, Status
-from querymill.keys import Scope
+from querymill.keys import NONE_STORED, Scope
 
 router = APIRouter(route_class=GatewayRoute, tags=["operation"])
 
@@ -28,11 +28,13 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_model=Status, responses=answers(never=_UNGUARDED))
 async def readyz(request: Request) -> Response:
-    """Return whether the process takes requests: it is not about to stop, and the board takes jobs."""
+    """Return whether the process takes requests: it is not about to stop, the board takes jobs and has the keys needed."""
     gate = gate_of(request)
     if gate.stopping.is_set():
         raise unavailable("the gateway is stopping", retry_after_s=5)
     await gate.check_board()
+    if not await gate.has_keys() and gate.keys_required:
+        raise unavailable(NONE_STORED, retry_after_s=5)
     return JSONResponse({"status": "ready"})
 
 

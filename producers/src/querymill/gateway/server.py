@@ -14,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from querymill.gateway.app import create_app
 from querymill.gateway.door import LAST_PART, MAX_HEADERS, MAX_TARGET
-from querymill.keys import Keyring
+from querymill.keys import Keyring, are_required
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.settings import Settings
 
@@ -108,11 +108,11 @@ def serve(settings: Settings, *, host: str, port: int, tell: Callable[[str, int]
     """Serve until stopped. ``tell`` is called with the host and the port when it listens.
 
     Raises:
-        UnguardedHost: There is no key, and the host is not loopback's.
+        UnguardedHost: There is no key, no setting that requires one, and the host is not loopback's.
         Unavailable: The board is not reachable, so nobody knows whether there is a key.
     """
     is_open = is_loopback(host)
-    if not is_open:
+    if not is_open and not are_required(settings):
         with closing(Keyring.connect(settings)) as keyring:
             if keyring.is_empty():
                 raise UnguardedHost(host)
