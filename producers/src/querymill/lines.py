@@ -11,7 +11,7 @@ import pydantic
 from pydantic_core import to_json
 
 from querymill.path_options import PassedOver
-from querymill_shared.contracts.errors import rule_text
+from querymill_shared.contracts.errors import first_errors, rule_text
 from querymill_shared.contracts.fields import Request
 
 Q = TypeVar("Q", bound=Request)
@@ -220,7 +220,7 @@ def rules_broken(error: ValueError | RecursionError, *, below: str = "") -> list
         case json.JSONDecodeError():
             return [("", f"not JSON: {error.msg} at column {error.colno}")]
         case pydantic.ValidationError():
-            broken = [(".".join(map(str, entry["loc"])), rule_text(entry)) for entry in error.errors()[:3]]
+            broken = [(".".join(map(str, entry["loc"])), rule_text(entry)) for entry in first_errors(error, 3)]
             return [(place.removeprefix(below).removeprefix("."), rule) for place, rule in broken]
         case _:
             return [("", "not JSON: a number too long, or nested too deeply")]

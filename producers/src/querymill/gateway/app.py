@@ -1,15 +1,16 @@
 """The application: every route of the gateway behind one door."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from typing import Final
 
 import redis
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from prometheus_client import CollectorRegistry
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 from querymill.gateway import (
@@ -78,11 +79,21 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
     for room in ROOMS:
         app.include_router(room.router)
     app.router.routes.append(agents.route)
-    app.state.routes = [route for room in ROOMS for route in room.router.routes]
+    app.state.routes = [route for room in ROOMS for route in routes_of(room.router)]
     problems.register(app, respond)
     app.openapi = lambda: schema.document(app)  # type: ignore[method-assign]  # the framework's way to replace it
     app.add_middleware(Door, gate=gate, respond=respond)
     return app
+
+
+def routes_of(router: APIRouter) -> Iterator[BaseRoute]:
+    """Yield the routes of a router and of the routers that it includes, such as the console's."""
+    for route in router.routes:
+        included: APIRouter | None = getattr(route, "original_router", None)
+        if included is None:
+            yield route
+        else:
+            yield from routes_of(included)
 
 
 async def _look_for_keys(gate: Gate) -> None:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from querymill.gateway.gate import caller_of
 from querymill.gateway.problems import Problem, invalid, links_of, of_rules
 from querymill.gateway.routing import JSON, GatewayRoute, answers, check_media
-from querymill.gateway.submitting import submit_job
+from querymill.gateway.submitting import read_body, submit_job
 from querymill.gateway.waiting import answer_of, cancel, wait_for_end
 from querymill_shared.contracts.messages.search import ChatVectorsRequest, MessageResult, MessageSearch
 
@@ -27,7 +27,8 @@ async def chat_vectors(request: Request) -> Response:
     A request without a collection searches the default collection of its key.
     """
     check_media(request, JSON)
-    asked = _read(await request.body(), caller_of(request).default_collection)
+    default = caller_of(request).default_collection
+    asked = await read_body(request, lambda body: _read(body, default))
     job = await submit_job(request, asked)
     waited = await wait_for_end(request, job.id, asked.deadline + ANSWER_MARGIN_S)
     if waited.end is not None:

@@ -42,6 +42,7 @@ from querymill.gateway.openai_shape import (
 )
 from querymill.gateway.problems import Problem, invalid, of_rules, unavailable
 from querymill.gateway.routing import COMMON, JSON, GatewayRoute, check_media
+from querymill.gateway.submitting import read_body
 from querymill.gateway.waiting import until_gone
 from querymill.keys import Scope
 from querymill_shared.addresses import mask_text
@@ -98,7 +99,7 @@ async def show_model(request: Request, model: str) -> Response:
 async def complete(request: Request) -> Response:
     """Answer the last question of a chat from a collection, with citations. If the client goes, it is cancelled."""
     check_media(request, JSON)
-    asked = _read(await request.body())
+    asked = await read_body(request, _read)
     need(caller_of(request), Scope.SEARCH)
     collection, kind = await _model(request, asked.model)
     question = Question(kind, collection, _question(asked.questions), asked.answer_tokens)

@@ -6,7 +6,7 @@ store is held up by its own connection. What came whole before the client went i
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, cast
@@ -40,6 +40,10 @@ router = APIRouter(route_class=GatewayRoute, tags=["documents"])
 MEDIA_TYPES: Final = ("application/x-ndjson", "application/jsonl", "application/json-lines")
 MAX_LINE: Final = 16_000_000
 MAX_REJECTED: Final = 100
+#: Lines that an upload may have refused beyond those that are good. Then it ends: somebody should look at it first.
+REFUSED_BEYOND_GOOD: Final = 1_000
+#: What is still read of such a body and thrown away, in bytes, so that most callers are there to read the answer.
+THROWN_AWAY: Final = 8_000_000
 #: Jobs of one upload that may wait for a worker. Then the caller has to wait.
 UNDER_WAY: Final = 4 * IN_FLIGHT
 #: How long one job may hold up the caller of an upload before the gateway asks it to come back, in seconds.
@@ -58,6 +62,7 @@ class Upload:
     kind: Retriever
     batch: str = field(default_factory=lambda: uuid4().hex)
     accepted: int = 0
+    good: int = 0
     rejected: int = 0
     first_rejected: list[RejectedLine] = field(default_factory=list)
     held: list[GoodLine[Any]] = field(default_factory=list)
@@ -82,7 +87,25 @@ class Upload:
         except (ValueError, RecursionError) as error:
             self.reject(number, *rules_broken(error, below=self.lines.place)[0])
             return None
+        self.good += 1
         return GoodLine(number, len(line), request, document=self.lines.document_of(request))
+
+    def read_all(self, lines: Sequence[tuple[int, bytes | None]]) -> list[GoodLine[Any]]:
+        """Read numbered lines, None for one that is too long. Return the good ones until the upload has ended."""
+        found: list[GoodLine[Any]] = []
+        for number, line in lines:
+            if line is None:
+                self.reject(number, "", f"must be at most {MAX_LINE} bytes")
+            elif (good := self.read(number, line)) is not None:
+                found.append(good)
+            if self.has_ended:
+                break
+        return found
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether more than its share of the lines was refused."""
+        return self.rejected > REFUSED_BEYOND_GOOD + self.good
 
     def is_full(self, line: GoodLine[Any]) -> bool:
         """Return whether the lines that are held must go before another one is held."""
@@ -239,15 +262,31 @@ def _cut(state: Upload, error: Exception) -> Problem:
 
 async def _take(request: Request, state: Upload) -> None:
     """Read the body to its end."""
-    async for number, line in _lines(request):
-        if line is None:
-            state.reject(number, "", f"must be at most {MAX_LINE} bytes")
-        elif line.strip():
-            # Large lines take a while to check. Small ones would take longer to hand over than to check.
-            read = await asyncio.to_thread(state.read, number, line) if len(line) > 20_000 else state.read(number, line)
-            if read is not None:
-                await _hold(request, state, read)
+    parts = request.stream()
+    async for lines in _lines(request, parts):
+        # In a thread: the gateway serves others in the meantime, however long these lines take to check.
+        for line in await asyncio.to_thread(state.read_all, lines) if lines else ():
+            await _hold(request, state, line)
+        if state.has_ended:
+            await _hand_on(request, state)
+            await _throw_away(request, parts)
+            raise _too_many_refused(state)
     await _hand_on(request, state)
+
+
+def _too_many_refused(state: Upload) -> Problem:
+    """Return the problem of an upload of which more than its share was refused."""
+    said = f"lines: the upload ended after {state.rejected} refused lines and {state.good} good ones; the first:"
+    errors = [(f"line {bad.line}: {bad.field}", bad.rule) for bad in state.first_rejected[:20]]
+    more = "; ".join(f"{field}: {rule}" for field, rule in errors[:3])
+    return Problem("invalid", f"{said} {more}", errors=errors, headers={"Connection": "close"})
+
+
+async def _throw_away(request: Request, parts: AsyncGenerator[bytes]) -> None:
+    left = THROWN_AWAY
+    with suppress(ClientDisconnect, TimeoutError):
+        while left > 0 and (chunk := await _next(request, parts)) is not None:
+            left -= len(chunk)
 
 
 async def _hold(request: Request, state: Upload, line: GoodLine[Any]) -> None:
@@ -256,29 +295,34 @@ async def _hold(request: Request, state: Upload, line: GoodLine[Any]) -> None:
     state.hold(line)
 
 
-async def _lines(request: Request) -> AsyncIterator[tuple[int, bytes | None]]:
-    """Yield the lines with their numbers, from 1; None stands for a line that is too long.
+async def _lines(request: Request, parts: AsyncGenerator[bytes]) -> AsyncIterator[Sequence[tuple[int, bytes | None]]]:
+    """Yield the lines that end in each part of the body, with their numbers, from 1; None stands for one too long.
+
+    Blank lines are counted and left out.
 
     Raises:
         ClientDisconnect: The client has gone. What came after the last whole line is not a line.
         TimeoutError: The process is about to stop.
     """
     number, rest, is_long = 1, bytearray(), False
-    parts = request.stream()
     while (chunk := await _next(request, parts)) is not None:
-        *ended, last = chunk.split(b"\n")
-        for part in ended:
-            too_long = is_long or len(rest) + len(part) > MAX_LINE
-            yield number, None if too_long else bytes(rest) + part
-            number, is_long = number + 1, False
-            rest.clear()
-        if is_long or len(rest) + len(last) > MAX_LINE:
-            is_long = True
-            rest.clear()
-        else:
-            rest += last
-    if rest or is_long:
-        yield number, None if is_long else bytes(rest)
+        first, *ended = chunk.split(b"\n")
+        is_long = is_long or len(rest) + len(first) > MAX_LINE
+        rest = bytearray() if is_long else rest + first
+        if not ended:
+            continue
+        whole: list[tuple[int, bytes | None]] = [
+            (number, None if is_long else bytes(rest)),
+            *enumerate(ended, number + 1),
+        ]
+        yield [(at, line) for at, line in whole[:-1] if line is None or not _is_blank(line)]
+        number, rest, is_long = number + len(ended), bytearray(ended[-1]), False
+    if is_long or not _is_blank(rest):
+        yield [(number, None if is_long else bytes(rest))]
+
+
+def _is_blank(line: bytes | bytearray) -> bool:
+    return not line or line.isspace()
 
 
 async def _next(request: Request, parts: AsyncGenerator[bytes]) -> bytes | None:

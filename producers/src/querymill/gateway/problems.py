@@ -24,6 +24,7 @@ from querymill_shared.contracts.errors import (
     UnknownCollection,
     UnknownJob,
     UnreadableJob,
+    first_errors,
     rule_text,
 )
 
@@ -176,8 +177,9 @@ def of(error: Exception) -> Problem | None:
 
 def of_rules(error: ValidationError | RequestValidationError, *, below: Container[Any] = ()) -> Problem:
     """Return the problem of what breaks rules. A first name of a place that is ``below`` is left out."""
-    outer = ("body", "query", "path", "header") if isinstance(error, RequestValidationError) else below
-    return invalid(*(rule_of(entry, outer) for entry in error.errors()[:20]))
+    if isinstance(error, RequestValidationError):
+        return invalid(*(rule_of(entry, ("body", "query", "path", "header")) for entry in error.errors()[:20]))
+    return invalid(*(rule_of(entry, below) for entry in first_errors(error, 20)))
 
 
 def rule_of(entry: Mapping[str, Any], below: Container[Any]) -> tuple[str, str]:

@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from typing import Any, Final, cast
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response
@@ -22,6 +23,9 @@ from querymill_shared.contracts.errors import IdempotencyConflict, UnknownCollec
 from querymill_shared.contracts.jobs import JobRequest, validate_request
 from querymill_shared.contracts.results import Asks, JobResult
 
+T = TypeVar("T")
+#: A body up to this many bytes takes longer to hand over to a thread than to read.
+SMALL_BODY: Final = 20_000
 _IDEMPOTENCY_KEY: Final = re.compile(r'"(?P<quoted>[!#-~]{1,255})"|(?P<bare>[!-~]{1,255})')
 
 
@@ -32,9 +36,15 @@ async def read_request(request: Request) -> JobRequest:
         Problem: It breaks a rule.
     """
     try:
-        return validate_request(await request.body())
+        return await read_body(request, validate_request)
     except ValidationError as error:
         raise of_rules(error, below=REQUESTS) from None
+
+
+async def read_body(request: Request, read: Callable[[bytes], T]) -> T:
+    """Return what a body is read as. A large one is read in a thread, so that others are served in the meantime."""
+    body = await request.body()
+    return read(body) if len(body) <= SMALL_BODY else await asyncio.to_thread(read, body)
 
 
 async def submit_job(

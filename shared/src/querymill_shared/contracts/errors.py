@@ -15,9 +15,12 @@ QuerymillError
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
+
+#: A validation error that holds more is counted, not listed.
+MAX_ERRORS: Final = 1_000
 
 
 class QuerymillError(Exception):
@@ -126,6 +129,14 @@ def broken_rules(error: ValidationError) -> str:
         f"{'.'.join(map(str, part['loc'])) or 'all'}: {part['type']}" for part in error.errors(include_input=False)
     ]
     return ", ".join(broken[:3])
+
+
+def first_errors(error: ValidationError, limit: int) -> list[Mapping[str, Any]]:
+    """Return the first entries of a validation error, or one that counts them: it may hold millions, read all at once."""
+    count = error.error_count()
+    if count > MAX_ERRORS:
+        return [{"type": "too_many", "loc": (), "msg": f"breaks {count} rules, too many to list", "ctx": {}}]
+    return [*error.errors(include_url=False)[:limit]]
 
 
 def rule_text(entry: Mapping[str, Any]) -> str:

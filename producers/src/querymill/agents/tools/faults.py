@@ -12,6 +12,7 @@ from querymill_shared.contracts.errors import (
     QuerymillError,
     Unavailable,
     UnknownCollection,
+    first_errors,
     rule_text,
 )
 
@@ -36,7 +37,7 @@ def quoted(written: str) -> str:
 
 def of_rules(error: ValidationError, *, below: str = "") -> str:
     """Return the fields that break rules, and the rules. The fields of a document begin ``below`` a place."""
-    return "; ".join(_rule(entry["loc"], rule_text(entry), below) for entry in error.errors()[:5])
+    return "; ".join(_rule(entry["loc"], rule_text(entry), below) for entry in first_errors(error, 5))
 
 
 def _rule(location: Sequence[int | str], rule: str, below: str) -> str:

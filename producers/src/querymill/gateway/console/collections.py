@@ -10,7 +10,7 @@ from querymill.gateway import audit
 from querymill.gateway.console.hits import PAGE, hits_of
 from querymill.gateway.console.job_list import rows_of
 from querymill.gateway.console.pictures import picture_beside
-from querymill.gateway.console.reading import reading_of
+from querymill.gateway.console.reading import number_of, reading_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.documents import fetch, fetch_whole, filter_of, find
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
@@ -141,7 +141,8 @@ async def read(request: Request, collection: str, kind: Retriever, document: str
 
 async def _hit(request: Request, collection: str, job_id: str, number: str) -> Any:
     """Return the hit that the visitor came from, None if there is none any more."""
-    if not job_id or not number.isascii() or not number.isdigit():
+    wanted = number_of(number)
+    if not job_id or not wanted:
         return None
     try:
         found = await look_at(request, job_id)
@@ -151,6 +152,6 @@ async def _hit(request: Request, collection: str, job_id: str, number: str) -> A
         return None
     if found.record.collection != collection:
         return None
-    hits = hits_of(result, job_id, start=int(number) - 1, limit=min(1, PAGE))
+    hits = hits_of(result, job_id, start=wanted - 1, limit=min(1, PAGE))
     raw = getattr(result, "results", ())
-    return (hits[0], raw[int(number) - 1]) if hits and int(number) >= 1 else None
+    return (hits[0], raw[wanted - 1]) if hits else None

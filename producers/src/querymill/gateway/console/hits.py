@@ -1,5 +1,6 @@
 """Hits of every kind as the job page shows them: a title, where it was found, the passage, and a way to the source."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -204,6 +205,9 @@ class AnswerPiece:
     hit: int | None = None
 
 
+_CITATION: Final = re.compile(r"\[(?P<number>[0-9]{1,9})\]")
+
+
 def answer_pieces(text: str, numbers: Sequence[int]) -> list[AnswerPiece]:
     """Cut an answer at its citations. What looks like one but is none stays text.
 
@@ -211,15 +215,12 @@ def answer_pieces(text: str, numbers: Sequence[int]) -> list[AnswerPiece]:
     [None, 2, None]
     """
     pieces, at, known = [], 0, set(numbers)
-    while (start := text.find("[", at)) >= 0:
-        end = text.find("]", start)
-        inside = text[start + 1 : end] if end > start else ""
-        if inside.isascii() and inside.isdigit() and int(inside) in known:
-            pieces += [AnswerPiece(text[:start])] if start else []
-            pieces.append(AnswerPiece(f"[{inside}]", int(inside)))
-            text, at = text[end + 1 :], 0
-        else:
-            at = start + 1
+    for found in _CITATION.finditer(text):
+        if (number := int(found["number"])) in known:
+            pieces += [AnswerPiece(text[at : found.start()])] if found.start() > at else []
+            pieces.append(AnswerPiece(found[0], number))
+            at = found.end()
+    text = text[at:]
     return [*pieces, AnswerPiece(text)] if text else pieces
 
 

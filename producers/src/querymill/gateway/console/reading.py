@@ -84,7 +84,7 @@ def place_of(passage: str, text: str) -> tuple[tuple[int, int], ...]:
 def _report(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | None, page: str | None) -> Reading:
     pages: Sequence[Mapping[str, Any]] = document["pages"]
     numbers = [int(each["page"]) for each in pages]
-    wanted = int(page) if page and page.isascii() and page.isdigit() else numbers[0]
+    wanted = number_of(page)
     place = numbers.index(wanted) if wanted in numbers else 0
     text = str(pages[place]["text"])
     marks = place_of(hit[0].text, text) if hit else ()
@@ -120,8 +120,14 @@ def _session(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | 
 
 def _number(written: str | None, *, most: int) -> int | None:
     """Return a number from 1 to ``most``, by which links name a message that has no id."""
-    number = int(written) if written and written.isascii() and written.isdigit() and len(written) < 10 else 0
-    return number if 1 <= number <= most else None
+    number = number_of(written)
+    return number if number is not None and 1 <= number <= most else None
+
+
+def number_of(written: str | None) -> int | None:
+    """Return the number that a link names, None if it names none that a document could have."""
+    is_number = written is not None and written.isascii() and written.isdigit() and len(written) < 10
+    return int(written or "0") if is_number else None
 
 
 def _message(message: Mapping[str, Any], place: int, hit: tuple[HitView, Any] | None, *, is_here: bool) -> Passage:

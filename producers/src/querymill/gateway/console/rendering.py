@@ -17,7 +17,7 @@ from starlette.types import Scope as AsgiScope
 
 from querymill.gateway.console import trees, wording
 from querymill.gateway.door import SESSION_COOKIES, session_of
-from querymill.gateway.problems import Problem
+from querymill.gateway.problems import Problem, invalid
 from querymill.keys import ApiKey, Scope
 from querymill.kinds import KINDS
 from querymill.telling.numbers import day_or_time, quantity
@@ -157,13 +157,17 @@ async def read_form(request: Request) -> dict[str, list[str]]:
     """Read a form that a page of ours sent.
 
     Raises:
-        Problem: Another page sent it, or the visit to which it belonged is over.
+        Problem: Another page sent it, the visit to which it belonged is over, or it has too many fields.
     """
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise Problem("origin")
     fields: dict[str, list[str]] = {}
     body = (await request.body()).decode(errors="replace")
-    for name, value in parse_qsl(body, keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS):
+    try:
+        sent = parse_qsl(body, keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS)
+    except ValueError:
+        raise invalid(("form", f"must have at most {MAX_FORM_FIELDS} fields")) from None
+    for name, value in sent:
         fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
     session = session_of(request.headers)
     given = (fields.pop("token", None) or [""])[0]

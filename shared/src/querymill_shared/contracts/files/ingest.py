@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 from pydantic_core import to_json
 
 from querymill_shared.contracts.described import Described
@@ -72,6 +72,13 @@ def _fit_one_job(files: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:
     return files
 
 
+def _not_too_many(given: object) -> object:
+    """Look at the number before the values, which take their time."""
+    if isinstance(given, Mapping) and len(given) > MAX_LISTED:
+        raise ValueError(f"must name at most {MAX_LISTED} files, not {len(given)}")
+    return given
+
+
 #: Whether the collection is to have vectors, from now on. Written only if it is: the release before refuses the field.
 WithVectors = Annotated[bool, Field(exclude_if=lambda asked: not asked)]
 
@@ -86,7 +93,9 @@ class CompareFiles(Request, Asks["CompareFilesResult"]):
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["compare_files"] = "compare_files"
     lane: Lane = Lane.BULK
-    files: Annotated[Mapping[SourcePath, Sha256], Field(min_length=1, max_length=MAX_LISTED)]
+    files: Annotated[
+        Mapping[SourcePath, Sha256], Field(min_length=1, max_length=MAX_LISTED), BeforeValidator(_not_too_many)
+    ]
     remove: bool = False
     vectors: WithVectors = False
     deadline: None = None
