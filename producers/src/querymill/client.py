@@ -120,6 +120,7 @@ class Querymill(DocumentCalls, LoadCalls):
             UnknownCollection: Nothing was ever ingested into the collection; nothing is enqueued.
             IdempotencyConflict: The key belongs to another request.
             Overloaded: So much work waits that no worker could begin the job before its deadline; nothing is enqueued.
+            Unavailable: The board is away.
         """
         asked = cast("JobRequest", request)
         if _asks_unknown(asked, self._known):

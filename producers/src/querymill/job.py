@@ -78,6 +78,7 @@ class Job(Generic[R]):
             TimeoutError: The job has not ended after ``timeout`` seconds; it keeps running.
             UnknownJob: It is not on the board.
             UnreadableJob: A release that this one does not know wrote the result.
+            Unavailable: The board has been away since the wait began.
             ClientClosed: The client was closed.
         """
         return cast(

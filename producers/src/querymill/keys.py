@@ -107,7 +107,7 @@ class UnknownKey(QuerymillError):
 
 
 def are_required(settings: Settings) -> bool:
-    """Return whether the settings require keys, whatever the board has: a gateway that has names is called by others."""
+    """Return whether the settings require keys. A gateway that has names of its own is called by others."""
     return settings.querymill_keys_required or bool(settings.querymill_hosts)
 
 

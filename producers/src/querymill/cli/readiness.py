@@ -55,7 +55,7 @@ def await_listeners(
 
 
 def await_gateway(port: int, *, serves: Callable[[], bool], within_s: float = READY_WITHIN_S) -> None:
-    """Return once the gateway on this port of the loopback address answers 200 to ``/readyz``, or lacks nothing but keys.
+    """Return once the gateway on this port of the loopback address answers 200 to ``/readyz``, or only lacks keys.
 
     Keys are made on the board, so they can only be made once it runs.
     ``serves`` tells whether the process that listens there is the gateway which was started: the answer of another

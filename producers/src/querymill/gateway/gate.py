@@ -175,7 +175,7 @@ class Gate:
         return key.presented_by(secret) if key.accepts(secret, float(seconds)) else None
 
     async def visitor_of(self, session: str) -> ApiKey | None:
-        """Return the key whose secret began a session of the console, while that secret is valid; None if there is none.
+        """Return the key whose secret began a session of the console, or None if there is none or the secret has ended.
 
         Without keys it is loopback's.
         """

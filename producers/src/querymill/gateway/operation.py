@@ -28,7 +28,7 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_model=Status, responses=answers(never=_UNGUARDED))
 async def readyz(request: Request) -> Response:
-    """Return whether the process takes requests: it is not about to stop, the board takes jobs and has the keys needed."""
+    """Return whether the process takes requests: it does not stop, and the board takes jobs and has the keys needed."""
     gate = gate_of(request)
     if gate.stopping.is_set():
         raise unavailable("the gateway is stopping", retry_after_s=5)

@@ -22,6 +22,8 @@ from querymill_shared.settings import Settings
 HEAD_S, IDLE_S = 10.0, 5
 #: What was sent and is not acknowledged for this long ends a connection, in ms.
 UNACKNOWLEDGED_MS: Final = 20_000
+#: What is read of a connection at a time: a body of tiny chunks takes long to take apart, and others wait meanwhile.
+READ_BYTES: Final = 16_384
 #: How long requests under way may take to end when the process stops, in seconds.
 DRAIN_S: Final = 25
 
@@ -43,6 +45,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
         super().connection_made(transport)
+        transport.max_size = READ_BYTES
         connected = transport.get_extra_info("socket")
         if connected is not None and hasattr(socket, "TCP_USER_TIMEOUT"):
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNACKNOWLEDGED_MS)

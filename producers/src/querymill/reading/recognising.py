@@ -12,7 +12,7 @@ from querymill.reading.rules.beginnings import LOOKED_AT, looks_like_text
 
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HTML: Final = re.compile(
-    rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|\?xml[^>]*\?>.{0,2000}<html)", re.I | re.S
+    rb"\s*+(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|\?xml[^>]*\?>.{0,2000}<html)", re.I | re.S
 )
 #: A member that only files of a format have.
 _INSIDE: Final = {

@@ -132,7 +132,7 @@ def broken_rules(error: ValidationError) -> str:
 
 
 def first_errors(error: ValidationError, limit: int) -> list[Mapping[str, Any]]:
-    """Return the first entries of a validation error, or one that counts them: it may hold millions, read all at once."""
+    """Return the first entries of a validation error, or one that counts them if listing them would take too long."""
     count = error.error_count()
     if count > MAX_ERRORS:
         return [{"type": "too_many", "loc": (), "msg": f"breaks {count} rules, too many to list", "ctx": {}}]

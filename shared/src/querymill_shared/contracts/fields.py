@@ -162,15 +162,11 @@ def from_board(read: TypeAdapter[T], written: str | bytes | Mapping[str, Any]) -
 
 def _fail_fast(schema: Any) -> None:
     """Let every list below a schema end at its first error."""
-    match schema:
-        case dict():
-            if schema.get("type") in ("list", "tuple", "set", "frozenset"):
-                schema["fail_fast"] = True
-            for part in schema.values():
-                _fail_fast(part)
-        case list() | tuple():
-            for part in schema:
-                _fail_fast(part)
+    if isinstance(schema, dict) and schema.get("type") in ("list", "tuple", "set", "frozenset"):
+        schema["fail_fast"] = True
+    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list | tuple) else ()
+    for part in parts:
+        _fail_fast(part)
 
 
 class Contract(BaseModel):

@@ -10,12 +10,12 @@ from querymill.gateway import audit
 from querymill.gateway.console.hits import PAGE, hits_of
 from querymill.gateway.console.job_list import rows_of
 from querymill.gateway.console.pictures import picture_beside
-from querymill.gateway.console.reading import number_of, reading_of
+from querymill.gateway.console.reading import MAX_DIGITS, number_of, reading_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.documents import fetch, fetch_whole, filter_of, find
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
 from querymill.gateway.job_search import find_jobs
-from querymill.gateway.problems import Problem, no_collection, of_rules
+from querymill.gateway.problems import Problem, no_collection, not_found, of_rules
 from querymill.gateway.submitting import submit_job
 from querymill.gateway.waiting import look_at
 from querymill.keys import Scope
@@ -123,8 +123,10 @@ async def drop(request: Request, collection: str, kind: Retriever) -> Response:
 @router.get("/console/collections/{collection}/{kind}/{document:path}")
 async def read(request: Request, collection: str, kind: Retriever, document: str) -> Response:
     """Show a document where it was cited: the page, the message or the lines, with the passage marked."""
-    shown = await fetch_whole(request, collection, kind, document)
     params = request.query_params
+    if any(len(params.get(name, "")) > MAX_DIGITS for name in ("page", "hit")):
+        raise not_found()
+    shown = await fetch_whole(request, collection, kind, document)
     hit = await _hit(request, collection, params.get("job", ""), params.get("hit", ""))
     reading = reading_of(kind, document, shown.document, hit, page=params.get("page"), message=params.get("message"))
     return render(

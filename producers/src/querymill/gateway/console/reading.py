@@ -11,6 +11,8 @@ from querymill.gateway.console.wording import moment, shown_metadata
 #: Passages before and after the one that is looked at; lines of a file that are shown around those marked.
 NEIGHBOURS: Final = 15
 AROUND: Final = 60
+#: No page, message or hit has a longer number.
+MAX_DIGITS: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def _number(written: str | None, *, most: int) -> int | None:
 
 def number_of(written: str | None) -> int | None:
     """Return the number that a link names, None if it names none that a document could have."""
-    is_number = written is not None and written.isascii() and written.isdigit() and len(written) < 10
+    is_number = written is not None and written.isascii() and written.isdigit() and len(written) <= MAX_DIGITS
     return int(written or "0") if is_number else None
 
 

@@ -19,6 +19,9 @@ from querymill.histories.session import Asked, Format, Head, Read, Said, Session
 
 _HEADER: Final = re.compile(r"^[A-Za-z][A-Za-z0-9-]*: ?", re.MULTILINE)
 _REPLY: Final = re.compile(r"^\s*((re|aw|sv|antw|fwd?|wg|回复|答复)\s*(\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
+_COMMENT: Final = re.compile("<!--.*?-->", re.DOTALL)
+_SECTION: Final = re.compile(r"<!\[[^<>]*+>")
+_UNCLOSED: Final = re.compile(r"<(?=[^<>]*+(?:<|\Z))")
 _ID: Final = re.compile(r"<([^<>\s]+)>")
 
 
@@ -46,7 +49,7 @@ def _read(path: Path, asked: Asked) -> Read:
         for number, key in enumerate(box.iterkeys(), 1):
             try:
                 mails.append(_mail(message_from_bytes(box.get_bytes(key)), f"{path.stem}-{number}", asked))
-            except (ValueError, LookupError, TypeError, AttributeError) as error:
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
                 yield Unread(f"{path}: message {number}", str(error))
     finally:
         box.close()
@@ -176,6 +179,9 @@ class _Text(HTMLParser):
 
 
 def _without_tags(html: str) -> str:
+    # The parser reads on to the end for every tag and comment that does not end: here such a beginning is text.
+    closed = html.rfind("-->") + len("-->") if "-->" in html else 0
+    html = _UNCLOSED.sub("&lt;", _SECTION.sub("", _COMMENT.sub("", html[:closed]) + html[closed:]))
     parser = _Text()
     parser.feed(html)
     parser.close()

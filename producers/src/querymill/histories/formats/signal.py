@@ -24,13 +24,13 @@ _TIMES: Final = {_IN_MARKDOWN: "%Y-%m-%d %H:%M:%S", _IN_TEXT: "%b %d, %Y %H:%M:%
 #: In Markdown two blanks end a text. Without them the same line is one of WhatsApp, from a Swedish iPhone.
 _TEXT_ENDS: Final = re.compile(r"  $", re.MULTILINE)
 #: What stands around a text: the message that it answers, and what the others think of it, or was sent with it.
-_ANSWERED: Final = re.compile(r"\s*(?:> ?.*\n)+\n")
+_ANSWERED: Final = re.compile(r"\s*+(?:>.*\n)++\n")
 _BESIDE: Final = re.compile(
     r"^\(- .* -\)$|^\(\( .* \)\)$|!?\[[^\]\n]*\]\(\.\.?/[^)\n]*\)|\((?:media|attachment) not exported\)"
     r"|^\(This message was deleted\)$",
     re.MULTILINE,
 )
-_REACTIONS: Final = re.compile(r" \((?:[^():\n]{1,100}: [^\w\s(),]{1,12}(?:, )?)+\)$")
+_REACTIONS: Final = re.compile(r" \((?:[^():\n]{1,100}: [^\w\s(),]{1,12}+(?:, )?+)++\)$")
 #: A call is an event and no message.
 _CALL: Final = re.compile(r"(?:Incoming|Outgoing|Missed) (?:voice |video |group )?call(?: \([^)\n]*\))?$")
 _NUMBERED: Final = re.compile(r" \(_id\d+\)$")

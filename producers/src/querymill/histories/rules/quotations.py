@@ -5,13 +5,14 @@ from typing import Final
 
 #: The line before a quotation: ``On Monday, Ann wrote:``. It may continue on a second line.
 _ATTRIBUTION: Final = re.compile(
-    r"(?:^|\n)[^\n>]*(?:\n[^\n>]+)?(?:wrote|schrieb|écrit|escribió|写道|scrisse)[^\n>]{0,40}[:：]\s*\n(?=\s*>)"
+    r"(?:^|\n)[^\n>]*(?:\n[^\n>]+)?(?:wrote|schrieb|écrit|escribió|写道|scrisse)[^\n>]{0,40}[:：]"
+    r"[^\S\n]*+\n(?:[^\S\n]*+\n)*+(?=[^\S\n]*+>)"
 )
 _ORIGINAL: Final = re.compile(
-    r"\n\s*(?:-{2,} ?(?:Original Message|Ursprüngliche Nachricht|Forwarded message) ?-{2,}|_{20,}\s*\nFrom: ).*",
-    re.DOTALL,
+    r"\n[^\S\n]*+(?:-{2,} ?(?:Original Message|Ursprüngliche Nachricht|Forwarded message) ?-{2,}|_{20,}\s*\nFrom: )"
 )
-_SIGNATURE: Final = re.compile(r"\n-- \n(?:.*\n?){0,12}\Z")
+#: Up to twelve lines below "-- ".
+_SIGNATURE: Final = re.compile(r"\n-- \n(?:.*+\n){0,11}+.*+\n?\Z")
 
 
 def own_words(text: str) -> str:
@@ -19,7 +20,9 @@ def own_words(text: str) -> str:
 
     ``On Monday, Ann wrote:\n> Why?\nBecause.`` is ``Because.``
     """
-    own = _ORIGINAL.sub("", _ATTRIBUTION.sub("\n", f"\n{text}"))
+    own = _ATTRIBUTION.sub("\n", f"\n{text}")
+    if original := _ORIGINAL.search(own):
+        own = own[: original.start()].rstrip()
     own = "\n".join(line for line in own.split("\n") if not line.startswith(">"))
     own = re.sub(r"\n{3,}", "\n\n", _SIGNATURE.sub("", own)).strip()
     return own or text.strip()

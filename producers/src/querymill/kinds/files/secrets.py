@@ -16,7 +16,9 @@ _PLACES: Final = frozenset({".aws/credentials", ".docker/config.json", ".kube/co
 _TOKENS: Final = (
     (
         "a private key",
-        r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----\s*(?:[^\n:]+: [^\n]+\s+)*[A-Za-z0-9+/=]{40}",
+        # Possessive and bounded: a text that almost fits is given up at once.
+        r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----\s{0,99}+"
+        r"(?:[^\n:]{1,99}+: [^\n]{1,999}+\s{1,99}+){0,9}+[A-Za-z0-9+/=]{40}",
     ),
     ("an AWS key", r"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Z0-9])"),
     ("a GitHub token", r"(?<![A-Za-z0-9])(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59})"),

@@ -107,7 +107,7 @@ def _is_before(letter: Letter, drawn: Letter) -> bool:
 
 
 def _read(run: list[Letter], *, within_leftwards: bool) -> list[Letter]:
-    """Turn a run that was drawn from its end; signs alone are none, and neither is a letter amid others' script."""
+    """Turn a run that was drawn from its end. Signs alone are no such run, nor is a letter among another script's."""
     signs = sum(_text(code).isalnum() for code, *_ in run)
     return run[::-1] if signs > within_leftwards else run
 

@@ -29,7 +29,7 @@ _QUARTER_OF_FILE: Final = re.compile(
 )
 _YEAR_OF_FILE: Final = re.compile(rf"(?<![0-9A-Z])(?:FY\s?)?({_YEAR})(?![0-9])", re.IGNORECASE)
 _FORM_OF_FILE: Final = re.compile(r"(?<![0-9A-Z])(10-?K|10-?Q|8-?K|20-?F|6-?K|DEF ?14A)(?![0-9A-Z])", re.IGNORECASE)
-_DATED: Final = re.compile(rf"\s*(?:dated\s*)?{_YEAR}[-_.]\d\d[-_.]\d\d", re.IGNORECASE)
+_DATED: Final = re.compile(rf"(?<!\s)\s*+(?:dated\s*+)?{_YEAR}[-_.]\d\d[-_.]\d\d", re.IGNORECASE)
 _KIND_OF_FILE: Final = re.compile(
     r"\b(?:10 ?[KQ]|8 ?K|20 ?F|6 ?K|ARS|earnings?(?: release| call)?|annual ?report|transcript|proxy|results)\b.*$",
     re.I,
@@ -39,7 +39,7 @@ _FORM: Final = re.compile(
     r"\bFORM\s+(10-K(?:/A)?|10-Q(?:/A)?|8-K(?:/A)?|20-F|40-F|6-K|S-1|S-4|DEF\s*14A)\b", re.IGNORECASE
 )
 _REGISTRANT: Final = re.compile(
-    r"^[ \t]*(?P<name>[^\n|]{2,120}?)[ \t]*\n+[ \t(]*exact\s+name\s+of\s+(?:the\s+)?registrant",
+    r"^[ \t]*+(?P<name>[^\n| \t][^\n|]{1,119}?)[ \t]*+\n++[ \t(]*+exact\s+name\s+of\s+(?:the\s+)?registrant",
     re.IGNORECASE | re.MULTILINE,
 )
 _ENDED: Final = re.compile(
@@ -56,7 +56,7 @@ _QUARTER_SAID: Final = re.compile(
 _FISCAL_SAID: Final = re.compile(rf"\b(?:fiscal|FY)\s*(?:year\s+)?({_YEAR})\b", re.IGNORECASE)
 _CHINESE_PERIOD: Final = re.compile(rf"({_YEAR})\s*年\s*(?:年度报告|年报|第?([一二三四])季度报告|(半年度)报告)")
 _CHINESE_COMPANY: Final = re.compile(
-    r"^\s*([\u4e00-\u9fff（）()]{3,30}(?:股份有限公司|有限责任公司|有限公司|集团))", re.MULTILINE
+    r"^[^\S\n]*+([\u4e00-\u9fff（）()]{3,30}(?:股份有限公司|有限责任公司|有限公司|集团))", re.MULTILINE
 )
 _WORD_OF_NAME: Final = r"(?:[A-Z0-9][\w&.'’-]{0,30}|&|and|of|the|de|für)"
 _LEGAL_FORM: Final = (
@@ -65,7 +65,7 @@ _LEGAL_FORM: Final = (
 )
 #: A line that is nothing but a company: a few words with capitals, and its legal form.
 _NAMED_COMPANY: Final = re.compile(rf"{_WORD_OF_NAME}(?:,?[ \t]{_WORD_OF_NAME}){{0,6}},?[ \t]{_LEGAL_FORM}")
-_ABSTRACT: Final = re.compile(r"^\W*abstract\b", re.IGNORECASE | re.MULTILINE)
+_ABSTRACT: Final = re.compile(r"^[^\w\n]*+abstract\b", re.IGNORECASE | re.MULTILINE)
 #: Lines of a cover among which its company is looked for.
 _TOP_LINES: Final = 15
 _ORDINALS: Final = {"first": 1, "second": 2, "third": 3, "fourth": 4, "一": 1, "二": 2, "三": 3, "四": 4}
@@ -75,7 +75,7 @@ _MACHINE_TITLE: Final = re.compile(
     r"|(?:slide|document|powerpoint presentation|presentation)\s*\d*)$",
     re.IGNORECASE,
 )
-_FILED_TITLE: Final = re.compile(r"^Form\s+(?P<form>\S+)\s+for\s+(?P<company>.+?)\s+filed\s+", re.IGNORECASE)
+_FILED_TITLE: Final = re.compile(r"^Form\s+(?P<form>\S+)\s+for\s+(?P<company>.+?)\sfiled\s", re.IGNORECASE)
 
 
 def propose(name: str, pages: Sequence[str], *, title: str = "", heading: str = "") -> dict[str, str]:

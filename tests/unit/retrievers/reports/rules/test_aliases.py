@@ -40,3 +40,10 @@ def test_beginnings_of_all_words_spell_a_name() -> None:
     assert spells("amex", ("american", "express"))
     assert not spells("amex", ("american",))
     assert not spells("ame", ("american", "express", "bank"))
+
+
+def test_words_that_begin_alike_are_spelled_without_trying_every_division() -> None:
+    assert spells("aaaaaaaaaaaaaaaaaaaa", ("aaaaaaaa",) * 10)
+    # In 1.7e9 divisions at 40 letters, if each were tried.
+    assert not spells("a" * 19 + "b", ("aaaaaaaa",) * 12)
+    assert not spells("a" * 40 + "b", ("aaaaaaaa",) * 20)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.conversations.rules.times.find import TimeRange, find_time
+from querymill_workers.retrievers.conversations.rules.times.find import MAX_MENTIONS, TimeRange, find_time
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 #: A Wednesday.
@@ -362,3 +362,10 @@ def test_no_mixture_of_words_and_numerals_is_an_error(text: str, now: datetime) 
     found = find_time(text, now=now, zone=SHANGHAI)
     if found is not None and found.range.start is not None:
         assert found.range.start <= now
+
+
+def test_only_so_many_times_of_a_question_are_looked_at() -> None:
+    found = find_time("去年 " * 200 + "and nothing else", now=NOW, zone=SHANGHAI)
+    assert found is not None
+    assert found.phrase.split() == ["去年"] * MAX_MENTIONS
+    assert found.rest.endswith("and nothing else")

@@ -15,17 +15,18 @@ MAX_DEFINERS_OF_WORD: Final = 1
 MAX_NAMED: Final = 20
 
 _PATH: Final = re.compile(
-    r"(?<![A-Za-z0-9_./\\-])(?:[A-Za-z]:)?[\\/]?((?:[A-Za-z0-9_.@+-]+[\\/])*[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*\.[A-Za-z][A-Za-z0-9]{0,4})"
+    r"(?<![A-Za-z0-9_.@+/\\-])(?:[A-Za-z]:)?[\\/]?((?:[A-Za-z0-9_.@+-]+[\\/])*[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*\.[A-Za-z][A-Za-z0-9]{0,4})"
     r"(?![A-Za-z0-9_/\\])(?:\"?,? +line +(\d{1,7})|:(\d{1,7}))?"
 )
 _QUOTED: Final = re.compile(
     r"[`'\"“‘](?:[A-Za-z_$][A-Za-z0-9_$]*\.)*([A-Za-z_$][A-Za-z0-9_$]{2,99})(?:\(\))?[`'\"”’]"
     r"|(?<![A-Za-z0-9_$])([A-Za-z_$][A-Za-z0-9_$]{2,99})\(\)"
 )
+# No part may match the same letters in two ways: a text that almost fits would be tried in all combinations.
 # Without quotes: snake_case, camelCase, several capitals, or the last part of a dotted name.
 _WRITTEN: Final = re.compile(
-    r"(?<![A-Za-z0-9_$/\\-])(_*[a-z0-9]+(?:_+[A-Za-z0-9]+)+|_+[A-Za-z0-9_]*[A-Za-z0-9]|[a-z]+(?:[A-Z][a-z0-9]*)+"
-    r"|[A-Z]+[a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|(?<=[a-z]\.)[A-Za-z_$][A-Za-z0-9_$]*)(?![A-Za-z0-9_$/\\])"
+    r"(?<![A-Za-z0-9_$/\\-])(_*[a-z0-9]+(?:_+[A-Za-z0-9]+)+|_[A-Za-z0-9_]*[A-Za-z0-9]|[a-z]+(?:[A-Z][a-z0-9]*)+"
+    r"|[A-Z]+[a-z0-9]+[A-Z][A-Za-z0-9]*|(?<=[a-z]\.)[A-Za-z_$][A-Za-z0-9_$]*)(?![A-Za-z0-9_$/\\])"
 )
 
 

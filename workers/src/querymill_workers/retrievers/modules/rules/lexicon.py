@@ -52,9 +52,9 @@ def words_in(text: str) -> Iterator[tuple[str, int]]:
     for run in _RUN.finditer(text):
         said = run[0]
         if said.isascii():
-            at = 0
+            at, lowered = 0, said.lower()
             for word in camel_words(said):
-                at = said.lower().index(word, at)
+                at = lowered.index(word, at)
                 if len(word) > 1 and not word.isdigit():
                     yield word, run.start() + at
                 at += len(word)

@@ -22,7 +22,7 @@ def searchable_text(description: str, names: Sequence[str], code: str) -> str:
 
 def without_texts(text: str, said: Sequence[str]) -> str:
     """Blank out parts of a text: a class that no document has is no hit by a part of its name."""
-    for part in sorted(said, key=len, reverse=True):
+    for part in sorted(dict.fromkeys(said), key=len, reverse=True):
         text = text.replace(part, " ")
     return text
 

@@ -21,7 +21,8 @@ _IN_TABLE: Final = re.compile(
 )
 _CHINESE: Final = re.compile(r"(?:股票代码|证券代码|股份代号)\s*[:\uff1a]?\s*([0-9]{4,6})")
 _CAPITALISED: Final = re.compile(r"(?<![A-Za-z0-9])[A-Z][A-Za-z0-9]*(?![A-Za-z0-9])")
-_SHORTEST: Final = 3
+#: Letters of a short form.
+_SHORTEST, _LONGEST = 3, 20
 
 
 def tickers_of(pages: Sequence[str]) -> tuple[str, ...]:
@@ -50,7 +51,7 @@ def meant_by_short_forms(
         companies: The companies of the collection.
         named: Those that the question names in full. Words of their names stand for no other company.
     """
-    written = [match for match in _CAPITALISED.finditer(question) if len(match[0]) >= _SHORTEST]
+    written = [match for match in _CAPITALISED.finditer(question) if _SHORTEST <= len(match[0]) <= _LONGEST]
     # Folding every name of a large collection would take longer than its search.
     initials = {match[0][0].lower() for match in written}
     near = [company for company in companies if company[:1].lower() in initials]
@@ -75,8 +76,10 @@ def _only(word: str, stems: Mapping[CompanyId, Sequence[str]], *, starts: bool, 
 
 def spells(short: str, words: Sequence[str]) -> bool:
     """Return whether a short form is made of beginnings of all the words, in order: "amex" of american, express."""
-    if not words:
-        return not short
-    return any(
-        words[0].startswith(short[:length]) and spells(short[length:], words[1:]) for length in range(1, len(short) + 1)
-    )
+    if not len(words) <= len(short) <= _LONGEST:
+        return False
+    ends = {0}  # how many letters the words so far may have given
+    for word in words:
+        lengths = range(1, len(short) + 1)
+        ends = {end + length for end in ends for length in lengths if short[end : end + length] == word[:length]}
+    return len(short) in ends

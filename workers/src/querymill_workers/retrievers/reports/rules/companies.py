@@ -132,7 +132,7 @@ def stem_of(name: str) -> tuple[str, ...]:
 def names_of(about: Set[CompanyId], names: Iterable[str]) -> dict[str, CompanyId]:
     """Return the names that are spellings of one of the companies, with the company of each."""
     letters = "".join(about)
-    ids = {name: company_id(name) for name in names if _may_stand_in(letters, name)}
+    ids = {name: company_id(name) for name in dict.fromkeys(names) if _may_stand_in(letters, name)}
     return {name: identity for name, identity in ids.items() if identity in about}
 
 
@@ -196,10 +196,16 @@ def _bare(stem: tuple[str, ...]) -> tuple[str, ...]:
 
 def _without(words: tuple[str, ...], endings: frozenset[tuple[str, ...]]) -> tuple[str, ...]:
     """Drop endings from a name repeatedly, the longest first, but keep at least one word."""
-    for length in range(min(_MAX_FORM_WORDS, len(words) - 1), 0, -1):
-        if words[-length:] in endings:
-            return _without(words[:-length], endings)
-    return words
+    left = len(words)
+    while length := _ending(words, left, endings):
+        left -= length
+    return words[:left]
+
+
+def _ending(words: tuple[str, ...], left: int, endings: frozenset[tuple[str, ...]]) -> int:
+    """Return how many words the ending of the first words has, 0 if they have none or nothing else would be left."""
+    lengths = range(min(_MAX_FORM_WORDS, left - 1), 0, -1)
+    return next((length for length in lengths if words[left - length : left] in endings), 0)
 
 
 def _endings(written: str) -> frozenset[tuple[str, ...]]:

@@ -12,6 +12,7 @@ from querymill_workers.retrievers.reports.rules.periods import (
     Period,
     gap,
     in_capitals,
+    near_to,
     quarters_in,
     year_ago,
     years_in,
@@ -19,6 +20,8 @@ from querymill_workers.retrievers.reports.rules.periods import (
 
 #: The longest range of years that is meant year by year.
 MAX_RANGE: Final = 15
+#: How many characters before a range "between" may stand.
+_BEFORE: Final = 60
 _TO: Final = r"(?:TO|THROUGH|UNTIL|TILL|UP TO|THRU|-|~|至|到)"
 _FILL: Final = r"(?:\s|[,.'()]|FISCAL|CALENDAR|YEARS?|THE|END OF|FY|财年|财|年度|年)*+"
 _RANGE: Final = re.compile(f"{_FILL}{_TO}{_FILL}")
@@ -98,7 +101,8 @@ def _years(written: Sequence[Mention], text: str) -> set[int]:
     years = {year.value for year in written}
     for first, last in pairwise(written):
         between = text[first.end : last.start]
-        is_range = _RANGE.fullmatch(between) or (_AND.fullmatch(between) and _BETWEEN.search(text[: first.start]))
+        before = text[max(first.start - _BEFORE, 0) : first.start]
+        is_range = _RANGE.fullmatch(between) or (_AND.fullmatch(between) and _BETWEEN.search(before))
         if is_range and 0 < last.value - first.value <= MAX_RANGE:
             years.update(range(first.value, last.value))
     return years
@@ -109,11 +113,12 @@ def _give_quarters(
 ) -> set[int]:
     """Give each quarter to the year next to it, and return those that are next to none."""
     loose: set[int] = set()
+    starts = [year.start for year in years]
     for chain in _chains(quarters, text):
         near = [
             (distance, -year.start, year.value)
-            for year in years
             for quarter in chain
+            for year in near_to(quarter, years, starts)
             if (distance := gap(quarter, year, text)) is not None
         ]
         (named[min(near)[2]] if near else loose).update(_filled(chain, text))

@@ -61,6 +61,8 @@ _YEARS_AGO: Final = (
 )
 # The text between a quarter and its year, as in "Q2 of FY2024" and "third quarter of fiscal year 2021".
 _NEAR: Final = 24
+#: No year that is so near begins farther away.
+_REACH: Final = 2 * _NEAR
 _LINK: Final = re.compile(r"(?:[\s,'.()/-]|OF|IN|THE|FOR|FISCAL|CALENDAR|YEAR|FY|财年|财|年度|年|第|的)*+")
 
 
@@ -169,5 +171,12 @@ def _quarter_of(latest: int, years: Sequence[Mention], quarters: Sequence[Mentio
 def gap(quarter: Mention, year: Mention, text: str) -> int | None:
     """Return the number of characters between a quarter and its year, or None if they do not belong together."""
     first, second = (quarter, year) if quarter.start < year.start else (year, quarter)
+    if second.start - first.end > _NEAR:
+        return None
     between = text[first.end : second.start]
-    return len(between) if len(between) <= _NEAR and _LINK.fullmatch(between) else None
+    return len(between) if _LINK.fullmatch(between) else None
+
+
+def near_to(quarter: Mention, years: Sequence[Mention], starts: Sequence[int]) -> Sequence[Mention]:
+    """Return the years in whose neighbourhood a quarter stands. They are in the order of the text, as their starts."""
+    return years[bisect_left(starts, quarter.start - _REACH) : bisect_left(starts, quarter.end + _REACH)]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
+from itertools import islice
 from typing import Final
 
 from querymill_shared.values import frozen
@@ -40,6 +41,8 @@ _JOINT: Final = re.compile(
     r" *(?:(?:to|(?P<list>and)|until|till|through)(?![A-Za-z0-9_])|[-–—~～到至]|(?P<list_zh>[和与])) *(?:the +)?",
     re.IGNORECASE,
 )
+#: Time expressions of a question that are looked at. No question has so many.
+MAX_MENTIONS: Final = 50
 #: How many characters before an expression are searched for words that belong to it.
 _NEAR: Final = 32
 
@@ -101,7 +104,7 @@ def find_time(text: str, *, now: datetime, zone: tzinfo) -> Timed | None:
     plain = _CODE.sub(lambda code: "`" * len(code[0]), text.translate(_FULL_WIDTH))
     mentions = [
         mention
-        for mention in _joined(plain, _mentions(plain, local), local)
+        for mention in _joined(plain, islice(_mentions(plain, local), MAX_MENTIONS), local)
         if not is_subject(plain, mention.first, mention.past)
     ]
     if not mentions:
@@ -217,7 +220,7 @@ def _pair(text: str, former: _Mention, latter: _Mention, now: datetime) -> tuple
         return None
     former = replace(former, past=latter.first)
     pair = _of_one_time(former, latter)
-    is_list = (joint["list"] or joint["list_zh"]) and not text[former.first :].lower().startswith("between")
+    is_list = (joint["list"] or joint["list_zh"]) and text[former.first :][: len("between")].lower() != "between"
     if not is_list or pair[1].begins <= now:
         return pair
     return (former, latter) if latter.begins <= now else None

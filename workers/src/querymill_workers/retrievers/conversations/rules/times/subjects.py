@@ -1,6 +1,7 @@
 """Times that are the subject of a question, not the time that is asked about: "sort by last month column"."""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 #: Nouns of talks, whose time is meant: "yesterday's session".
@@ -51,6 +52,17 @@ _ASKS_BACK: Final = re.compile(
 _QUOTES: Final = frozenset({('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("「", "」"), ("《", "》")})
 
 
+@lru_cache(maxsize=64)
+def _tells_of_a_computer(text: str) -> bool:
+    """Return whether a text tells what happened. A question is looked at once, however many times it names."""
+    return bool(_TELLS.search(text) and not _ASKS_BACK.search(text))
+
+
+@lru_cache(maxsize=64)
+def _is_ours(text: str) -> bool:
+    return bool(_OURS_ZH.search(text))
+
+
 def is_subject(text: str, first: int, past: int) -> bool:
     """Return whether a time expression names a thing of the question instead of saying when it was talked about.
 
@@ -73,8 +85,8 @@ def is_subject(text: str, first: int, past: int) -> bool:
         return True
     if _SORTED.search(before) or _SORTED_ZH.search(before) or _RELEASED.search(before):
         return True
-    if _TELLS.search(text) and not _ASKS_BACK.search(text):
+    if _tells_of_a_computer(text):
         return True
-    if _RELEASED_ZH.match(text, past) and not _OURS_ZH.search(text):
+    if _RELEASED_ZH.match(text, past) and not _is_ours(text):
         return True
     return bool(_LITERAL.match(phrase) and _READ.search(before))
