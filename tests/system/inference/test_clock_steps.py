@@ -125,6 +125,6 @@ def test_the_places_of_an_api_key_are_leased_for_a_minute_and_not_for_an_hour(
                 await meter.take_place(key)
 
     asyncio.run(take_and_renew())
-    leases: Any = client.zrange("qm:{a}:gate:abc:places", 0, -1, withscores=True)
+    leases: Any = client.zrange("qm:gate:{abc}:places", 0, -1, withscores=True)
     ((_, until),) = leases
     assert 50 < until / 1000 - read_clock(client) <= 60
