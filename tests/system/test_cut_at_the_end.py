@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+import redis
 
 from querymill import (
     ConversationSearch,
@@ -68,15 +69,20 @@ class Ground:
 @pytest.fixture(scope="module")
 def ground(deployment: Deployment, database_url: str, _openai_server: OpenAIServer) -> Iterator[Ground]:
     """Every kind holds something, ingested through the networks."""
+    # A board of its own, as a worker of another test would not go through the networks.
+    board_url = deployment.settings.redis_url.removesuffix("/2") + "/12"
+    with redis.Redis.from_url(board_url) as client:
+        client.flushdb()
+    settings = deployment.settings.model_copy(update={"redis_url": board_url})
     with ExitStack() as opened:
-        nets, environment = {}, dict(deployment.environment)
+        nets, environment = {}, deployment.environment | {"REDIS_URL": board_url}
         for name in ("DATABASE_URL", "MONGODB_URI", "REDIS_URL"):
             address = urlsplit(environment[name])
             assert address.port is not None
             nets[name] = net = opened.enter_context(network(address.hostname or "127.0.0.1", address.port))
             login = "".join(address.netloc.rpartition("@")[:2])
             environment[name] = address._replace(netloc=f"{login}127.0.0.1:{net.port}").geturl()
-        mill = opened.enter_context(Querymill(settings=deployment.settings))
+        mill = opened.enter_context(Querymill(settings=settings))
         database = opened.enter_context(psycopg.connect(database_url, autocommit=True))
         worker = opened.enter_context(WorkerProcess(environment, threads=8, name="cut"))
         ingest_with_vectors(mill, IngestReport(collection=COLLECTION, report=REPORT))
