@@ -91,5 +91,5 @@ def test_a_pattern_that_does_not_compile_is_not_in_the_log(log: Log, mill: Query
     with pytest.raises(JobFailed, match=TEXT):
         job.result(timeout=30)
     (ended,) = log.wait_for("job ended", job.id)
-    assert (ended["kind"], ended["state"]) == ("files", "failed")
+    assert (ended["kind"], ended["state"]) == ("files", "refused")
     assert TEXT not in log.text

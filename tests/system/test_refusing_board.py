@@ -114,7 +114,7 @@ def test_workers_wait_until_the_board_takes_writes_again(
 ) -> None:
     with WorkerProcess(environment, threads=4) as worker, Querymill(settings=settings) as mill:
         assert mill.submit(texts(f"{way} first")).result(timeout=30).state == "done"
-        openai_server.script.embeddings = lambda asked: Answer(embedded(asked).body, after_s=2.0)
+        openai_server.script.embeddings = lambda asked: Answer(embedded(asked).body, after_s=1.0)
         waiting = [mill.submit(texts(f"{way} {number}")) for number in range(3)]
         with refusing(server, way):
             time.sleep(6)

@@ -90,8 +90,11 @@ def test_a_restored_database_gives_the_same_hits_for_every_kind(
     before = {person.text: hits(mill, collection, person.text) for person in people}
     assert all(all(found.values()) for found in before.values())
     source = deployment.environment["DATABASE_URL"]
-    run_documented("pg_dump", tmp_path, DATABASE_URL=source)
-    counted = rows(source)
+    for _ in range(9):
+        counted = rows(source)
+        run_documented("pg_dump", tmp_path, DATABASE_URL=source)
+        if rows(source) == counted:  # else words were folded in the background while it was dumped
+            break
     run_documented("pg_restore", tmp_path, DATABASE_URL=restored["DATABASE_URL"])
     assert rows(restored["DATABASE_URL"]) == counted
     migrated = CommandLine(restored)("migrate")

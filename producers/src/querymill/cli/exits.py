@@ -6,11 +6,11 @@ from enum import IntEnum
 from typing import NoReturn
 
 import pydantic
+import redis
 
 from querymill.cli.terminal import Console
 from querymill_shared.addresses import mask_text
-from querymill_shared.board.away import AWAY
-from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError, rule_text
+from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError, Unavailable, rule_text
 from querymill_shared.given import UnreadableSetting
 from querymill_shared.settings import Settings
 
@@ -55,7 +55,7 @@ def guarded(run: Callable[[], object]) -> None:
         _exit(Exit.FAILED, str(error))
     except Unreachable as error:
         _exit(Exit.UNREACHABLE, str(error))
-    except AWAY as error:
+    except (Unavailable, redis.ConnectionError, redis.TimeoutError) as error:
         mend = "`querymill up` prints the exports that lead to its stack; see `querymill doctor`"
         _exit(Exit.UNREACHABLE, f"{error} ({mend})")
     except (QuerymillError, UnreadableSetting, WrongUse) as error:

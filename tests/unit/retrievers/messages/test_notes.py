@@ -99,11 +99,12 @@ def test_the_steps_of_this_release_note_the_same_keys(world: World) -> None:
     embed = str(world.result(ingest).model_dump()["embedding_job"])
     world.embeddings.fails_with = Unavailable("away")
     search = world.run(MessageSearch(collection="c", query="ships"))
+    jobs = [(ingest, IngestNotes), (embed, EmbedNotes), (search, SearchNotes)]
+    # Forgetting takes the notes of the writes that it undoes, so they are read before.
+    noted = {of: world.board.picture(job_id).steps[0].notes for job_id, of in jobs}
     forget = world.run(ForgetSession(collection="c", session_id="s"))
-    expected = {of: set(noted) for of, noted in BEFORE}
-    for job_id, of in ((ingest, IngestNotes), (embed, EmbedNotes), (search, SearchNotes), (forget, ForgetNotes)):
-        (step,) = world.board.picture(job_id).steps
-        assert set(step.notes) == expected[of]
-    (step,) = world.board.picture(search).steps
-    assert set(step.notes["found"]) == set(FOUND) | {"codes"}
-    assert step.notes["found"]["degraded"] == [["embed", "away"]]
+    noted[ForgetNotes] = world.board.picture(forget).steps[0].notes
+    expected = {of: set(before) for of, before in BEFORE}
+    assert {of: set(notes) for of, notes in noted.items()} == {of: expected[of] for of in noted}
+    assert set(noted[SearchNotes]["found"]) == set(FOUND) | {"codes"}
+    assert noted[SearchNotes]["found"]["degraded"] == [["embed", "away"]]
