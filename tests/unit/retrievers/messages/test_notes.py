@@ -99,7 +99,7 @@ def test_the_steps_of_this_release_note_the_same_keys(world: World) -> None:
     embed = str(world.result(ingest).model_dump()["embedding_job"])
     world.embeddings.fails_with = Unavailable("away")
     search = world.run(MessageSearch(collection="c", query="ships"))
-    jobs = [(ingest, IngestNotes), (embed, EmbedNotes), (search, SearchNotes)]
+    jobs: list[tuple[str, type[Notes]]] = [(ingest, IngestNotes), (embed, EmbedNotes), (search, SearchNotes)]
     # Forgetting takes the notes of the writes that it undoes, so they are read before.
     noted = {of: world.board.picture(job_id).steps[0].notes for job_id, of in jobs}
     forget = world.run(ForgetSession(collection="c", session_id="s"))
