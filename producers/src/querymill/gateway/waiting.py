@@ -5,7 +5,7 @@ It ends when the job is over, the time is up, the client has gone, or the proces
 
 import asyncio
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -82,7 +82,7 @@ async def wait_for_end(request: Request, job_id: str, wait_s: float) -> Waited:
         UnknownJob: It is not on the board.
     """
     until = time.monotonic() + wait_s
-    return await _waited(request, gate_of(request).mill.watch.end_async(job_id, until=until))
+    return await _waited(request, lambda: gate_of(request).mill.watch.end_async(job_id, until=until))
 
 
 async def wait_for_ends(request: Request, job_ids: Sequence[str], wait_s: float) -> bool:
@@ -96,13 +96,13 @@ async def wait_for_ends(request: Request, job_ids: Sequence[str], wait_s: float)
                 heard = await watch.end_async(job_id, until=until)
         return heard
 
-    return (await _waited(request, last_end())).end is not None
+    return (await _waited(request, last_end)).end is not None
 
 
-async def _waited(request: Request, awaited: Coroutine[Any, Any, Heard | None]) -> Waited:
+async def _waited(request: Request, wait: Callable[[], Coroutine[Any, Any, Heard | None]]) -> Waited:
     gate = gate_of(request)
     async with gate.waiting(caller_of(request)):
-        end = asyncio.create_task(awaited)
+        end = asyncio.create_task(wait())
         gone = asyncio.create_task(until_gone(request.receive))
         stop = asyncio.create_task(gate.stopping.wait())
         tasks: tuple[asyncio.Task[Any], ...] = (end, gone, stop)

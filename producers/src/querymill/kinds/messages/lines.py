@@ -29,7 +29,7 @@ LINES: Final = Lines(
     IngestSession,
     "session",
     document_of=lambda asked: asked.session.session_id,
-    counted="vectors",
+    counted="passages",
     packing=Packing(LoadSessions, many="sessions", one="session"),
     growth=Growth(growth_of, is_whole, Packing(GrowSessions, many="growths", one="growths")),
 )
