@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, settings
 from querymill_embedded import Part, Stack, temporary_stack
 from querymill_workers.postgres.migrate import migrate
 from tests.fakes.openai_server import OpenAIServer
-from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures import own_services  # noqa: F401  # read before the settings are hidden below
 from tests.fixtures.command_line import querymill
 from tests.fixtures.databases import empty_url
@@ -100,7 +99,7 @@ def valkey_url(stack: Stack) -> str:
 def database_url(stack: Stack) -> str:
     """PostgreSQL with the newest schema."""
     url = stack.environment()["DATABASE_URL"]
-    migrate(url, dimensions=DIMENSIONS)
+    migrate(url)
     return url
 
 

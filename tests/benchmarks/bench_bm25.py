@@ -58,7 +58,7 @@ def main() -> int:
     sizes = SIZES if large else {"100k": SIZES["100k"]}
     with temporary_stack(parts={Part.POSTGRES}) as stack:
         url = stack.environment()["DATABASE_URL"]
-        migrate(url, dimensions=384)
+        migrate(url)
         with open_pool(url, max_size=3) as pool, psycopg.connect(url, autocommit=True) as connection:
             words = PostgresWords(pool)
             measures = [load(words, connection, label, size) for label, size in sizes.items()]
@@ -126,7 +126,7 @@ def load_beside(words: PostgresWords, connection: psycopg.Connection, url: str) 
     """Store small collections beside the large one, and in a database of their own; return what compares them."""
     connection.execute("CREATE DATABASE alone")
     own = f"{url.rsplit('/', 1)[0]}/alone"
-    migrate(own, dimensions=384)
+    migrate(own)
     messages = {label: generated(size) for label, size in SMALL.items()}
     with open_pool(own, max_size=3) as pool:
         for label, texts in messages.items():

@@ -34,7 +34,6 @@ from querymill_shared.contracts.files.ingest import SourceFile
 from querymill_workers.postgres.migrate import migrate
 from tests.benchmarks import harness
 from tests.benchmarks.fleet import workers_alive
-from tests.benchmarks.ingest_worker import DIMENSIONS
 
 #: Documents of one measurement.
 SIZES: Final = {"messages": 150, "conversations": 300, "reports": 20, "files": 200}
@@ -257,7 +256,7 @@ def main() -> int:
             **stack.environment(), "EMBEDDING_MODEL": "multilingual-e5-small", "PYTHONPATH": os.getcwd(),  # noqa: PTH109
             "MONGODB_URI": "mongodb://127.0.0.1:1/none",
         }  # fmt: skip
-        migrate(common["DATABASE_URL"], dimensions=DIMENSIONS)
+        migrate(common["DATABASE_URL"])
         environments = {name: fleet_environment(common, board) for board, name in enumerate(FLEETS)}
         bench = Bench(environments)
         with workers(environments) as started:

@@ -26,7 +26,6 @@ from querymill_workers.postgres.migrate import migrate
 from tests.benchmarks import harness
 from tests.benchmarks.fleet import free_port, provider, worker, workers_ready
 from tests.benchmarks.provider import REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE
-from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.deployment import ingest_with_vectors
 
 QUESTIONS, UNIQUE = 100, 70
@@ -80,7 +79,7 @@ def fleet(programs: Sequence[Program]) -> Any:
     """Run Valkey, PostgreSQL, the provider and the workers."""
 
     def prepare(environment: Mapping[str, str]) -> None:
-        migrate(environment["DATABASE_URL"], dimensions=DIMENSIONS)
+        migrate(environment["DATABASE_URL"])
 
     with temporary_stack(parts={Part.VALKEY, Part.POSTGRES}, programs=programs, prepare=prepare) as stack:
         yield stack

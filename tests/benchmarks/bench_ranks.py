@@ -168,7 +168,7 @@ def main() -> int:
     """Fill the store once, measure as often as asked."""
     with temporary_stack(parts={Part.POSTGRES}) as stack:
         url = stack.environment()["DATABASE_URL"]
-        migrate(url, dimensions=384)
+        migrate(url)
         filled = {}
         began = time.perf_counter()
         with psycopg.connect(url, autocommit=True) as connection:

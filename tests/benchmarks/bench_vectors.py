@@ -106,7 +106,7 @@ class Server:
     @classmethod
     @contextmanager
     def of(cls, url: str, made: Sequence[Loaded]) -> Iterator["Server"]:
-        migrate(url, dimensions=DIMENSIONS)
+        migrate(url)
         with open_pool(url, max_size=2) as pool, psycopg.connect(url, autocommit=True) as connection:
             register_vector(connection)
             connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)

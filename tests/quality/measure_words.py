@@ -79,7 +79,7 @@ def main() -> int:
     options = _options()
     with temporary_stack(parts={Part.POSTGRES}) as stack:
         url = stack.environment()["DATABASE_URL"]
-        migrate(url, dimensions=384)
+        migrate(url)
         with open_pool(url) as pool:
             words = PostgresWords(pool)
             worst = max(difference(words, options.sets / name) for name in ("cranfield", "cmrc2018_zh"))

@@ -16,7 +16,6 @@ from querymill_shared.settings import Settings
 from querymill_workers.postgres.migrate import migrate
 from tests.fakes.answers import judgement
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
-from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 
@@ -144,7 +143,7 @@ def test_a_wall_that_fell_is_named(deployment: Deployment, empty_url: str, monke
     for name, value in deployment.environment.items():
         monkeypatch.setenv(name, value)
     found = Diagnosis(monkeypatch)
-    migrate(empty_url, dimensions=DIMENSIONS)
+    migrate(empty_url)
     assert found(DATABASE_URL=empty_url)["walls"] == Finding(
         "walls", "migrations, role, pgvector, row-level security", ok=True
     )

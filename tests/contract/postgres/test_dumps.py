@@ -14,7 +14,7 @@ from querymill_workers.postgres import walls
 from querymill_workers.postgres.migrate import check, migrate
 from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.clusters import own_cluster, run_program
-from tests.fixtures.tenant_rows import fill, fill_as_former
+from tests.fixtures.tenant_rows import fill
 
 TABLES: Final = (
     "SELECT c.relname FROM pg_class AS c WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace"
@@ -61,7 +61,6 @@ def source(server: str) -> str:
         connection.execute("GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO auditor")
     for collection in ("fleet", "soup"):
         fill(url, collection, 4)
-        fill_as_former(url, collection, 3)
     assert [table for table, rows in counts(server, name, walled=True).items() if not rows] == []
     return name
 

@@ -36,8 +36,7 @@ from querymill_workers.retrievers.reports.stores.postgres_life import PostgresRe
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.set_aside.postgres import PostgresSetAside
 from querymill_workers.words.postgres import PostgresWords
-from tests.fakes.vectors import DIMENSIONS
-from tests.fixtures.tenant_rows import fill, fill_as_former
+from tests.fixtures.tenant_rows import fill
 
 #: The collection that asks, and one that has the same ids and more. The third has nothing.
 ASKS, OTHER, NONE = "asks", "other", "none"
@@ -50,7 +49,7 @@ IDS: Final = ("s1", "s4")
 @pytest.fixture
 def own_url(empty_url: str) -> str:
     """A database with the newest schema and the collection that asks."""
-    migrate(empty_url, dimensions=DIMENSIONS)
+    migrate(empty_url)
     fill(empty_url, ASKS, 3)
     return empty_url
 
@@ -222,12 +221,10 @@ def drop_all(url: str) -> None:
 
 def test_every_table_with_a_wall_shows_a_collection_its_own_rows_alone(own_url: str) -> None:
     """A new table fails here until `tenant_rows.FILL` has rows for it."""
-    fill_as_former(own_url, ASKS, 3)
     tables = walled(own_url)
     alone = rows_of(own_url, ASKS, tables)
     assert [table for table, rows in alone.items() if not rows] == []
     fill(own_url, OTHER, 5)
-    fill_as_former(own_url, OTHER, 5)
     assert rows_of(own_url, ASKS, tables) == alone
     others = rows_of(own_url, OTHER, tables)
     assert [table for table in tables if not others[table]] == []
@@ -270,16 +267,14 @@ def test_without_both_every_answer_changes_and_every_table_was_asked(own_url: st
 @pytest.mark.parametrize("wall", ["predicates", "row-level security"])
 def test_each_wall_alone_keeps_what_another_collection_has_when_one_is_dropped(own_url: str, wall: str) -> None:
     """A new table fails here until dropping its collection leaves no row of it, or its reason is named."""
-    fill_as_former(own_url, ASKS, 3)
     fill(own_url, OTHER, 5)
-    fill_as_former(own_url, OTHER, 5)
     tables = walled(own_url)
     others = rows_of(own_url, OTHER, tables)
     with without_predicates() if wall == "row-level security" else nullcontext():
         if wall == "predicates":
             lower(own_url)
         drop_all(own_url)
-    migrate(own_url, dimensions=DIMENSIONS)  # raises the walls again
+    migrate(own_url)  # raises the walls again
     assert rows_of(own_url, OTHER, tables) == others
     if wall == "predicates":  # without them, a collection in a table that has no wall is taken for another
         left = rows_of(own_url, ASKS, tables)

@@ -1,4 +1,4 @@
-"""Migrations on a real server: once each, whoever starts first, and never for another dimension."""
+"""Migrations on a real server: once each, whichever process starts first."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from querymill_workers.postgres import migrate as migrating
-from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate, migrations
-from tests.fakes.vectors import DIMENSIONS
+from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
+from querymill_workers.postgres.schema import BASELINE, Migration, migrations
 from tests.fixtures.databases import drop_database, own_database
 
 NAMES = [migration.name for migration in migrations()]
@@ -21,67 +21,47 @@ def applied(url: str) -> list[str]:
 
 
 def test_an_empty_database_gets_every_migration_in_order(empty_url: str) -> None:
-    assert migrate(empty_url, dimensions=DIMENSIONS) == NAMES
+    assert migrate(empty_url) == NAMES
     assert applied(empty_url) == NAMES
     check(empty_url)
 
 
 def test_processes_that_start_together_apply_each_migration_once(empty_url: str) -> None:
     with ThreadPoolExecutor(4) as starting:
-        told = list(starting.map(lambda _: migrate(empty_url, dimensions=DIMENSIONS), range(4)))
+        told = list(starting.map(lambda _: migrate(empty_url), range(4)))
     assert sorted(told, key=len) == [[], [], [], NAMES]
     assert applied(empty_url) == NAMES
 
 
 def test_a_database_without_a_schema_is_refused_with_what_to_run(empty_url: str) -> None:
-    with pytest.raises(SchemaMismatch, match=r"missing migrations 0001_reports\.sql.*run querymill migrate"):
+    with pytest.raises(SchemaMismatch, match=r"missing migrations 0001_baseline; run querymill migrate"):
         check(empty_url)
 
 
-def test_a_missing_migration_is_named(empty_url: str) -> None:
-    migrate(empty_url, dimensions=DIMENSIONS)
-    with psycopg.connect(empty_url) as connection:
-        connection.execute("DELETE FROM schema_migrations WHERE number = 3")
-    with pytest.raises(SchemaMismatch, match=r"missing migrations 0003_words\.sql;"):
+def test_a_missing_migration_is_named(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate(empty_url)
+    monkeypatch.setattr(migrating, "migrations", lambda: [BASELINE, Migration(2, "0002_mark.sql", "")])
+    with pytest.raises(SchemaMismatch, match=r"missing migrations 0002_mark\.sql; run querymill migrate"):
         check(empty_url)
 
 
-def test_rows_from_before_a_migration_are_looked_up_like_others(
-    empty_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    every = migrations()
-    with monkeypatch.context() as patched:
-        patched.setattr(migrating, "migrations", lambda: [one for one in every if one.number < 26])
-        migrate(empty_url, dimensions=DIMENSIONS)
+def test_the_schema_may_have_a_name_that_needs_quotes(empty_url: str) -> None:
+    with psycopg.connect(empty_url, autocommit=True) as connection:
+        connection.execute('CREATE SCHEMA "Of the ""mill"""')
+        connection.execute(
+            f'ALTER DATABASE {connection.info.dbname} SET search_path = "Of the ""mill""", public'.encode()
+        )
+    migrate(empty_url)
     with psycopg.connect(empty_url) as connection:
         connection.execute("SET LOCAL querymill.across = on")
-        for session, roles in (("s", "{user,tool}"), ("t", "{NULL}")):
-            connection.execute(CONVERSATION, [session, roles])
-        connection.execute(MESSAGES)
-    migrate(empty_url, dimensions=DIMENSIONS)
-    with psycopg.connect(empty_url) as connection:
-        connection.execute("SET LOCAL querymill.across = on")
-        roles = "SELECT document, text FROM metadata_values WHERE kind = 'conversations roles' ORDER BY 1, 2"
-        assert connection.execute(roles).fetchall() == [("s", "tool"), ("s", "user"), ("t", "")]
-        fields = "SELECT fields = metadata_fields(metadata) FROM chat_messages"
-        assert connection.execute(fields).fetchall() == [(True,)] * 3
+        connection.execute(
+            "INSERT INTO code_files VALUES ('c', 'a.py', 'r', '', 1, 1, 1, '', '', '{\"owner\": \"ada\"}')"
+        )
+        assert connection.execute("SELECT count(*) FROM metadata_values WHERE text = 'ada'").fetchone() == (1,)
 
 
-CONVERSATION = """
-INSERT INTO conversations (collection, session_id, started_at, last_active, times, document, revision, messages,
-    keywords, solved, explicit, phrases, lead_phrases, facts_version, metadata, roles)
-VALUES ('c', %s, now(), now(), ARRAY[now()], '{}', 'r', 1, 0, false, false, '{}', '{}', '1', '{}', %s)
-"""
-MESSAGES = """
-INSERT INTO chat_messages (collection, session_id, message_key, number, content, created_at, metadata)
-SELECT 'c', 's', number, number, 'x', now(), metadata::jsonb
-FROM unnest(ARRAY['{}', '{"a": null}', '{"a": 1}']) WITH ORDINALITY AS given (metadata, number)
-"""
-
-
-def test_a_model_of_another_dimension_uses_the_same_database(empty_url: str) -> None:
-    migrate(empty_url, dimensions=DIMENSIONS)
-    assert migrate(empty_url, dimensions=7) == []
+def test_no_column_of_vectors_has_dimensions(empty_url: str) -> None:
+    migrate(empty_url)
     with psycopg.connect(empty_url) as connection:
         fixed = connection.execute(
             "SELECT attrelid::regclass::text FROM pg_attribute WHERE atttypid = to_regtype('vector') AND atttypmod > 0"
@@ -93,7 +73,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(empty_url: str) -> None:
     with psycopg.connect(empty_url) as connection:
         connection.execute("CREATE TABLE text_vectors (in_the_way integer)")
     with pytest.raises(psycopg.errors.DuplicateTable):
-        migrate(empty_url, dimensions=DIMENSIONS)
+        migrate(empty_url)
     with psycopg.connect(empty_url) as connection:
         tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
     assert tables == [("text_vectors",)]

@@ -20,7 +20,6 @@ from querymill_workers.retrievers.messages.stores.postgres_listing import Sessio
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
-from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.databases import own_database
 from tests.fixtures.plans import plans_of, recorded, rows_read
 
@@ -68,7 +67,7 @@ def filled_url(database_url: str) -> Iterator[str]:
     """A database with two collections of every kind."""
     with psycopg.connect(database_url, autocommit=True) as connection, own_database(connection) as name:
         url = f"{database_url.rsplit('/', 1)[0]}/{name}"
-        migrate(url, dimensions=DIMENSIONS)
+        migrate(url)
         with psycopg.connect(url, autocommit=True) as filling:
             filling.execute("SET querymill.across = on")
             filling.execute(

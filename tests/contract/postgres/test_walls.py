@@ -13,9 +13,7 @@ from querymill_workers.postgres.connection import across, joined, lent, open_poo
 from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
 from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
-from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.databases import own_database
-from tests.fixtures.releases import FormerRelease
 
 #: Tables that belong to no collection. They are not even used on behalf of one, and their wall is not for the owner.
 OF_NO_COLLECTION = {"schema_migrations": "which migrations a database has"}
@@ -29,7 +27,7 @@ TABLES = (
 @pytest.fixture
 def own_url(empty_url: str) -> str:
     """A database with the newest schema, for this test alone."""
-    migrate(empty_url, dimensions=DIMENSIONS)
+    migrate(empty_url)
     return empty_url
 
 
@@ -53,29 +51,13 @@ def owner_of(url: str) -> str:
 def test_every_table_has_a_wall_or_a_named_reason_to_have_none(own_url: str) -> None:
     with psycopg.connect(own_url) as connection:
         tables = connection.execute(TABLES).fetchall()
-    assert {name for _, name, *_ in tables} >= {"reports", "chat_messages", "conversations", "code_files", "word_units"}
+    assert {name for _, name, *_ in tables} >= {"reports", "chat_messages", "conversations", "code_files", "word_runs"}
     assert [name for _, name, is_walled, _ in tables if not is_walled and not walls.OPEN.get(name)] == []
     # Neither list outlives its tables, and nothing is on both.
     reasons = {**walls.OPEN, **OF_NO_COLLECTION}
     assert reasons.keys() <= {name for _, name, *_ in tables}
     assert [name for _, name, is_walled, _ in tables if is_walled and name in walls.OPEN] == []
     assert {name for _, name, _, is_forced in tables if not is_forced} == reasons.keys()
-    assert {name for _, name, is_walled, _ in tables if is_walled} >= walls.former_tables()
-
-
-def test_the_tables_of_the_release_without_walls_are_those_on_which_none_is_forced(
-    empty_url: str, unwalled_release: FormerRelease
-) -> None:
-    folder = unwalled_release.folder / "workers/src/querymill_workers/postgres"
-    files = sorted((folder / "migrations").glob("*.sql"))
-    with psycopg.connect(empty_url) as connection:
-        walls.prepare_role(connection)
-        for file in files:
-            connection.execute(file.read_text().replace("{dimensions}", str(DIMENSIONS)).encode())
-        tables = connection.execute(TABLES).fetchall()
-    assert int(files[-1].name[:4]) == walls.FORMER_MIGRATION
-    unforced = {name for _, name, _, is_forced in tables if not is_forced} - walls.OPEN.keys()
-    assert walls.former_tables() == unforced | {"metadata_values"}  # which triggers on them write
 
 
 def test_the_role_sees_no_row_of_any_walled_table_without_a_collection(own_url: str) -> None:
@@ -103,11 +85,11 @@ def test_the_role_sees_no_row_of_any_walled_table_without_a_collection(own_url: 
 def test_a_wall_that_fell_is_named_and_raised_again(own_url: str) -> None:
     with psycopg.connect(own_url) as connection:
         connection.execute("ALTER TABLE report_pages DISABLE ROW LEVEL SECURITY")
-        connection.execute("DROP POLICY own_collection ON word_postings")
+        connection.execute("DROP POLICY own_collection ON set_aside")
         connection.execute("REVOKE SELECT ON code_chunks FROM querymill_messages")
-    with pytest.raises(SchemaMismatch, match=r"may not use the table code_chunks; .*report_pages .*word_postings"):
+    with pytest.raises(SchemaMismatch, match=r"may not use the table code_chunks; .*report_pages .*set_aside"):
         check(own_url)
-    assert migrate(own_url, dimensions=DIMENSIONS) == []
+    assert migrate(own_url) == []
     check(own_url)
 
 
@@ -115,14 +97,14 @@ def test_what_stands_is_not_touched(own_url: str) -> None:
     statement = "SELECT oid, xmin FROM pg_policy ORDER BY oid"
     with psycopg.connect(own_url, autocommit=True) as connection:
         before = connection.execute(statement).fetchall()
-        migrate(own_url, dimensions=DIMENSIONS)
+        migrate(own_url)
         assert connection.execute(statement).fetchall() == before
 
 
 def test_a_table_of_another_program_is_left_alone(empty_url: str) -> None:
     with psycopg.connect(empty_url) as connection:
         connection.execute("CREATE TABLE postcards (collection text)")
-    migrate(empty_url, dimensions=DIMENSIONS)
+    migrate(empty_url)
     with psycopg.connect(empty_url) as connection:
         walled = connection.execute("SELECT relrowsecurity FROM pg_class WHERE relname = 'postcards'").fetchone()
     assert walled == (False,)
@@ -135,9 +117,9 @@ def test_an_owner_without_rights_migrates_once_an_administrator_has_granted_the_
         f'must run in this database: GRANT "querymill_messages" TO "{owner_of(plain_url)}"; then run querymill migrate'
     )
     with pytest.raises(SchemaMismatch, match=expected):
-        migrate(plain_url, dimensions=DIMENSIONS)
+        migrate(plain_url)
     database.execute(f"GRANT querymill_messages TO {owner_of(plain_url)}")
-    assert migrate(plain_url, dimensions=DIMENSIONS)
+    assert migrate(plain_url)
     check(plain_url)
     with open_pool(plain_url, max_size=2) as pool:
         words = PostgresWords(pool)
@@ -246,10 +228,10 @@ def test_a_policy_that_opens_a_wall_is_named_and_dropped_and_that_of_another_rol
     with psycopg.connect(own_url) as connection:
         connection.execute("CREATE POLICY open ON code_files TO querymill_messages USING (true)")
         connection.execute("CREATE POLICY analysts ON code_files TO pg_monitor USING (true)")
-        connection.execute("CREATE POLICY former_release ON tombstones USING (true)")
-    with pytest.raises(SchemaMismatch, match=r"code_files .*: open; .*tombstones .*: former_release"):
+        connection.execute("CREATE POLICY lately ON tombstones USING (true)")
+    with pytest.raises(SchemaMismatch, match=r"code_files .*: open; .*tombstones .*: lately"):
         check(own_url)
-    migrate(own_url, dimensions=DIMENSIONS)
+    migrate(own_url)
     check(own_url)
     with psycopg.connect(own_url) as connection:
         left = connection.execute("SELECT polname FROM pg_policy WHERE polrelid = 'code_files'::regclass").fetchall()

@@ -21,8 +21,7 @@ def main() -> int:
             ahead_s = database_ahead_s(settings.database_url.get_secret_value())
             sys.stdout.write(f"its clock is ahead of this machine's by {ahead_s:.3f} s\n")
             return 0
-        dimensions = wiring.embedding_profile(settings).dimensions
-        applied = migrate(settings.database_url.get_secret_value(), dimensions=dimensions)
+        applied = migrate(settings.database_url.get_secret_value())
     except (SchemaMismatch, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

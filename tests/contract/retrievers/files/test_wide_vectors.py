@@ -35,7 +35,7 @@ def wide(request: pytest.FixtureRequest, database_url: str) -> Iterator[tuple[Po
     with psycopg.connect(database_url, autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}")
     url = f"{database_url.rsplit('/', 1)[0]}/{name}"
-    migrate(url, dimensions=request.param)
+    migrate(url)
     with open_pool(url, max_size=2) as pool:
         yield pool, request.param
 

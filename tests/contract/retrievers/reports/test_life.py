@@ -175,7 +175,7 @@ def test_reports_of_the_release_before_are_searched_and_embedded_again_after_the
             "INSERT INTO report_passages VALUES ('c', 'a', 'r', 0, 1, 'soup', 1, %s::vector)",
             [str(vector_of("soup").tolist())],
         )
-    migrate(url, dimensions=DIMENSIONS)
+    migrate(url)
     with open_pool(url, max_size=2) as pool:
         stores = Stores(PostgresReports(pool), PostgresReportLife(pool))
         assert (stores.reports.searched_by("c"), stores.reports.collections()) == ("words", ["c"])

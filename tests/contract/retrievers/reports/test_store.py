@@ -126,7 +126,7 @@ def test_a_database_that_is_away_is_unavailable() -> None:
 
 
 def test_migrating_twice_applies_nothing(database_url: str) -> None:
-    assert migrate(database_url, dimensions=DIMENSIONS) == []
+    assert migrate(database_url) == []
 
 
 @pytest.mark.parametrize("per_document", [True, False])

@@ -1,22 +1,23 @@
-"""Apply numbered migrations to a database. Processes that start together apply each only once."""
+"""Bring a database to this release's schema. Processes that start together apply each change only once.
 
-import re
+The schema stands in the ``schema.sql`` of each room. A new database gets it as it is. A database of an earlier release
+gets the numbered migrations that it lacks; they lead to the same schema, and a test compares the two.
+"""
+
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import resources
 from typing import Final
 
 import psycopg
-from psycopg import sql
 
-from querymill_shared.values import frozen
 from querymill_workers.postgres.connection import lent, open_pool
 from querymill_workers.postgres.queries import SESSION
+from querymill_workers.postgres.schema import BASELINE, Migration, migrations, schema
 from querymill_workers.postgres.walls import lower_walls, missing_walls, prepare_role, raise_walls
 
 #: The key of the advisory lock that serialises migrations.
-_LOCK = 7_203_041
+_LOCK: Final = 7_203_041
 #: What a pooler says that cannot serve workers, and what to do about it.
 _POOLERS: Final[Mapping[str, str]] = {
     "unsupported startup parameter": "take the options out of the address and out of PGOPTIONS,"
@@ -29,29 +30,13 @@ class SchemaMismatch(Exception):
     """Raised when the database, or what is in front of it, does not fit this release. The message says what to do."""
 
 
-@frozen
-class Migration:
-    """One numbered change of the schema."""
+def migrate(url: str) -> list[str]:
+    """Give a database what it lacks of the schema, and raise the missing walls, in one transaction.
 
-    number: int
-    name: str
-    text: str
-
-
-def migrations() -> Sequence[Migration]:
-    """Return all migrations in the order of their numbers."""
-    folder = resources.files("querymill_workers.postgres") / "migrations"
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
-    return [Migration(int(file.name[:4]), file.name, file.read_text()) for file in files]
-
-
-def migrate(url: str, *, dimensions: int) -> list[str]:
-    """Apply the missing migrations and raise the missing walls in one transaction. Return the migrations' names.
-
-    ``dimensions`` are those of the columns that the first migrations make. Later ones take vectors of any.
+    Returns the names of the migrations that were applied. A new database gets all of them at once.
 
     Raises:
-        SchemaMismatch: An administrator must act first.
+        SchemaMismatch: An administrator must act first, or the schema is of a version before 0.1.0.
     """
     with _connected(url) as connection:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
@@ -64,16 +49,16 @@ def migrate(url: str, *, dimensions: int) -> list[str]:
             "CREATE TABLE IF NOT EXISTS schema_migrations"
             " (number integer PRIMARY KEY, name text NOT NULL, applied timestamptz NOT NULL DEFAULT now())"
         )
-        done = {number for (number,) in connection.execute("SELECT number FROM schema_migrations")}
-        missing = [migration for migration in migrations() if migration.number not in done]
-        if missing:
+        missing = _missing(connection)
+        if BASELINE in missing:
+            _run(connection, schema())
+        elif missing:
             lower_walls(connection)
+            for migration in missing:
+                _run(connection, migration.text)
         for migration in missing:
-            text = re.sub(r"\{dimensions\}", str(int(dimensions)), migration.text)
-            connection.execute(sql.SQL(text))
             connection.execute(
-                "INSERT INTO schema_migrations (number, name) VALUES (%s, %s)",
-                [migration.number, migration.name],
+                "INSERT INTO schema_migrations (number, name) VALUES (%s, %s)", [migration.number, migration.name]
             )
         raise_walls(connection)
     check(url)
@@ -96,10 +81,7 @@ def check(url: str) -> None:
     """
     with _connected(url) as connection:
         known = connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL").fetchone() == (True,)
-        rows = connection.execute("SELECT number FROM schema_migrations").fetchall() if known else []
-        done = {number for (number,) in rows}
-        missing = [migration.name for migration in migrations() if migration.number not in done]
-        if missing:
+        if missing := [migration.name for migration in (_missing(connection) if known else migrations())]:
             raise SchemaMismatch(f"DATABASE_URL: missing migrations {', '.join(missing)}; run querymill migrate")
         if walls := missing_walls(connection):
             raise SchemaMismatch(f"DATABASE_URL: {'; '.join(walls)}; run querymill migrate")
@@ -145,3 +127,20 @@ def _connected(url: str) -> Iterator[psycopg.Connection]:
 def _reason(error: psycopg.Error) -> str:
     """Return the server's own words, without the address."""
     return str(error).strip().splitlines()[0].rpartition("FATAL: ")[2].strip()
+
+
+def _missing(connection: psycopg.Connection) -> Sequence[Migration]:
+    """Return the migrations that a database lacks."""
+    done: dict[int, str] = dict(connection.execute("SELECT number, name FROM schema_migrations").fetchall())
+    if done.get(BASELINE.number, BASELINE.name) != BASELINE.name:
+        raise SchemaMismatch(
+            "DATABASE_URL: the schema was made by a version before 0.1.0, which no migration leads from;"
+            " export the documents with that version, and ingest them into an empty database"
+        )
+    return [migration for migration in migrations() if migration.number not in done]
+
+
+def _run(connection: psycopg.Connection, text: str) -> None:
+    """Run statements, with the current schema for ``{schema}``."""
+    for (schema_name,) in connection.execute("SELECT quote_ident(current_schema())").fetchall():
+        connection.execute(text.replace("{schema}", schema_name).encode())

@@ -1,4 +1,4 @@
-"""The second wall between collections: row-level security on every table that a migration makes.
+"""The second wall between collections: row-level security on every table of the schema.
 
 The tables are read from the catalogue, so no migration can forget one. In a transaction of `connection.within`, a
 statement runs as `ROLE` and sees the rows of one collection, whatever its predicates say. The owner sees no row either,
@@ -10,8 +10,6 @@ without its rows would look like a dump. Sessions of workers have the mark `quer
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib import resources
 from typing import Final, LiteralString
 
 import psycopg
@@ -19,6 +17,7 @@ from psycopg import sql
 
 from querymill_shared.values import frozen
 from querymill_workers.postgres.queries import statements
+from querymill_workers.postgres.schema import migrations, schema
 
 _SQL: Final = statements("querymill_workers.postgres", "walls.sql")
 
@@ -29,30 +28,20 @@ OPEN: Final[Mapping[str, str]] = {
     "chat_models": "names of collections and models only; a worker that starts lists the collections",
     "conversation_collections": "names of collections and counts only; the daily rebuild lists what is due",
 }
-#: The last migration of the release that had no walls yet. A test compares.
-FORMER_MIGRATION: Final[int] = 11
 
 _OWN: Final = "own_collection"
 _ALL: Final = "all_collections"
-_OF_FORMER: Final = "former_release"
+#: The policies that make the wall of a table.
+_NEEDED: Final = frozenset({_OWN, _ALL})
 #: The rows of the collection that the transaction names. A table without a column for it hangs on another table, and
-#: its migration makes the policy. Those of the former text indexes have none, and the number of their index in `space`.
+#: its schema makes the policy.
 _OWN_ROWS: Final = "collection = current_setting('querymill.collection', true)"
-_WORD_ROWS: Final = (
-    "space = ANY (ARRAY(SELECT number FROM word_spaces"
-    " WHERE collection = current_setting('querymill.collection', true)))"
-)
 _ALL_ROWS: Final = (
     "CASE WHEN current_setting('querymill.across', true) = 'on' THEN true"
     " WHEN current_setting('querymill.walled', true) = 'on' THEN false ELSE refuse_to_hide_rows() END"
 )
-#: Workers of the release before look for the policy by its name, and do not start without it.
-_FORMER_ROWS: Final = "false"
 _MADE: Final = re.compile(r"(?:\bCREATE TABLE(?: IF NOT EXISTS)?|\bRENAME TO)\s+(\w+)", re.IGNORECASE)
-_FORCED: Final = re.compile(r"\bALTER TABLE (\w+) FORCE ROW LEVEL SECURITY", re.IGNORECASE)
 _FUNCTION: Final = re.compile(r"\bCREATE (?:OR REPLACE )?FUNCTION\s+(\w+)", re.IGNORECASE)
-_TRIGGER: Final = re.compile(r"\bRETURNS trigger\b.*?\$\$(.*?)\$\$", re.IGNORECASE | re.DOTALL)
-_WRITTEN: Final = re.compile(r"\bINSERT INTO (\w+)", re.IGNORECASE)
 
 
 @frozen
@@ -70,10 +59,8 @@ class _Table:
 
     @property
     def own_rows(self) -> LiteralString | None:
-        """The predicate of the wall, or None if the table needs none, or its migration must make it."""
-        if self.name in OPEN or not (self.has_collection or self.name in former_tables()):
-            return None
-        return _OWN_ROWS if self.has_collection else _WORD_ROWS
+        """The predicate of the wall, or None if the table needs none, or its schema must make it."""
+        return _OWN_ROWS if self.has_collection and self.name not in OPEN else None
 
     @property
     def lacks(self) -> str | None:
@@ -86,8 +73,8 @@ class _Table:
             return f"the table {self.name} has no row-level security"
         if not self.is_forced:
             return f"row-level security of the table {self.name} is not forced upon its owner"
-        if set(self.policies) != self.needed:
-            wrong = sorted(self.needed ^ set(self.policies))
+        if set(self.policies) != _NEEDED:
+            wrong = sorted(_NEEDED ^ set(self.policies))
             return f"the table {self.name} lacks a policy, or has one too many: {', '.join(wrong)}"
         return None
 
@@ -97,11 +84,6 @@ class _Table:
         if self.is_owned_well:
             return None
         return f"the table {self.name} belongs to {self.owner}: it must belong to who migrates, never to {ROLE}"
-
-    @property
-    def needed(self) -> frozenset[str]:
-        """The names of the policies that make the wall."""
-        return frozenset({_OWN, _ALL, _OF_FORMER} if self.name in former_tables() else {_OWN, _ALL})
 
 
 @frozen
@@ -148,8 +130,6 @@ def lower_walls(connection: psycopg.Connection) -> None:
 
 def raise_walls(connection: psycopg.Connection) -> None:
     """Bring every table to its wall. What stands already is not touched."""
-    if not _has(connection, "has_refusal"):
-        connection.execute(_SQL["make_refusal"])
     if not _has(connection, "has_guard"):
         connection.execute(_SQL["make_guard"])
     for table in _tables(connection):
@@ -173,28 +153,13 @@ def missing_walls(connection: psycopg.Connection) -> list[str]:
 
 
 def tables_made() -> frozenset[str]:
-    """Return the names of the tables that migrations make. Other tables of the schema belong to others."""
+    """Return the names of our tables. Other tables in the database belong to others."""
     return _named(_MADE)
-
-
-@cache
-def former_tables() -> frozenset[str]:
-    """Return the tables on which the release before has a policy for workers of the one before it.
-
-    That one forced no wall upon them, and did not name a collection. Triggers on these tables write to others.
-    """
-    made = _named(_MADE, FORMER_MIGRATION)
-    if not made:
-        return made
-    return (made - _named(_FORCED, FORMER_MIGRATION) - OPEN.keys()) | frozenset(
-        name.lower() for text in _texts() for body in _TRIGGER.findall(text) for name in _WRITTEN.findall(body)
-    )
 
 
 def _loose_functions(connection: psycopg.Connection) -> Iterator[str]:
     """Return our functions, and those of triggers on our tables, that another role could make act on its behalf."""
-    functions = _named(_FUNCTION) | {"refuse_to_hide_rows"}
-    values = {"functions": sorted(functions), "tables": sorted(tables_made())}
+    values = {"functions": sorted(_named(_FUNCTION)), "tables": sorted(tables_made())}
     for name, takes_rights, has_path in connection.execute(_SQL["wall_functions"], values).fetchall():
         if takes_rights:
             yield f"the function {name} runs with the rights of its owner: alter it to SECURITY INVOKER"
@@ -202,15 +167,10 @@ def _loose_functions(connection: psycopg.Connection) -> Iterator[str]:
             yield f"the function {name} has no search_path of its own: alter it to SET search_path"
 
 
-def _named(pattern: re.Pattern[str], last: int | None = None) -> frozenset[str]:
-    """Return the names that a pattern finds in the migrations, up to the last if it is given."""
-    return frozenset(name.lower() for text in _texts(last) for name in pattern.findall(text))
-
-
-def _texts(last: int | None = None) -> list[str]:
-    folder = resources.files("querymill_workers.postgres") / "migrations"
-    files = [file for file in folder.iterdir() if file.name.endswith(".sql")]
-    return [file.read_text(encoding="utf-8") for file in files if last is None or int(file.name[:4]) <= last]
+def _named(pattern: re.Pattern[str]) -> frozenset[str]:
+    """Return the names that a pattern finds in the schema and the migrations."""
+    texts = [schema(), *(migration.text for migration in migrations())]
+    return frozenset(name.lower() for text in texts for name in pattern.findall(text))
 
 
 def _raise_wall(connection: psycopg.Connection, table: _Table) -> None:
@@ -219,9 +179,7 @@ def _raise_wall(connection: psycopg.Connection, table: _Table) -> None:
     if _ALL not in table.policies:
         # The role is no member of the owner, so this opens nothing to it.
         _add_policy(connection, table, _ALL, sql.SQL("CURRENT_USER"), sql.SQL(_ALL_ROWS))
-    if _OF_FORMER in table.needed - set(table.policies):
-        _add_policy(connection, table, _OF_FORMER, sql.SQL("CURRENT_USER"), sql.SQL(_FORMER_ROWS))
-    for policy in sorted(set(table.policies) - table.needed):
+    for policy in sorted(set(table.policies) - _NEEDED):
         statement = sql.SQL("DROP POLICY {} ON {}")
         connection.execute(statement.format(sql.Identifier(policy), sql.Identifier(table.name)))
     _alter(connection, table.name, "ENABLE")

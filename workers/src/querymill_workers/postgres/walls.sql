@@ -45,19 +45,6 @@ FROM (SELECT) AS one LEFT JOIN pg_roles AS r ON r.rolname = %(role)s;
 -- has_pgvector: whether pgvector is installed in this database
 SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector');
 
--- has_refusal: whether there is the function that refuses
-SELECT to_regprocedure('refuse_to_hide_rows()') IS NOT NULL;
-
--- make_refusal: the function that raises where a policy would hide every row from a session that does not expect it
-CREATE FUNCTION refuse_to_hide_rows() RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    RAISE insufficient_privilege USING
-        MESSAGE = 'row-level security would hide all rows of this table from this session without a word',
-        HINT = 'To dump all rows as the owner of the tables: PGOPTIONS=''-c querymill.across=on'' pg_dump --enable-row-security;'
-            ' to read them: SET querymill.across = on. A superuser or a role with BYPASSRLS needs neither.';
-END $$;
-
 -- has_guard: whether the list of migrations refuses who is not the owner of the tables
 SELECT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass('schema_migrations') AND polname = 'whole_dump');
 

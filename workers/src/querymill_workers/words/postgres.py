@@ -7,8 +7,7 @@ All statistics are counted from both, so they are exact for the snapshot of the 
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence, Set
 from typing import Final, LiteralString
 
 from psycopg import Connection
@@ -19,7 +18,7 @@ from querymill_workers.postgres.connection import Pool, across, borrowed, unhurr
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
-from querymill_workers.words import folder, former, scores
+from querymill_workers.words import folder, scores
 from querymill_workers.words.parts import MARK, part_of
 from querymill_workers.words.ports import Space, WordHit, WordUnit, stale_index
 from querymill_workers.words.runs import Run
@@ -56,13 +55,13 @@ class PostgresWords:
         if not latest:
             return
         with within(self._pool, collection) as connection:
-            written = put_entries(connection, collection, space, latest.values(), late=former.take_over)
+            written = put_entries(connection, collection, space, latest.values())
         self._note(written)
 
     def extend(self, collection: str, space: Space, units: Sequence[WordUnit]) -> Set[str]:
         """See `Words.extend`. An entry is written again from its counts; only what is new is read."""
         with within(self._pool, collection) as connection:
-            number = own_index(connection, collection, space, late=former.take_over)
+            number = own_index(connection, collection, space)
             known = counts_of(connection, number, [unit.id for unit in units])
             longer = [
                 CountedUnit(unit.id, unit.group, Counter(known[unit.id]) + Counter(_counted(unit).counts))
@@ -76,7 +75,7 @@ class PostgresWords:
     def refill(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
         """See `Words.refill`."""
         with within(self._pool, collection) as connection:
-            number = own_index(connection, collection, space, late=former.take_over)
+            number = own_index(connection, collection, space)
             values = {"number": number, "ids": [unit.id for unit in units]}
             known = {id_ for (id_,) in connection.execute(_SQL["known_word_entries"], values)}
             latest = {unit.id: unit for unit in units if unit.id not in known}
@@ -86,7 +85,7 @@ class PostgresWords:
     def publish(self, collection: str, space: Space) -> None:
         """See `Words.publish`."""
         place = {"collection": collection, "space": space, "except": WORDS_VERSION}
-        with self._change(collection, space) as connection:
+        with within(self._pool, collection) as connection:
             unhurried(connection)
             number = own_index(connection, collection, space)
             connection.execute(_SQL["publish_word_space"], {"number": number})
@@ -94,7 +93,7 @@ class PostgresWords:
 
     def drop(self, collection: str, space: Space, ids: Sequence[str]) -> None:
         """See `Words.drop`."""
-        with self._change(collection, space) as connection:
+        with within(self._pool, collection) as connection:
             place = {"collection": collection, "space": space}
             for (number,) in connection.execute(_SQL["word_versions"], place).fetchall():
                 drop_entries(connection, number, ids)
@@ -102,7 +101,7 @@ class PostgresWords:
 
     def trim(self, collection: str, space: Space, documents: Mapping[str, int]) -> None:
         """See `Words.trim`."""
-        with self._change(collection, space) as connection:
+        with within(self._pool, collection) as connection:
             place = {"collection": collection, "space": space}
             for (number,) in connection.execute(_SQL["word_versions"], place).fetchall():
                 values = {"number": number, "documents": list(documents), "mark": MARK, "end": _END}
@@ -115,7 +114,7 @@ class PostgresWords:
 
     def clear(self, collection: str, space: Space) -> None:
         """See `Words.clear`."""
-        with self._change(collection, space) as connection:
+        with within(self._pool, collection) as connection:
             unhurried(connection)
             _clear(connection, {"collection": collection, "space": space, "except": None})
 
@@ -180,10 +179,7 @@ class PostgresWords:
         """See `Words.tidy`."""
         until = time.monotonic() + TIDY_S
         with across(self._pool) as connection:
-            late, due = former.waiting(connection), folder.due(connection)
-        for collection, space in late:
-            with self._change(collection, space):
-                pass
+            due = folder.due(connection)
         for collection, space in due:
             while self.fold(collection, space):
                 if time.monotonic() >= until:
@@ -205,16 +201,6 @@ class PostgresWords:
             self._written = 0
             self._upkeep.wake()
 
-    @contextmanager
-    def _change(self, collection: str, space: Space) -> Iterator[Connection[TupleRow]]:
-        """Lend a connection within one transaction. What the former release wrote to the index is taken over first."""
-        with within(self._pool, collection) as connection:
-            if connection.execute(_SQL["word_former"], {"collection": collection, "space": space}).fetchone() == (
-                True,
-            ):
-                former.take_over(connection, collection, space)
-            yield connection
-
     def _read(
         self, collection: str, space: Space, terms: Sequence[str], groups: Sequence[str] | None
     ) -> tuple[int, Snapshot] | None:
@@ -226,8 +212,8 @@ class PostgresWords:
         place = {"collection": collection, "space": space, "version": WORDS_VERSION}
         values = {**place, "terms": list(terms), "groups": None if groups is None else list(groups)}
         rows = self._fetch(collection, _SQL["word_snapshot"], values)
-        if not any(kind == "number" for kind, *_ in rows) or any(kind == "former" for kind, *_ in rows):
-            with self._change(collection, space) as connection:
+        if not any(kind == "number" for kind, *_ in rows):
+            with within(self._pool, collection) as connection:
                 if _is_stale(connection, collection, space):
                     raise Refused(stale_index(collection, space), code="pending")
             rows = self._fetch(collection, _SQL["word_snapshot"], values)

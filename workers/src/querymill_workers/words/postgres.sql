@@ -26,9 +26,6 @@ CROSS JOIN LATERAL (
 -- publish_word_space: make an index searchable
 UPDATE word_indexes SET whole = true WHERE number = %(number)s AND NOT whole;
 
--- word_former: whether the former release wrote to an index
-SELECT EXISTS (SELECT FROM word_spaces WHERE collection = %(collection)s AND space = %(space)s);
-
 -- word_stale: whether indexes exist, but none of this tokeniser version that is whole
 SELECT NOT bool_or(version = %(version)s AND whole) FROM word_indexes
 WHERE collection = %(collection)s AND space = %(space)s;
@@ -83,8 +80,6 @@ UNION ALL SELECT 'entries', '', runs, entries FROM tail
 UNION ALL SELECT 'words', '', 0, words FROM tail
 UNION ALL SELECT 'tfs', '', 0, tfs FROM tail
 UNION ALL SELECT 'ranges', '', 0, ranges FROM through WHERE %(groups)s::text[] IS NOT NULL
-UNION ALL SELECT 'former', '', number, NULL FROM word_spaces
-WHERE collection = %(collection)s AND space = %(space)s
 UNION ALL SELECT 'block', term, n, CASE
         WHEN %(groups)s::text[] IS NULL THEN block.postings
         WHEN block.first <= (SELECT last FROM through) AND block.last >= (SELECT first FROM through)

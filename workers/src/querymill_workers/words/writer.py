@@ -1,7 +1,7 @@
 """Write entries of a text index as runs, within a transaction of the caller."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -20,10 +20,6 @@ _RUN_COLUMNS: Final = ("runs", "ids", "groups", "entries", "words", "tfs", "post
 _RANGE_COLUMNS: Final = ("names", "firsts", "lasts")
 
 
-#: Takes over what the former release wrote.
-Late = Callable[[Connection[TupleRow], str, str], None] | None
-
-
 @frozen
 class CountedUnit:
     """An entry to be written, with the counts of its terms."""
@@ -33,31 +29,23 @@ class CountedUnit:
     counts: Mapping[str, int]
 
 
-def own_index(
-    connection: Connection[TupleRow], collection: str, space: str, *, version: int = WORDS_VERSION, late: Late = None
-) -> int:
-    """Return the number of the index of a tokeniser version, and create the index if there is none.
-
-    ``late`` is called first if the former release wrote to the index.
-    """
+def own_index(connection: Connection[TupleRow], collection: str, space: str, *, version: int = WORDS_VERSION) -> int:
+    """Return the number of the index of a tokeniser version, and create the index if there is none."""
     place = {"collection": collection, "space": space, "version": version}
     while (found := connection.execute(_SQL["word_space"], place).fetchone()) is None:
         connection.execute(_SQL["add_word_space"], place)
-    number, is_late = found
-    if is_late and late is not None:
-        late(connection, collection, space)
-    return int(number)
+    return int(found[0])
 
 
 def put_entries(
     connection: Connection[TupleRow], collection: str, space: str, units: Iterable[CountedUnit],
-    *, new: bool = False, version: int = WORDS_VERSION, late: Late = None,
+    *, new: bool = False, version: int = WORDS_VERSION,
 ) -> int:  # fmt: skip
     """Add or replace entries of an index, or with ``new`` only add. Return how many terms were written."""
     ordered = sorted(units, key=lambda unit: (unit.group, unit.id))
     parts = packed([len(unit.counts) for unit in ordered])
     runs = connection.execute(_SQL["word_run_numbers"], {"runs": len(parts)})
-    index = own_index(connection, collection, space, version=version, late=late)
+    index = own_index(connection, collection, space, version=version)
     numbered = [
         (run << PLACE_BITS | at, ordered[place])
         for (run,), part in zip(runs.fetchall(), parts, strict=True)
@@ -70,7 +58,7 @@ def put_entries(
         added = {id_ for (id_,) in connection.execute(_SQL["add_word_entries"], values)}
         numbered = [(number, unit) for number, unit in numbered if unit.id in added]
     else:
-        bury(connection, index, [former for (former,) in connection.execute(_SQL["put_word_entries"], values)])
+        bury(connection, index, [number for (number,) in connection.execute(_SQL["put_word_entries"], values)])
     _write(connection, index, numbered)
     return sum(len(unit.counts) for _, unit in numbered)
 
@@ -78,7 +66,7 @@ def put_entries(
 def drop_entries(connection: Connection[TupleRow], space: int, ids: Sequence[str]) -> None:
     """Drop entries of an index; unknown ids are skipped."""
     dropped = connection.execute(_SQL["drop_word_entries"], {"number": space, "ids": list(set(ids))})
-    bury(connection, space, [former for (former,) in dropped])
+    bury(connection, space, [number for (number,) in dropped])
 
 
 def counts_of(connection: Connection[TupleRow], space: int, ids: Sequence[str]) -> dict[str, Mapping[str, int]]:

@@ -1,6 +1,5 @@
--- word_space: the index of one tokeniser version, locked against clearing; and whether the former release wrote to it
-SELECT number, EXISTS (SELECT FROM word_spaces WHERE collection = %(collection)s AND space = %(space)s)
-FROM word_indexes
+-- word_space: the index of one tokeniser version, locked against clearing
+SELECT number FROM word_indexes
 WHERE collection = %(collection)s AND space = %(space)s AND version = %(version)s
 FOR KEY SHARE;
 
@@ -14,15 +13,15 @@ ON CONFLICT DO NOTHING;
 -- word_run_numbers: numbers for runs
 SELECT nextval('word_run_numbers') FROM generate_series(1, %(runs)s);
 
--- put_word_entries: number entries, in order, so that transactions cannot deadlock; return the former numbers
+-- put_word_entries: number entries, in order, so that transactions cannot deadlock; return the previous numbers
 WITH written AS (
     INSERT INTO word_entries (word_index, id, number)
     SELECT %(number)s, id, number
     FROM unnest(%(ids)s::text[], %(numbers)s::bigint[]) AS entry (id, number) ORDER BY id COLLATE "C"
-    ON CONFLICT (word_index, id) DO UPDATE SET former = word_entries.number, number = excluded.number
-    RETURNING former
+    ON CONFLICT (word_index, id) DO UPDATE SET previous = word_entries.number, number = excluded.number
+    RETURNING previous
 )
-SELECT former FROM written WHERE former IS NOT NULL;
+SELECT previous FROM written WHERE previous IS NOT NULL;
 
 -- add_word_entries: number the entries that are new; return their ids
 INSERT INTO word_entries (word_index, id, number)

@@ -1,5 +1,15 @@
--- The descriptions of code documents, as they are embedded: long ones in passages. They change in one transaction with
--- the register and the words.
+-- Code documents, whose bodies are in MongoDB: which record counts, their descriptions in passages, and vectors.
+
+-- The record of MongoDB that counts, for each document: it changes in one transaction with the document's words.
+CREATE TABLE module_register (
+    collection text COLLATE "C" NOT NULL,
+    document   text COLLATE "C" NOT NULL,
+    record     text NOT NULL,
+    described  text,            -- the record whose description is in module_passages
+    PRIMARY KEY (collection, document)
+);
+
+-- The descriptions, as they are embedded: long ones in passages. They change in one transaction with the register.
 CREATE TABLE module_passages (
     collection text    COLLATE "C" NOT NULL,
     document   text    COLLATE "C" NOT NULL,
@@ -7,8 +17,9 @@ CREATE TABLE module_passages (
     text       text    NOT NULL,
     PRIMARY KEY (collection, document, number)
 );
+ALTER TABLE module_passages ALTER COLUMN text SET STATISTICS 0;
 
--- Their vectors, a row for each model, of any dimension.
+-- One row for each model, of any dimension.
 CREATE TABLE module_vectors (
     collection text    COLLATE "C" NOT NULL,
     model      text    COLLATE "C" NOT NULL,
@@ -21,6 +32,3 @@ CREATE TABLE module_vectors (
 ) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
 ALTER TABLE module_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL;
 CREATE INDEX module_vectors_passage ON module_vectors (collection, document, number);
-
--- The record whose description is in module_passages. Workers of the release before store records without one.
-ALTER TABLE module_register ADD COLUMN described text;

@@ -1,0 +1,238 @@
+-- Conversations, their live messages and passages, how they refer to each other, and their ranks.
+
+-- earliest: the first of some moments
+CREATE FUNCTION earliest(times timestamptz[]) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT min(moment) FROM unnest(times) AS moment);
+
+CREATE TABLE conversations (
+    collection    text        NOT NULL,
+    session_id    text COLLATE "C" NOT NULL,
+    number        bigint      GENERATED ALWAYS AS IDENTITY,
+    name          text,
+    user_name     text,
+    started_at    timestamptz NOT NULL,
+    last_active   timestamptz NOT NULL,
+    times         timestamptz[] NOT NULL,              -- of the messages
+    document      text        NOT NULL,                -- the session as it was taken in
+    revision      text        NOT NULL,
+    messages      integer     NOT NULL,
+    keywords      integer     NOT NULL,
+    solved        boolean     NOT NULL,
+    explicit      boolean     NOT NULL,                -- speaks of an earlier session in so many words
+    phrases       bigint[]    NOT NULL,                -- its key phrases
+    lead_phrases  bigint[]    NOT NULL,                -- those by which an implicit reference to it is looked for
+    facts_version text        NOT NULL,
+    -- Live messages are stored beside the whole session, each with the version that wrote it, so that writes commute.
+    whole         boolean     NOT NULL DEFAULT true,   -- document is a session that was put whole; if not, all are live
+    said          jsonb       NOT NULL DEFAULT '{}',   -- what updates said of the session since, with versions
+    sketch        json,                                -- what facts are found from without the texts
+    tended        text,                                -- the revision at which live messages were last looked at
+    roles         text[]      COLLATE "C" NOT NULL DEFAULT '{}',
+    metadata      jsonb       NOT NULL DEFAULT '{}',
+    passages_of   text,                                -- the revision whose passages are stored
+    waiting       text,                                -- the token of the embedding job that waits for the session
+    -- No message is earlier: the end of a range is compared with it, as its beginning is with last_active.
+    first_active  timestamptz GENERATED ALWAYS AS (earliest(times)) STORED,
+    PRIMARY KEY (collection, session_id)
+);
+CREATE UNIQUE INDEX conversations_number ON conversations (number);
+CREATE INDEX conversations_active ON conversations (collection, last_active);
+CREATE INDEX conversations_facts ON conversations (collection, facts_version);
+CREATE INDEX conversations_first_active ON conversations (collection, first_active);
+CREATE INDEX conversations_user ON conversations (collection, user_name COLLATE "C");
+CREATE INDEX conversations_uncut ON conversations (collection, session_id) WHERE passages_of IS DISTINCT FROM revision;
+ALTER TABLE conversations
+    ALTER COLUMN name SET STATISTICS 0, ALTER COLUMN user_name SET STATISTICS 0, ALTER COLUMN document SET STATISTICS 0,
+    ALTER COLUMN said SET STATISTICS 0, ALTER COLUMN sketch SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
+CALL pg_temp.look_up('conversations', 'session_id');
+
+-- session_entries: the days (UTC) on which a session has a message, counted from 1970, and its roles, as they are looked up.
+-- The empty role stands for a session in which no role is known.
+CREATE FUNCTION session_entries(
+    times timestamptz[], roles text[], OUT kind text, OUT value bigint, OUT field bigint, OUT text text
+)
+RETURNS SETOF record LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 3
+BEGIN ATOMIC
+    SELECT DISTINCT 'conversations days', floor(extract(epoch FROM moment) / 86400)::bigint, NULL::bigint, NULL
+    FROM unnest(times) AS moment
+    UNION
+    SELECT 'conversations roles', hashtextextended(role COLLATE "C", 0), 0, left(role, 64)
+    FROM unnest(CASE WHEN array_remove(roles, NULL) = '{}' THEN ARRAY[''] ELSE roles END) AS role WHERE role IS NOT NULL;
+END;
+
+-- note_session: keep the days and roles of conversations
+CREATE FUNCTION note_session() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO metadata_values (collection, kind, value, document, part, field, text)
+        SELECT collection, entry.kind, entry.value, session_id, '', entry.field, entry.text
+        FROM added, session_entries(times, roles) AS entry
+        ON CONFLICT DO NOTHING;
+    ELSIF TG_OP = 'DELETE' THEN
+        DELETE FROM metadata_values AS noted USING dropped, LATERAL session_entries(times, roles) AS entry
+        WHERE noted.collection = dropped.collection AND noted.kind = entry.kind AND noted.value = entry.value
+            AND noted.document = dropped.session_id;
+    ELSIF NEW.roles @> OLD.roles AND NEW.times[:cardinality(OLD.times)] = OLD.times
+        AND (array_remove(NEW.roles, NULL) = '{}') = (array_remove(OLD.roles, NULL) = '{}')
+    THEN
+        -- A live chat, however long it is: only what came is looked at.
+        INSERT INTO metadata_values (collection, kind, value, document, part, field, text)
+        SELECT NEW.collection, entry.kind, entry.value, NEW.session_id, '', entry.field, entry.text
+        FROM session_entries(NEW.times[cardinality(OLD.times) + 1:], NEW.roles) AS entry
+        ON CONFLICT DO NOTHING;
+    ELSE
+        DELETE FROM metadata_values AS noted
+        USING (
+            SELECT * FROM session_entries(OLD.times, OLD.roles) EXCEPT SELECT * FROM session_entries(NEW.times, NEW.roles)
+        ) AS entry
+        WHERE noted.collection = OLD.collection AND noted.kind = entry.kind AND noted.value = entry.value
+            AND noted.document = OLD.session_id;
+        INSERT INTO metadata_values (collection, kind, value, document, part, field, text)
+        SELECT NEW.collection, entry.kind, entry.value, NEW.session_id, '', entry.field, entry.text
+        FROM (
+            SELECT * FROM session_entries(NEW.times, NEW.roles) EXCEPT SELECT * FROM session_entries(OLD.times, OLD.roles)
+        ) AS entry
+        ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER session_added AFTER INSERT ON conversations REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION note_session();
+CREATE TRIGGER session_dropped AFTER DELETE ON conversations REFERENCING OLD TABLE AS dropped
+    FOR EACH STATEMENT EXECUTE FUNCTION note_session();
+CREATE TRIGGER session_changed AFTER UPDATE OF times, roles ON conversations FOR EACH ROW
+    WHEN (OLD.times IS DISTINCT FROM NEW.times OR OLD.roles IS DISTINCT FROM NEW.roles)
+    EXECUTE FUNCTION note_session();
+
+-- A message that a later write replaced has an empty text; its place stays.
+CREATE TABLE conversation_messages (
+    collection  text    COLLATE "C" NOT NULL,
+    session_id  text    COLLATE "C" NOT NULL,
+    accepted_us bigint  NOT NULL,
+    job_id      text    COLLATE "C" NOT NULL,
+    place       integer NOT NULL,                      -- within the update
+    signs       smallint NOT NULL,                     -- of a solved problem, and of an earlier session
+    message     json    NOT NULL,
+    PRIMARY KEY (collection, session_id, accepted_us, job_id, place)
+);
+-- As for the largest versions of documents: see the ledger's schema.
+CREATE INDEX conversation_messages_accepted ON conversation_messages USING brin (accepted_us) WITH (autosummarize = on);
+ALTER TABLE conversation_messages ALTER COLUMN message SET STATISTICS 0;
+
+-- key: the hash of what is embedded and where it begins, so that a passage that stays as it is keeps its vectors.
+CREATE TABLE conversation_passages (
+    collection text        COLLATE "C" NOT NULL,
+    session_id text        COLLATE "C" NOT NULL,
+    key        text        COLLATE "C" NOT NULL,
+    number     integer     NOT NULL,              -- within the session
+    place      integer     NOT NULL,              -- of its first message within the session
+    message    text        NOT NULL,              -- the key of that message
+    start      integer     NOT NULL,              -- where the passage begins in it
+    first_at   timestamptz NOT NULL,
+    last_at    timestamptz NOT NULL,
+    text       text        NOT NULL,
+    PRIMARY KEY (collection, session_id, key),
+    FOREIGN KEY (collection, session_id) REFERENCES conversations (collection, session_id) ON DELETE CASCADE
+);
+ALTER TABLE conversation_passages ALTER COLUMN message SET STATISTICS 0, ALTER COLUMN text SET STATISTICS 0;
+
+-- One row for each model: the vectors of another model are stored beside the ones that searches compare.
+CREATE TABLE conversation_vectors (
+    collection text COLLATE "C" NOT NULL,
+    model      text COLLATE "C" NOT NULL,
+    session_id text COLLATE "C" NOT NULL,
+    key        text COLLATE "C" NOT NULL,
+    embedding  any_vector,  -- null: the model's provider refused the text
+    PRIMARY KEY (collection, model, session_id, key),
+    FOREIGN KEY (collection, session_id, key)
+        REFERENCES conversation_passages (collection, session_id, key) ON DELETE CASCADE
+) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
+ALTER TABLE conversation_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL;
+CREATE INDEX conversation_vectors_passage ON conversation_vectors (collection, session_id, key);
+
+-- The model that searches of a collection compare.
+CREATE TABLE conversation_models (
+    collection text COLLATE "C" PRIMARY KEY,
+    model      text COLLATE "C" NOT NULL
+);
+
+-- generation: rises with every change of sessions or ranks, in the same transaction; caches are keyed by it.
+-- Names and counts only. No wall: the daily rebuild reads them over all collections.
+CREATE TABLE conversation_collections (
+    collection text        PRIMARY KEY,
+    generation bigint      NOT NULL DEFAULT 0,
+    sessions   bigint      NOT NULL DEFAULT 0,
+    updates    bigint      NOT NULL DEFAULT 0,        -- how often ranks were brought up to date
+    version    bigint      NOT NULL DEFAULT 0,        -- of the references and ranks in force
+    mode       text        NOT NULL DEFAULT 'count' CHECK (mode IN ('count', 'pagerank')),
+    rebuilt_at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);
+
+-- Postings of key phrases: hashes and numbers, read by the index alone.
+CREATE TABLE conversation_phrases (
+    collection text     NOT NULL,
+    phrase     bigint   NOT NULL,
+    session    bigint   NOT NULL,
+    size       smallint NOT NULL,                      -- key phrases of the session
+    leads      boolean  NOT NULL,
+    explicit   boolean  NOT NULL,
+    PRIMARY KEY (collection, phrase, session) INCLUDE (size)
+);
+CREATE INDEX conversation_phrases_leading ON conversation_phrases (collection, phrase, session) WHERE leads;
+CREATE INDEX conversation_phrases_explicit ON conversation_phrases (collection, phrase, session) WHERE explicit;
+
+-- The last change of each session, dropped ones too.
+CREATE TABLE conversation_changes (
+    collection text    NOT NULL,
+    session_id text COLLATE "C" NOT NULL,
+    generation bigint  NOT NULL,
+    waiting    boolean NOT NULL DEFAULT true,          -- for its ranks to be brought up to date
+    PRIMARY KEY (collection, session_id)
+);
+CREATE INDEX conversation_changes_waiting ON conversation_changes (collection, generation) WHERE waiting;
+ALTER TABLE conversation_changes ALTER COLUMN session_id SET STATISTICS 0;
+
+-- Edges of the graph: a rebuild drafts a version beside the active one.
+CREATE TABLE conversation_references (
+    collection text     NOT NULL,
+    version    bigint   NOT NULL,
+    source     text COLLATE "C" NOT NULL,
+    target     text COLLATE "C" NOT NULL,
+    kind       text     NOT NULL CHECK (kind IN ('explicit', 'implicit')),
+    shared     smallint NOT NULL,
+    size       smallint NOT NULL,
+    -- The version last: a young one is not in the planner's statistics, and must not look like a way to few rows.
+    PRIMARY KEY (collection, source, target, kind, version)
+);
+CREATE INDEX conversation_references_target ON conversation_references (collection, target, version);
+
+CREATE TABLE conversation_ranks (
+    collection text NOT NULL,
+    version    bigint NOT NULL,
+    session_id text COLLATE "C" NOT NULL,
+    base       double precision NOT NULL,
+    depth      double precision NOT NULL,
+    reference  double precision NOT NULL,
+    quality    double precision NOT NULL,
+    referred   double precision NOT NULL,              -- what the references to it count
+    PRIMARY KEY (collection, session_id, version)
+) WITH (fillfactor = 80);
+
+CREATE TABLE conversation_rebuilds (
+    collection text    NOT NULL,
+    rebuild    text    NOT NULL,
+    version    bigint  GENERATED ALWAYS AS IDENTITY,
+    mode       text    NOT NULL,
+    since      bigint  NOT NULL,                       -- the generation that it begins with
+    sessions   integer,                                -- once it is in force
+    edges      integer,
+    begun_at   timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (collection, rebuild)
+);
+
+CREATE TABLE conversation_rebuild_parts (
+    collection text    NOT NULL,
+    version    bigint  NOT NULL,
+    part       integer NOT NULL,
+    PRIMARY KEY (collection, version, part)
+);
