@@ -1,12 +1,10 @@
 """What every store of sessions must do in their life: run on the one in memory and on PostgreSQL."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
-import psycopg
 import pytest
 
 from querymill_workers.jobs.faults import Unavailable
@@ -250,27 +248,6 @@ def test_a_vector_that_comes_after_its_session_was_forgotten_is_dropped(sessions
     sessions.forget(collection, "s")
     sessions.fill(collection, pending, np.stack([vector_of("ships")] * 2), model="words")
     assert sessions.texts(collection, "s") == []
-
-
-def test_what_migrated_rows_are_searched_by_and_hold_is_found_out(
-    database: psycopg.Connection, collection: str, database_url: str
-) -> None:
-    with open_pool(database_url, max_size=2) as pool:
-        store(PostgresSessions(pool), collection, session("s", "ships", "soup", "rope", "mast"), model="old")
-    folder = resources.files("querymill_workers.postgres") / "migrations"
-    text = (folder / "0005_message_life.sql").read_text()
-    begin, end = text.index("INSERT INTO chat_models"), text.index("ALTER TABLE chat_messages FORCE")
-    stored = "SELECT message_id, around FROM chat_message_vectors WHERE collection = %s AND vector_type = 'context'"
-    with database.transaction(force_rollback=True):
-        for table in ("chat_messages", "chat_message_vectors"):
-            database.execute(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")
-        before = sorted(database.execute(stored, [collection]).fetchall())
-        database.execute("DELETE FROM chat_models")
-        database.execute("UPDATE chat_message_vectors SET around = NULL WHERE collection = %s", [collection])
-        database.execute(text[begin:end])
-        assert sorted(database.execute(stored, [collection]).fetchall()) == before
-        searched = database.execute("SELECT model FROM chat_models WHERE collection = %s", [collection]).fetchall()
-    assert (before[0], searched) == (("a", ["a", "b", "c"]), [("old",)])
 
 
 def test_many_sessions_are_stored_as_each_alone_would_be(sessions: Sessions, collection: str) -> None:

@@ -1,19 +1,12 @@
 """What every store of reports must do over the life of a report: run on the one in memory and on PostgreSQL."""
 
 from collections.abc import Callable
-from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
-import psycopg
-import pytest
 
-from querymill_workers.postgres.connection import open_pool
-from querymill_workers.postgres.migrate import migrate, migrations
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
-from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
-from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
-from tests.fakes.vectors import DIMENSIONS, vector_of
+from tests.fakes.vectors import vector_of
 from tests.fixtures.reports import Stores, best, embed, prepared_report, store
 
 Vector = npt.NDArray[np.float32]
@@ -152,71 +145,3 @@ def test_no_collection_changes_anothers_reports(stores: Stores, collection: str)
     assert stores.life.pending(other, ["a"], model="wide", limit=9) == []
     assert stores.life.ids(other) == []
     assert best(stores, collection, "soup") == [("soup", "a", 1)]
-
-
-def test_reports_of_the_release_before_are_searched_and_embedded_again_after_the_migration(
-    database_url: str, database: psycopg.Connection
-) -> None:
-    name = f"u{uuid4().hex}"
-    database.execute(f"CREATE DATABASE {name}")
-    url = f"{database_url.rsplit('/', 1)[0]}/{name}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("CREATE TABLE schema_migrations (number integer PRIMARY KEY, name text NOT NULL)")
-        connection.execute("ALTER TABLE schema_migrations ADD COLUMN applied timestamptz NOT NULL DEFAULT now()")
-        for migration in migrations()[:11]:
-            connection.execute(migration.text.replace("{dimensions}", str(DIMENSIONS)).encode())
-            connection.execute("INSERT INTO schema_migrations VALUES (%s, %s)", [migration.number, migration.name])
-        connection.execute(
-            "INSERT INTO reports (collection, sha1, title, company, aliases, metadata, revision, model, passages)"
-            " VALUES ('c', 'a', 'A', 'Acme', '{}', '{}', 'r', 'words', 1)"
-        )
-        connection.execute("INSERT INTO report_generations VALUES ('c', 1)")
-        connection.execute(
-            "INSERT INTO report_passages VALUES ('c', 'a', 'r', 0, 1, 'soup', 1, %s::vector)",
-            [str(vector_of("soup").tolist())],
-        )
-    migrate(url)
-    with open_pool(url, max_size=2) as pool:
-        stores = Stores(PostgresReports(pool), PostgresReportLife(pool))
-        assert (stores.reports.searched_by("c"), stores.reports.collections()) == ("words", ["c"])
-        assert best(stores, "c", "soup") == [("soup", "a", 0)]
-        add_all(stores, "c", model="wide", vector=wide)
-        assert stores.life.switch("c", model="wide")
-        stores.life.drop_other_models("c", model="wide")
-        stores.life.put("c", prepared_report("a", "soup", "tea"), models=["wide"])
-        assert [passage.text for passage in stores.life.pending("c", ["a"], model="wide", limit=9)] == ["tea"]
-
-
-def test_workers_of_the_release_before_find_a_report_once_it_has_all_its_vectors(
-    database_url: str, database: psycopg.Connection, collection: str
-) -> None:
-    """They read the column ``model``, and would stumble over a passage without a vector."""
-    listed = "SELECT sha1 FROM reports WHERE collection = %s AND model = 'words'"
-    with open_pool(database_url, max_size=2) as pool:
-        stores = Stores(PostgresReports(pool), PostgresReportLife(pool))
-        stores.life.put(collection, prepared_report("a", *TEXTS), models=["words"])
-        embed(stores, collection, "a", limit=1)
-        assert database.execute(listed, [collection]).fetchall() == []
-        embed(stores, collection, "a", limit=1)
-        assert database.execute(listed, [collection]).fetchall() == [("a",)]
-
-
-@pytest.mark.parametrize("columns", ["collection, sha1, revision, number, page, text, tokens, embedding"])
-def test_what_a_worker_of_the_release_before_publishes_is_searched(
-    database_url: str, database: psycopg.Connection, collection: str, columns: str
-) -> None:
-    with open_pool(database_url, max_size=2) as pool:
-        stores = Stores(PostgresReports(pool), PostgresReportLife(pool))
-        stores.life.searched_by(collection, first="words")
-        stores.life.put(collection, prepared_report("a", *TEXTS), models=["words"])
-        database.execute(
-            f"INSERT INTO report_passages ({columns}) VALUES (%s, 'a', 'r', 0, 1, 'soup', 1, %s::vector)"
-            " ON CONFLICT DO NOTHING",
-            [collection, str(vector_of("soup").tolist())],
-        )
-        database.execute(
-            "UPDATE reports SET revision = 'r', model = 'words', passages = 1 WHERE collection = %s", [collection]
-        )
-        database.execute("DELETE FROM report_passages WHERE collection = %s AND revision <> 'r'", [collection])
-        assert best(stores, collection, "soup", documents=["a"]) == [("soup", "a", 0)]
-        assert stores.reports.waiting(collection, ["a"], model="words").documents == []
