@@ -16,6 +16,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.postgres.migrate import migrate
 from tests.fakes.answers import judgement
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
+from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 

@@ -12,7 +12,6 @@ from psycopg import errors, sql
 
 from querymill_workers.postgres import walls
 from querymill_workers.postgres.migrate import check, migrate
-from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.clusters import own_cluster, run_program
 from tests.fixtures.tenant_rows import fill
 
@@ -55,7 +54,7 @@ def source(server: str) -> str:
     """The name of a database with rows of two collections in every table."""
     name = empty_database(server)
     url = address(server, name)
-    migrate(url, dimensions=DIMENSIONS)
+    migrate(url)
     with psycopg.connect(url) as connection:
         connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO auditor")
         connection.execute("GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO auditor")
@@ -143,7 +142,7 @@ def test_the_documented_dump_is_restored_by_an_owner_without_rights(server: str,
     assert (restored.returncode, restored.stderr) == (0, "")
     assert counts(server, target) == counts(server, source)
     check(url)
-    assert migrate(url, dimensions=DIMENSIONS) == []
+    assert migrate(url) == []
 
 
 def test_a_dump_is_restored_to_another_owner(server: str, source: str, tmp_path: Path) -> None:
@@ -157,7 +156,7 @@ def test_a_dump_is_restored_to_another_owner(server: str, source: str, tmp_path:
     restored = run_program("pg_restore", "--no-owner", "--no-comments", "--exit-on-error", f"--dbname={url}", file)
     assert (restored.returncode, restored.stderr) == (0, "")
     assert counts(server, target) == counts(server, source)
-    migrate(url, dimensions=DIMENSIONS)
+    migrate(url)
     check(url)
     with psycopg.connect(url) as connection:
         connection.execute("SET LOCAL querymill.across = on")
@@ -166,10 +165,10 @@ def test_a_dump_is_restored_to_another_owner(server: str, source: str, tmp_path:
 
 def test_a_guard_that_fell_is_named_and_put_up_again(server: str) -> None:
     url = address(server, empty_database(server))
-    migrate(url, dimensions=DIMENSIONS)
+    migrate(url)
     with psycopg.connect(url) as connection:
         connection.execute("DROP POLICY whole_dump ON schema_migrations")
     with pytest.raises(Exception, match="schema_migrations lacks the policy"):
         check(url)
-    assert migrate(url, dimensions=DIMENSIONS) == []
+    assert migrate(url) == []
     check(url)

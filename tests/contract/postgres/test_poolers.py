@@ -22,7 +22,6 @@ from querymill_workers.services.ports import TextVector
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
-from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.poolers import pooler
 
 NAMES: Final = [
@@ -136,9 +135,9 @@ def test_a_near_index_is_made_by_one_worker_and_the_right_to_make_one_ends(
 
 def test_migrations_run_there_again_and_again(empty_url: str, pooled_url: str) -> None:
     url = f"{pooled_url.rsplit('/', 1)[0]}/{empty_url.rsplit('/', 1)[1]}"
-    assert migrate(url, dimensions=DIMENSIONS)
+    assert migrate(url)
     for _ in range(6):
-        assert migrate(url, dimensions=DIMENSIONS) == []
+        assert migrate(url) == []
         check(url)
 
 
