@@ -25,7 +25,6 @@ from querymill import Querymill, Settings
 from querymill_workers.postgres.migrate import migrate
 from tests.fakes.answers import is_judging, judgement
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream, reworded
-from tests.fakes.vectors import DIMENSIONS
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures import documents
 from tests.fixtures.databases import own_database
@@ -121,7 +120,7 @@ def reader(deployment: Deployment, database_url: str, openai_server: OpenAIServe
     board = deployment.settings.redis_url.removesuffix("/2") + "/11"
     with psycopg.connect(database_url, autocommit=True) as connection, own_database(connection) as name:
         database = f"{database_url.rsplit('/', 1)[0]}/{name}"
-        migrate(database, dimensions=DIMENSIONS)
+        migrate(database)
         own = deployment.environment | {"REDIS_URL": board, "DATABASE_URL": database}
         (folder / ".env").write_text("".join(f"{key}={value}\n" for key, value in own.items()))
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
