@@ -17,7 +17,7 @@ from tests.fixtures.command_line import querymill
 from tests.fixtures.databases import empty_url
 from tests.fixtures.deployment import board_client, database, deployment, filings, fresh_accounts, mill, worker
 from tests.fixtures.inference import provider, wired
-from tests.fixtures.releases import former_release, unwalled_release
+from tests.fixtures.releases import former_release
 
 # One definition for the whole run: a fixture of the session that two conftests import would exist twice.
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "mill",
     "provider",
     "querymill",
-    "unwalled_release",
     "wired",
     "worker",
 ]

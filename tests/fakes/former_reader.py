@@ -16,7 +16,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.jobs.elements import Rung, heard
 
 #: The folder of what that release writes.
-FORMER: Final = "c46cdcd"
+FORMER: Final = "0.1.0"
 READ: Final[dict[str, Callable[[str], Any]]] = {
     "requests": decode_request,
     "results": decode_result,

@@ -25,7 +25,6 @@ from querymill import (
     IngestModule,
     IngestReport,
     Job,
-    JobFailed,
     MessageSearch,
     ModuleDocument,
     ModuleSearch,
@@ -36,7 +35,7 @@ from querymill import (
     Settings,
     SourceFile,
 )  # fmt: skip
-from querymill_shared.board import ValkeyBoard, Verdict, keys
+from querymill_shared.board import ValkeyBoard, keys
 from querymill_shared.contracts.answer import AnswerHit
 from querymill_shared.contracts.conversations.ingest import IngestConversation
 from querymill_shared.contracts.embed import TextToEmbed
@@ -197,21 +196,6 @@ def test_a_new_client_is_served_by_a_former_worker(fleet: Fleet) -> None:
     assert [lost for result in results if (lost := lacks(result.model_dump()))] == []
 
 
-def test_ends_that_a_former_worker_writes_count_as_it_counts_them(fleet: Fleet) -> None:
-    fleet.former_worker()
-    mill, collection = fleet.mill(), new_collection()
-    done_by(mill, stored(collection))
-    with pytest.raises(JobFailed, match="is not among the reports"):
-        mill.show("reports", "nobody", collection=collection)
-    with closing(ValkeyBoard.connect(fleet.settings)) as board:
-        counts = board.counts()
-        # It counts nothing by the minute, and no look-up apart.
-        assert counts.ended["show_document", "failed"] == 1
-        assert (counts.lately.ended, counts.incomplete) == ({}, {})
-        board.settle(board.submit(ReportSearch(query="q", collection=collection))[0], Verdict("failed", reason="r"))
-        assert board.counts().lately.ended == {("reports", "failed"): 1}
-
-
 def test_a_former_client_is_served_by_a_new_worker(fleet: Fleet) -> None:
     fleet.worker()
     collection = new_collection()
@@ -283,20 +267,6 @@ def test_a_request_with_a_new_field_is_done_by_this_release_beside_a_former_work
     search = ReportSearch(collection=collection, query="how many ships", deadline=100)
     job_id = submit_from_the_future(fleet, search, boost=2)
     assert lacks(mill.job(job_id).result(timeout=100).model_dump()) == []
-
-
-def test_a_report_of_no_company_is_stored_by_this_release_and_searched_by_the_former(fleet: Fleet) -> None:
-    mill, collection = fleet.mill(), new_collection()
-    fleet.former_worker()
-    done_by(mill, stored(collection))
-    bare = Report.model_validate({"pages": [{"page": 1, "text": "Moss Harbour\ncounts seven barges"}]})
-    job = mill.submit(IngestReport(collection=collection, report=bare))
-    until_left_unused(fleet, job)
-    ours = fleet.worker()
-    assert job.result(timeout=150).outcome == "ingested"
-    ours.terminate()
-    result, *_ = done_by(mill, [ReportSearch(collection=collection, query="seven barges", deadline=100)])
-    assert (result.results[0].title, result.results[0].document) == ("Moss Harbour", bare.sha1)
 
 
 @pytest.mark.timeout(420)  # two workers start one after the other, and a ring may be a minute away
