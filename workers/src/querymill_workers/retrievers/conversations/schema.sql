@@ -13,7 +13,7 @@ CREATE TABLE conversations (
     started_at    timestamptz NOT NULL,
     last_active   timestamptz NOT NULL,
     times         timestamptz[] NOT NULL,              -- of the messages
-    document      text        NOT NULL,                -- the session as it was taken in
+    document      text        NOT NULL,                -- the session as it was ingested
     revision      text        NOT NULL,
     messages      integer     NOT NULL,
     keywords      integer     NOT NULL,
