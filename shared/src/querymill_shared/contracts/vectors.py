@@ -1,0 +1,83 @@
+"""Embedding stored documents: what lacks a vector, or everything with another model."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, FiniteFloat
+
+from querymill_shared.contracts.documents import DocumentKey
+from querymill_shared.contracts.fields import Lane, Name, Request
+from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.loading import MAX_DOCUMENTS
+from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.queues import Queue
+
+#: Parts of a collection that `Reembed` embeds side by side. Each is a step.
+PARTS = 8
+
+
+class EmbedDocuments(Request, Asks["EmbedDocumentsResult"]):
+    """Embed the passages of documents that have no vector. Ingestion submits it. Nothing is embedded twice."""
+
+    queue: ClassVar[Queue] = Queue.EMBED
+    kind: Literal["embed_documents"] = "embed_documents"
+    lane: Lane = Lane.BULK
+    retriever: Retriever
+    documents: Annotated[
+        tuple[DocumentKey, ...],
+        Field(max_length=MAX_DOCUMENTS, description="ids of the documents; empty for all of the collection"),
+    ] = ()
+    settle_s: Annotated[
+        FiniteFloat,
+        Field(ge=0, le=600, description="seconds to wait before embedding, so that further changes are embedded too"),
+    ] = 0.0
+    deadline: None = None
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Return the one step of embedding, which a later attempt resumes."""
+        return ("embed",)
+
+
+class EmbedDocumentsResult(JobResult):
+    """What embedding did. ``total`` counts the vectors made, ``pending`` the passages that still wait for one.
+
+    ``degraded`` tells how many texts the provider refused. They are found by their words.
+    """
+
+    kind: Literal["embed_documents"] = "embed_documents"
+    retriever: Retriever
+    collection: str
+    pending: int
+
+
+class Reembed(Request, Asks["ReembedResult"]):
+    """Embed all documents of a collection with another model, then search the collection by that model.
+
+    The new vectors are stored next to those of the previous model, which searches compare until the switch. The switch
+    is one statement. Texts that the provider refused before are tried again. Files without vectors get them by this,
+    and go on getting them.
+    """
+
+    queue: ClassVar[Queue] = Queue.EMBED
+    kind: Literal["reembed"] = "reembed"
+    lane: Lane = Lane.BULK
+    retriever: Retriever
+    model: Annotated[Name, Field(description="the EMBEDDING_MODEL of the workers; its vectors may have any dimension")]
+    deadline: None = None
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Return a step for each part of the collection. A later attempt resumes a part, and the last part switches."""
+        return tuple(f"part-{number}" for number in range(PARTS))
+
+
+class ReembedResult(JobResult):
+    """The collection is searched by ``model`` now. ``total`` counts the vectors made by the job.
+
+    ``degraded`` tells how many texts the provider refused. They are found by their words.
+    """
+
+    kind: Literal["reembed"] = "reembed"
+    retriever: Retriever
+    collection: str
+    model: str

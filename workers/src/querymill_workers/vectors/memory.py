@@ -1,0 +1,182 @@
+"""Vectors in memory: for tests, and to read what the adapter does."""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from zlib import crc32
+
+from querymill_shared.contracts.filters import Retriever
+from querymill_workers.vectors.ports import (
+    WHOLE,
+    Counts,
+    Part,
+    Passage,
+    Refused,
+    RefusedKey,
+    RefusedPassage,
+    Vector,
+)
+
+
+class MemoryVectors:
+    """`Vectors` without a server. ``passages`` returns what the retriever stores of a collection."""
+
+    def __init__(self, retriever: Retriever, passages: Callable[[str], Iterable[Passage]]) -> None:
+        self.retriever = retriever
+        self._passages = passages
+        self._vectors: dict[str, dict[RefusedKey, tuple[Vector | Refused, datetime]]] = defaultdict(dict)
+        self._models: dict[str, str] = {}
+        self._awaited: dict[tuple[str, str], str] = {}
+        self._lock = threading.RLock()
+
+    def vectors(self, collection: str, *, model: str) -> Mapping[tuple[str, str], Vector]:
+        """Return the vectors of stored passages by document and key, as searches compare them."""
+        with self._lock:
+            stored = {(passage.document, passage.key) for passage in self._passages(collection)}
+            return {
+                (key.document, key.key): result
+                for key, (result, _) in self._vectors[collection].items()
+                if key.model == model and (key.document, key.key) in stored and not isinstance(result, Refused)
+            }
+
+    def pending(
+        self,
+        collection: str,
+        *,
+        model: str,
+        limit: int,
+        documents: Collection[str] | None = None,
+        part: Part = WHOLE,
+        after: Passage | None = None,
+    ) -> Sequence[Passage]:
+        """See `Vectors.pending`."""
+        return [
+            passage
+            for passage in self._pending(collection, model, documents)
+            if _is_in(passage.document, part) and (after is None or passage[:2] > after[:2])
+        ][:limit]
+
+    def still_pending(self, collection: str, passages: Sequence[Passage], *, model: str) -> Sequence[Passage]:
+        """See `Vectors.still_pending`."""
+        left = {passage[:2] for passage in self._pending(collection, model)}
+        return [passage for passage in passages if passage[:2] in left]
+
+    def fill(self, collection: str, results: Mapping[Passage, Vector | Refused], *, model: str) -> None:
+        """See `Vectors.fill`."""
+        with self._lock:
+            stored = {passage[:2] for passage in self._passages(collection)}
+            for passage, result in results.items():
+                if passage[:2] in stored:
+                    key = RefusedKey(passage.document, passage.key, model)
+                    self._vectors[collection][key] = (result, datetime.now(UTC))
+
+    def retry(self, collection: str, *, model: str | None = None, documents: Collection[str] | None = None) -> None:
+        """See `Vectors.retry`."""
+        self._keep(
+            collection,
+            lambda key, result: (
+                not isinstance(result, Refused)
+                or model not in (None, key.model)
+                or (documents is not None and key.document not in documents)
+            ),
+        )
+
+    def counts(self, collection: str, *, model: str, documents: Collection[str] | None = None) -> Counts:
+        """See `Vectors.counts`."""
+        with self._lock:
+            chosen = [each for each in self._passages(collection) if documents is None or each.document in documents]
+            pending = self._pending(collection, model, documents)
+            refused = {each.key[:2] for each in self._refused(collection) if each.key.model == model}
+        return Counts(len(chosen), len(pending), sum(passage[:2] in refused for passage in chosen))
+
+    def lacking(
+        self, collection: str, *, model: str, documents: Collection[str] | None = None, unawaited: bool = False
+    ) -> Mapping[str, int]:
+        """See `Vectors.lacking`."""
+        counted: dict[str, int] = {}
+        for passage in self._pending(collection, model, documents):
+            if not unawaited or (collection, passage.document) not in self._awaited:
+                counted[passage.document] = counted.get(passage.document, 0) + 1
+        return counted
+
+    def active_model(self, collection: str, *, first: str | None = None) -> str | None:
+        """See `Vectors.active_model`."""
+        with self._lock:
+            return self._models.get(collection) if first is None else self._models.setdefault(collection, first)
+
+    def switch(self, collection: str, *, model: str) -> bool:
+        """See `Vectors.switch`."""
+        with self._lock:
+            if self._pending(collection, model):
+                return False
+            self._models[collection] = model
+            return True
+
+    def forget_model(self, collection: str) -> None:
+        """See `Vectors.forget_model`."""
+        with self._lock:
+            self._models.pop(collection, None)
+            self.begin_embedding(collection, None)
+
+    def drop_other_models(self, collection: str, *, model: str) -> None:
+        """See `Vectors.drop_other_models`."""
+        self._keep(collection, lambda key, _: key.model == model)
+
+    def await_embedding(
+        self, collection: str, tokens: Mapping[str, str], *, models: Sequence[str]
+    ) -> Mapping[str, str]:
+        """See `Vectors.await_embedding`."""
+        with self._lock:
+            lacking = {passage.document for model in models for passage in self._pending(collection, model, tokens)}
+            return {id_: self._awaited.setdefault((collection, id_), tokens[id_]) for id_ in sorted(lacking)}
+
+    def begin_embedding(self, collection: str, documents: Collection[str] | None) -> None:
+        """See `Vectors.begin_embedding`."""
+        with self._lock:
+            for key in [key for key in self._awaited if key[0] == collection]:
+                if documents is None or key[1] in documents:
+                    del self._awaited[key]
+
+    def refused(self, collection: str, *, limit: int, after: RefusedKey | None = None) -> Sequence[RefusedPassage]:
+        """See `Vectors.refused`."""
+        return [each for each in self._refused(collection) if after is None or each.key > after][:limit]
+
+    def count_refused(self, collection: str) -> int:
+        """See `Vectors.count_refused`."""
+        return len(self._refused(collection))
+
+    def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:  # noqa: ARG002  # none is needed
+        """See `Vectors.index_if_large`."""
+        return False
+
+    def drop_index(self, collection: str, *, model: str) -> None:
+        """See `Vectors.drop_index`."""
+
+    def _pending(self, collection: str, model: str, documents: Collection[str] | None = None) -> list[Passage]:
+        with self._lock:
+            known = self._vectors[collection]
+            return sorted(
+                passage
+                for passage in self._passages(collection)
+                if (documents is None or passage.document in documents)
+                and RefusedKey(passage.document, passage.key, model) not in known
+            )
+
+    def _refused(self, collection: str) -> list[RefusedPassage]:
+        with self._lock:
+            stored = {passage[:2] for passage in self._passages(collection)}
+            return [
+                RefusedPassage(key, result.reason, at)
+                for key, (result, at) in sorted(self._vectors[collection].items(), key=lambda item: item[0])
+                if isinstance(result, Refused) and key[:2] in stored
+            ]
+
+    def _keep(self, collection: str, holds: Callable[[RefusedKey, Vector | Refused], bool]) -> None:
+        with self._lock:
+            kept = {key: entry for key, entry in self._vectors[collection].items() if holds(key, entry[0])}
+            self._vectors[collection] = kept
+
+
+def _is_in(document: str, part: Part) -> bool:
+    return crc32(document.encode("utf-8", "surrogatepass")) % part.of == part.number

@@ -1,0 +1,194 @@
+"""Vectors in PostgreSQL with pgvector: one adapter over the tables of each retriever."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from psycopg import sql
+
+from querymill_shared.contracts.filters import Retriever
+from querymill_shared.meters import Meters
+from querymill_shared.values import frozen
+from querymill_workers.postgres.connection import Pool, literal, within
+from querymill_workers.postgres.near import NearIndexes
+from querymill_workers.postgres.queries import statements
+from querymill_workers.vectors.ports import (
+    WHOLE,
+    Counts,
+    Part,
+    Passage,
+    Refused,
+    RefusedKey,
+    RefusedPassage,
+    Vector,
+)
+
+_SQL: Final = statements("querymill_workers.vectors", "postgres.sql")
+
+#: Vectors dropped in one transaction.
+DROPPED_AT_ONCE: Final = 2_000
+
+
+@frozen
+class VectorTables:
+    """The tables of a retriever's passages and vectors.
+
+    Both have the columns ``collection``, ``key`` and one for the document, by the name ``document``. ``text`` is the
+    SQL of the text that is embedded, where ``p`` is the passage.
+    """
+
+    passages: str
+    vectors: str
+    document: str = "document"
+    text: sql.SQL = sql.SQL("p.text")
+
+
+class PostgresVectors:
+    """`Vectors` on PostgreSQL. Refusals are counted in ``meters``."""
+
+    def __init__(
+        self, pool: Pool, retriever: Retriever, tables: VectorTables, meters: Meters, near: NearIndexes | None = None
+    ) -> None:
+        self.retriever: Final = retriever
+        self._pool = pool
+        self._meters = meters
+        self._near = near
+        names = {name: sql.Identifier(getattr(tables, name)) for name in ("passages", "vectors", "document")}
+        self._sql = {name: sql.SQL(text).format(**names, text=tables.text) for name, text in _SQL.items()}
+
+    def pending(
+        self,
+        collection: str,
+        *,
+        model: str,
+        limit: int,
+        documents: Collection[str] | None = None,
+        part: Part = WHOLE,
+        after: Passage | None = None,
+    ) -> Sequence[Passage]:
+        """See `Vectors.pending`."""
+        place = {"part": part.number, "parts": part.of, **_behind(("after", "after_key"), after)}
+        rows = self._rows("pending_passages", collection, model=model, limit=limit, documents=_list(documents), **place)
+        return [Passage(*row) for row in rows]
+
+    def still_pending(self, collection: str, passages: Sequence[Passage], *, model: str) -> Sequence[Passage]:
+        """See `Vectors.still_pending`."""
+        left = set(self._rows("still_pending", collection, model=model, **_places(passages)))
+        return [passage for passage in passages if (passage.document, passage.key) in left]
+
+    def fill(self, collection: str, results: Mapping[Passage, Vector | Refused], *, model: str) -> None:
+        """See `Vectors.fill`."""
+        found = list(results.values())
+        reasons = [result.reason if isinstance(result, Refused) else None for result in found]
+        self._run(
+            "fill_vectors",
+            collection,
+            model=model,
+            embeddings=[None if isinstance(result, Refused) else literal(result) for result in found],
+            reasons=reasons,
+            **_places(list(results)),
+        )
+        if refused := sum(reason is not None for reason in reasons):
+            self._meters.count(f"texts_refused/{self.retriever}", refused)
+
+    def retry(
+        self,
+        collection: str,
+        *,
+        model: str | None = None,
+        documents: Collection[str] | None = None,
+        part: Part = WHOLE,
+    ) -> None:
+        """See `Vectors.retry`."""
+        place = {"part": part.number, "parts": part.of}
+        self._run("retry_refused", collection, model=model, documents=_list(documents), **place)
+
+    def counts(self, collection: str, *, model: str, documents: Collection[str] | None = None) -> Counts:
+        """See `Vectors.counts`."""
+        (row,) = self._rows("passage_counts", collection, model=model, documents=_list(documents))
+        return Counts(*row)
+
+    def lacking(
+        self, collection: str, *, model: str, documents: Collection[str] | None = None, unawaited: bool = False
+    ) -> Mapping[str, int]:
+        """See `Vectors.lacking`."""
+        values = {"model": model, "documents": _list(documents), "unawaited": unawaited}
+        return dict(self._rows("lacking_documents", collection, **values))
+
+    def active_model(self, collection: str, *, first: str | None = None) -> str | None:
+        """See `Vectors.active_model`."""
+        place = {"collection": collection, "kind": self.retriever, "model": first}
+        with within(self._pool, collection) as connection:
+            if first is not None:
+                connection.execute(self._sql["first_model"], place)
+            row = connection.execute(self._sql["active_model"], place).fetchone()
+        return None if row is None else str(row[0])
+
+    def switch(self, collection: str, *, model: str) -> bool:
+        """See `Vectors.switch`."""
+        return bool(self._rows("switch_model", collection, model=model))
+
+    def forget_model(self, collection: str) -> None:
+        """See `Vectors.forget_model`."""
+        place = {"collection": collection, "kind": self.retriever, "documents": None}
+        with within(self._pool, collection) as connection:
+            connection.execute(self._sql["forget_model"], place)
+            connection.execute(self._sql["begin_embedding"], place)
+
+    def drop_other_models(self, collection: str, *, model: str) -> None:
+        """See `Vectors.drop_other_models`."""
+        while self._rows("drop_other_vectors", collection, model=model, limit=DROPPED_AT_ONCE):
+            pass
+
+    def await_embedding(
+        self, collection: str, tokens: Mapping[str, str], *, models: Sequence[str]
+    ) -> Mapping[str, str]:
+        """See `Vectors.await_embedding`."""
+        given = {"documents": list(tokens), "tokens": list(tokens.values()), "models": list(models)}
+        return dict(self._rows("await_embedding", collection, **given))
+
+    def begin_embedding(self, collection: str, documents: Collection[str] | None) -> None:
+        """See `Vectors.begin_embedding`."""
+        self._run("begin_embedding", collection, documents=_list(documents))
+
+    def refused(self, collection: str, *, limit: int, after: RefusedKey | None = None) -> Sequence[RefusedPassage]:
+        """See `Vectors.refused`."""
+        place = _behind(("after", "after_key", "after_model"), after)
+        rows = self._rows("refused_passages", collection, limit=limit, **place)
+        return [RefusedPassage(RefusedKey(*key), reason, at) for *key, reason, at in rows]
+
+    def count_refused(self, collection: str) -> int:
+        """See `Vectors.count_refused`."""
+        ((counted,),) = self._rows("count_refused", collection)
+        return int(counted)
+
+    def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:
+        """See `Vectors.index_if_large`."""
+        return self._near is not None and self._near.make(collection, model, dimensions=dimensions)
+
+    def drop_index(self, collection: str, *, model: str) -> None:
+        """See `Vectors.drop_index`."""
+        if self._near is not None:
+            self._near.drop(collection, model)
+
+    def _rows(self, statement: str, collection: str, **values: Any) -> list[tuple[Any, ...]]:
+        with within(self._pool, collection) as connection:
+            place = {"collection": collection, "kind": self.retriever}
+            return connection.execute(self._sql[statement], values | place).fetchall()
+
+    def _run(self, statement: str, collection: str, **values: Any) -> None:
+        with within(self._pool, collection) as connection:
+            connection.execute(self._sql[statement], values | {"collection": collection, "kind": self.retriever})
+
+
+def _list(documents: Collection[str] | None) -> list[str] | None:
+    return None if documents is None else list(documents)
+
+
+def _places(passages: Sequence[Passage]) -> dict[str, list[str]]:
+    return {"documents": [each.document for each in passages], "keys": [each.key for each in passages]}
+
+
+def _behind(names: Sequence[str], key: Sequence[str] | None) -> dict[str, str | None]:
+    """Return the values of a cursor, all None at the beginning."""
+    given: Sequence[str | None] = key or [None] * len(names)
+    return dict(zip(names, given, strict=False))
