@@ -5,6 +5,8 @@ from typing import Any
 
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
+from querymill_workers.retrievers.files.stores.memory import MemoryFiles
+from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
 from querymill_workers.retrievers.reports.rules.glossary import Glossary
 from querymill_workers.wiring import ports_in_memory, with_documents
 from tests.fakes.answers import ScriptedAnswers
@@ -25,4 +27,7 @@ def memory_ports(**chosen: Any) -> Ports:
         count_tokens=lambda text: len(text.split()),
         max_attempts=3,
     )
+    in_memory = [store for store in chosen.values() if isinstance(store, MemoryFiles | MemoryDescriptions)]
+    vectors = dict(ports.vectors) | {store.vectors.retriever: store.vectors for store in in_memory}
+    chosen = {"vectors": vectors, **chosen}
     return replace(with_documents(replace(ports, **chosen)), **chosen)

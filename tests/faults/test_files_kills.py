@@ -9,8 +9,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_workers.postgres.connection import open_pool
+from querymill_shared.meters import Meters
+from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.vectors.ports import Vectors
+from querymill_workers.wiring import vectors_in
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
@@ -31,9 +34,19 @@ def victim(deployment: Deployment, worker: WorkerProcess) -> Iterator[WorkerProc
 
 
 @pytest.fixture
-def files(database_url: str) -> Iterator[PostgresFiles]:
-    with open_pool(database_url, max_size=2) as pool:
-        yield PostgresFiles(pool)
+def pool(database_url: str) -> Iterator[Pool]:
+    with open_pool(database_url, max_size=2) as opened:
+        yield opened
+
+
+@pytest.fixture
+def files(pool: Pool) -> PostgresFiles:
+    return PostgresFiles(pool)
+
+
+@pytest.fixture
+def vectors(pool: Pool) -> Vectors:
+    return vectors_in(pool, Meters(None))["files"]
 
 
 def test_a_code_base_killed_half_way_is_taken_in_whole(
@@ -41,6 +54,7 @@ def test_a_code_base_killed_half_way_is_taken_in_whole(
     victim: WorkerProcess,
     openai_server: OpenAIServer,
     files: PostgresFiles,
+    vectors: Vectors,
     database: psycopg.Connection,
     tmp_path: Path,
 ) -> None:
@@ -58,13 +72,12 @@ def test_a_code_base_killed_half_way_is_taken_in_whole(
     said = json.loads(querymill(*command).stdout)
     assert (said["failed"], said["removed"]) == ([], [])
     assert said["ingested"] + said["unchanged"] == FILES
-    until(lambda: files.counts(collection, model=MODEL).pending < FILES, within_s=90)
+    until(lambda: vectors.counts(collection, model=MODEL).pending < FILES, within_s=90)
     victim.kill()
     victim.start()
-    until(lambda: files.counts(collection, model=MODEL).pending == 0, within_s=90)
+    until(lambda: vectors.counts(collection, model=MODEL).pending == 0, within_s=90)
 
-    counts = files.counts(collection, model=MODEL)
-    assert (counts.files, counts.chunks) == (FILES, FILES)
+    assert files.counts(collection).files == vectors.counts(collection, model=MODEL).passages == FILES
     names = [f"{run}_{number}" for number in range(FILES)]
     assert Counter(
         found.symbol.name for found in files.named(collection, names, roles=["definition"], limit=9)

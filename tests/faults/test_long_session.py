@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
-from querymill_shared.contracts.messages.life import EmbedMessagesResult, ReembedMessages, ReembedResult
+from querymill_shared.contracts.messages.life import EmbedMessagesResult, ReembedMessages, ReembedMessagesResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.meters import Meters
 from querymill_workers.inference.ports import InputType, Vectors
@@ -111,7 +111,7 @@ def test_all_but_one_are_found_by_vector_the_one_is_named_and_the_collection_swi
 
     stored.with_ports(embeddings=Strict("stricter"))
     switched = stored.result(stored.run(ReembedMessages(collection=collection, model="stricter")))
-    assert isinstance(switched, ReembedResult)
+    assert isinstance(switched, ReembedMessagesResult)
     assert (switched.total, switched.complete) == (ingested.total - 1, False)
     assert stored.ports.sessions.searched_by(collection) == "stricter"
     assert len(refused(stored, collection, "stricter")) == 1

@@ -30,7 +30,7 @@ from querymill import (
     ReportSearch,
     SourceFile,
 )
-from querymill_shared.contracts.files.ingest import EmbedFiles
+from querymill_shared.contracts.vectors import EmbedDocuments
 from tests.fakes.few_at_a_time import FewAtATime
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
@@ -139,7 +139,7 @@ def fill(mill: Querymill, collection: str, mark: str, *, copies: int = 1) -> Non
         result = job.result(timeout=60)
         if isinstance(result, IngestSessionResult | IngestConversationResult) and result.embedding_job:
             mill.job(result.embedding_job).result(timeout=60)
-    mill.submit(EmbedFiles(collection=collection)).result(timeout=60)
+    mill.submit(EmbedDocuments(collection=collection, retriever="files")).result(timeout=60)
     mill.submit(LearnLexicon(collection=collection)).result(timeout=60)
 
 

@@ -66,13 +66,10 @@ from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.files.ingest import (
     CompareFiles,
     CompareFilesResult,
-    EmbedFiles,
-    EmbedFilesResult,
     IngestFiles,
     IngestFilesResult,
     SourceFile,
 )
-from querymill_shared.contracts.files.reembed import ReembedFiles, ReembedFilesResult
 from querymill_shared.contracts.files.search import FileHit, FileResult, FileSearch
 from querymill_shared.contracts.loading import LoadedDocument, LoadResult
 from querymill_shared.contracts.messages.grow import GrowSessions, GrowSessionsResult, SessionGrowth
@@ -85,16 +82,10 @@ from querymill_shared.contracts.messages.life import (
     ForgetResult,
     ForgetSession,
     ReembedMessages,
-    ReembedResult,
+    ReembedMessagesResult,
 )
 from querymill_shared.contracts.messages.load import LoadSessions, LoadSessionsResult
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult, MessageSearch
-from querymill_shared.contracts.modules.embed import (
-    EmbedModules,
-    EmbedModulesResult,
-    ReembedModules,
-    ReembedModulesResult,
-)
 from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, MetaInfo, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.load import LoadModules, LoadModulesResult
@@ -114,6 +105,7 @@ from querymill_shared.contracts.reports.search import ReportHit, ReportResult, R
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankedHit, RerankResult
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_shared.contracts.set_aside import ListSetAside, RefusedText, SetAsideResult
+from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult, Reembed, ReembedResult
 from querymill_shared.settings import Settings
 
 __all__ = [
@@ -139,14 +131,12 @@ __all__ = [
     "DropResult",
     "EmbedConversations",
     "EmbedConversationsResult",
-    "EmbedFiles",
-    "EmbedFilesResult",
+    "EmbedDocuments",
+    "EmbedDocumentsResult",
     "EmbedLoadedReports",
     "EmbedLoadedReportsResult",
     "EmbedMessages",
     "EmbedMessagesResult",
-    "EmbedModules",
-    "EmbedModulesResult",
     "EmbedReports",
     "EmbedReportsResult",
     "EmbedResult",
@@ -211,13 +201,11 @@ __all__ = [
     "RankListResult",
     "RanksResult",
     "RecomputeRanks",
+    "Reembed",
     "ReembedConversations",
     "ReembedConversationsResult",
-    "ReembedFiles",
-    "ReembedFilesResult",
     "ReembedMessages",
-    "ReembedModules",
-    "ReembedModulesResult",
+    "ReembedMessagesResult",
     "ReembedReports",
     "ReembedReportsResult",
     "ReembedResult",

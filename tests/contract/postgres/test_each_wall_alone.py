@@ -35,6 +35,8 @@ from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.set_aside.postgres import PostgresSetAside
+from querymill_workers.vectors.ports import Vectors
+from querymill_workers.wiring import vectors_in
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.tenant_rows import fill
 
@@ -60,6 +62,10 @@ def messages_of(pool: Pool) -> PostgresMessages:
 
 def passages_of(pool: Pool) -> PostgresPassages:
     return PostgresPassages(pool, ef_search=40)
+
+
+def files_of(pool: Pool) -> Vectors:
+    return vectors_in(pool, Meters(None))["files"]
 
 
 def near_conversations(pool: Pool) -> Any:
@@ -114,11 +120,15 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "file revisions": lambda pool: PostgresFiles(pool).revisions(ASKS),
     "symbols": lambda pool: PostgresFiles(pool).named(ASKS, ["sail"], roles=("definition",), limit=9),
     "files by vector": lambda pool: PostgresFiles(pool).nearest(ASKS, VECTOR, model="m", limit=9),
-    "files that wait": lambda pool: PostgresFiles(pool).pending(ASKS, model="n", limit=9),
-    "model of files": lambda pool: (PostgresFiles(pool).searched_by(ASKS), PostgresFiles(pool).searched_by(NONE)),
+    "files that wait": lambda pool: files_of(pool).pending(ASKS, model="n", limit=9),
+    "files counted": lambda pool: (files_of(pool).counts(ASKS, model="m"), files_of(pool).lacking(ASKS, model="n")),
+    "refused texts of files": lambda pool: (files_of(pool).refused(ASKS, limit=9), files_of(pool).count_refused(ASKS)),
+    "model of files": lambda pool: (files_of(pool).active_model(ASKS), files_of(pool).active_model(NONE)),
     "modules": lambda pool: PostgresRegister(pool).registered(ASKS, IDS),
     "descriptions by vector": lambda pool: PostgresDescriptions(pool).nearest(ASKS, VECTOR, model="m", limit=9),
-    "descriptions that wait": lambda pool: PostgresDescriptions(pool).pending(ASKS, model="next", limit=9),
+    "descriptions that wait": lambda pool: vectors_in(pool, Meters(None))["modules"].pending(
+        ASKS, model="next", limit=9
+    ),
     "vectors of texts": lambda pool: PostgresTextVectors(pool).stored(ASKS, IDS, model="m"),
     "texts set aside": lambda pool: PostgresSetAside(pool, Meters(None)).texts(ASKS, limit=99),
     "writes and what was forgotten": standing_of_write,
@@ -215,8 +225,10 @@ def drop_all(url: str) -> None:
         PostgresTextVectors(pool).clear(ASKS)
         for space in ("messages", "pages"):
             words.clear(ASKS, space)
-        for store in (sessions, conversations, passages_of(pool), reports, files):
+        for store in (sessions, conversations, passages_of(pool), reports):
             store.leave(ASKS)
+        for vectors in vectors_in(pool, Meters(None)).values():
+            vectors.forget_model(ASKS)
 
 
 def test_every_table_with_a_wall_shows_a_collection_its_own_rows_alone(own_url: str) -> None:

@@ -13,11 +13,12 @@ from querymill_shared.contracts.documents import DropDocuments, DropResult, List
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles, SourceFile
+from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles, SourceFile
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.documents import drop
@@ -323,8 +324,8 @@ def test_a_job_of_many_documents_keeps_those_of_others(world: World, kept: KeptD
 @pytest.mark.parametrize(
     ("request_", "left"),
     [
-        (EmbedFiles(collection="c", paths=("a.py", "b.py")), {"paths": ("b.py",)}),
-        (EmbedFiles(collection="c", paths=("a.py",)), None),
+        (EmbedDocuments(collection="c", retriever="files", documents=("a.py", "b.py")), {"documents": ("b.py",)}),
+        (EmbedDocuments(collection="c", retriever="files", documents=("a.py",)), None),
         (CompareFiles(collection="c", files={"a.py": "0" * 64, "b.py": "1" * 64}), {"files": {"b.py": "1" * 64}}),
         (IngestFiles(collection="c", files=(FILE_A, FILE_B)), {"files": (FILE_B,)}),
         (IngestFiles(collection="c", files=(FILE_A,)), None),
@@ -335,6 +336,23 @@ def test_a_request_is_left_without_a_forgotten_file(request_: JobRequest, left: 
     assert forgotten.is_in(request_)
     found = forgotten.without(request_)
     assert found == (None if left is None else request_.model_copy(update=left))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        EmbedDocuments(collection="c", retriever="files"),
+        EmbedDocuments(collection="c", retriever="files", documents=("b.py", "documents")),
+        EmbedDocuments(collection="c", retriever="modules", documents=("a.py",)),
+        Reembed(collection="c", retriever="files", model="a.py"),
+        Reembed(collection="c", retriever="modules", model="m"),
+    ],
+)
+def test_embedding_goes_with_forgotten_documents_of_its_retriever_alone(request_: EmbedDocuments | Reembed) -> None:
+    assert not Forgotten("files", {"a.py", "embed_documents", "files"}, {}).is_in(request_)
+    everything = Forgotten("files", set(), {}, everything=True)
+    assert everything.is_in(request_) == (request_.retriever == "files")
+    assert everything.without(request_) is None
 
 
 def test_what_waits_goes_on_and_leaves_no_trace(world: World, kept: KeptDocuments, board: MemoryBoard) -> None:

@@ -3,6 +3,7 @@
 import os
 import socket
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -10,6 +11,7 @@ import redis
 
 from querymill_shared.board import MemoryBoard, ValkeyBoard
 from querymill_shared.board.connections import open_commands
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.meters import Meters
 from querymill_shared.settings import Settings
 from querymill_shared.shorthands import MODULE_SHORTHANDS
@@ -35,7 +37,7 @@ from querymill_workers.jobs.heartbeat import Heartbeat, NoHeartbeat
 from querymill_workers.jobs.log_lines import log_end
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.postgres import PostgresLedger
-from querymill_workers.postgres.connection import open_pool
+from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.postgres.samples import NoSamples, PostgresSamples
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
 from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
@@ -48,6 +50,7 @@ from querymill_workers.retrievers.conversations.stores.postgres_passages import 
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
 from querymill_workers.retrievers.files.profiles import file_profiles
+from querymill_workers.retrievers.files.stores import postgres as files_in_postgres
 from querymill_workers.retrievers.files.stores.documents import FileDocuments
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
@@ -55,6 +58,7 @@ from querymill_workers.retrievers.messages.stores.documents import SessionDocume
 from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
+from querymill_workers.retrievers.modules.stores import postgres_descriptions as modules_in_postgres
 from querymill_workers.retrievers.modules.stores.documents import ModuleDocuments
 from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
@@ -73,6 +77,8 @@ from querymill_workers.set_aside.memory import MemorySetAside
 from querymill_workers.set_aside.postgres import PostgresSetAside
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
+from querymill_workers.vectors.ports import Vectors
+from querymill_workers.vectors.postgres import PostgresVectors
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
 
@@ -254,8 +260,10 @@ def with_documents(ports: Ports) -> Ports:
     return replace(
         ports,
         documents={
-            "modules": ModuleDocuments(ports.modules, ports.descriptions, ports.words, ports.board),
-            "files": FileDocuments(ports.files, ports.words),
+            "modules": ModuleDocuments(
+                ports.modules, ports.descriptions, ports.vectors["modules"], ports.words, ports.board
+            ),
+            "files": FileDocuments(ports.files, ports.words, ports.vectors["files"]),
             "messages": SessionDocuments(ports.messages, ports.sessions, ports.words, ports.set_aside),
             "reports": ReportDocuments(ports.report_life, ports.words, ports.set_aside),
             "conversations": ConversationDocuments(
@@ -269,6 +277,14 @@ def with_documents(ports: Ports) -> Ports:
             ),
         },
     )
+
+
+def vectors_in(pool: Pool, counted: Meters) -> Mapping[EmbeddedKind, Vectors]:
+    """Return the vectors of each retriever, in PostgreSQL."""
+    return {
+        "files": PostgresVectors(pool, "files", files_in_postgres.VECTORS, counted),
+        "modules": PostgresVectors(pool, "modules", modules_in_postgres.VECTORS, counted),
+    }
 
 
 @cache
@@ -301,6 +317,7 @@ def ports() -> Ports:
         ledger=PostgresLedger(pool),
         modules=modules,
         descriptions=PostgresDescriptions(pool),
+        vectors=vectors_in(pool, meters()),
         shorthands=chosen.querymill_module_shorthands,
         messages=messages,
         sessions=sessions,
@@ -326,8 +343,8 @@ def ports() -> Ports:
 def ports_in_memory() -> Ports:
     """Return ports that need neither a server nor a model."""
     messages, conversations, chosen = MemoryMessages(), MemoryConversations(), Settings()
-    modules, words, reports, files, ledger = (
-        MemoryModules(), MemoryWords(), MemoryReports(), MemoryFiles(), MemoryLedger(),
+    modules, words, reports, files, ledger, descriptions = (
+        MemoryModules(), MemoryWords(), MemoryReports(), MemoryFiles(), MemoryLedger(), MemoryDescriptions(),
     )  # fmt: skip
 
     def largest(at_least_us: int) -> int:
@@ -348,7 +365,8 @@ def ports_in_memory() -> Ports:
         documents={},
         fleet_caches=NoFleetCaches(),
         modules=modules,
-        descriptions=MemoryDescriptions(),
+        descriptions=descriptions,
+        vectors={"files": files.vectors, "modules": descriptions.vectors},
         messages=messages,
         sessions=messages.sessions,
         files=files,

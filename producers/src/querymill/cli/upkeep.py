@@ -13,32 +13,21 @@ from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts import events
 from querymill_shared.contracts.conversations.life import ReembedConversations
-from querymill_shared.contracts.files.reembed import ReembedFiles
 from querymill_shared.contracts.messages.life import ForgetSession, ReembedMessages
-from querymill_shared.contracts.modules.embed import ReembedModules
 from querymill_shared.contracts.reindex import IndexedKind, Reindex
 from querymill_shared.contracts.reports.life import ReembedReports
+from querymill_shared.contracts.vectors import EmbeddedKind, Reembed
 from querymill_shared.settings import Settings
 
 Collection = Annotated[str, typer.Option(help="the collection")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
-#: What embeds a collection of a kind with another model.
-REEMBEDDED: Final[
-    Mapping[
-        str,
-        type[ReembedMessages]
-        | type[ReembedConversations]
-        | type[ReembedReports]
-        | type[ReembedFiles]
-        | type[ReembedModules],
-    ]
-] = {
+#: The kinds whose vectors have requests of their own.
+_OF_THEIR_OWN: Final[Mapping[str, type[ReembedMessages] | type[ReembedConversations] | type[ReembedReports]]] = {
     "messages": ReembedMessages,
     "conversations": ReembedConversations,
     "reports": ReembedReports,
-    "files": ReembedFiles,
-    "modules": ReembedModules,
 }
+REEMBEDDED: Final = (*_OF_THEIR_OWN, *get_args(EmbeddedKind))
 Reembedded = Annotated[str, typer.Argument(help=f"the kind of the collection: {', '.join(REEMBEDDED)}")]
 MessagesOnly = Annotated[str, typer.Argument(help="the kind of the collection: messages")]
 
@@ -56,7 +45,9 @@ def reembed(kind: Reembedded, collection: Collection, as_json: Json = False) -> 
     """
     _refuse_other(kind, *REEMBEDDED)
     with Querymill() as mill:
-        request = REEMBEDDED[kind](collection=collection, model=Settings().embedding_model)
+        asked = {"collection": collection, "model": Settings().embedding_model}
+        own = _OF_THEIR_OWN.get(kind)
+        request = Reembed.model_validate({**asked, "retriever": kind}) if own is None else own.model_validate(asked)
         result = followed(mill.submit(request), "embedding")
     said = f"{result.total} vectors made; {collection} is searched by {result.model}"
     echo(result.model_dump_json() if as_json else said)

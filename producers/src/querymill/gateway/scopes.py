@@ -11,20 +11,18 @@ from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.fields import Request
 from querymill_shared.contracts.files.ingest import CompareFiles
-from querymill_shared.contracts.files.reembed import ReembedFiles
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.life import ForgetSession, ReembedMessages
-from querymill_shared.contracts.modules.embed import ReembedModules
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports.life import ReembedReports
 from querymill_shared.contracts.set_aside import ListSetAside
+from querymill_shared.contracts.vectors import Reembed
 from querymill_shared.queues import Queue
 
 _DELETES: Final = (DropDocuments, DropConversation, ForgetSession)
 _OPERATES: Final = (
-    ListSetAside, LearnLexicon, RecomputeRanks, ReembedConversations, ReembedFiles, ReembedMessages, ReembedModules,
-    ReembedReports, Reindex,
+    ListSetAside, LearnLexicon, RecomputeRanks, Reembed, ReembedConversations, ReembedMessages, ReembedReports, Reindex,
 )  # fmt: skip
 #: Every request type by its kind.
 REQUESTS: Final[dict[str, type[Request]]] = {

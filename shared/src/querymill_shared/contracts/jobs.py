@@ -22,6 +22,7 @@ from querymill_shared.contracts.reports import ReportJobResult, ReportRequest
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 from querymill_shared.contracts.set_aside import ListSetAside, SetAsideResult
+from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult, Reembed, ReembedResult
 
 #: Searches. A search of a collection that holds nothing of the kind is rejected.
 Search = ReportSearch | ModuleSearch | MessageSearch | ConversationSearch | FileSearch
@@ -35,6 +36,8 @@ JobRequest = (
     | EmbedTexts
     | Rerank
     | AnswerQuestion
+    | EmbedDocuments
+    | Reembed
     | Reindex
     | DocumentRequest
     | ListSetAside
@@ -48,6 +51,8 @@ AnyResult = (
     | EmbedResult
     | RerankResult
     | AnswerResult
+    | EmbedDocumentsResult
+    | ReembedResult
     | ReindexResult
     | DocumentJobResult
     | SetAsideResult

@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from querymill_shared.contracts.files.ingest import SourceFile
+from querymill_shared.meters import Meters
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents.ports import Documents
 from querymill_workers.ledger.ports import Version
@@ -18,6 +19,8 @@ from querymill_workers.retrievers.files.ports import SPACE
 from querymill_workers.retrievers.files.stores.documents import FileDocuments
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.vectors.ports import Refused
+from querymill_workers.wiring import vectors_in
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.ports import memory_ports
@@ -28,7 +31,7 @@ class Stored(FileDocuments):
     """The documents, with the ports that they were ingested through."""
 
     def __init__(self, ports: Ports) -> None:
-        super().__init__(ports.files, ports.words)
+        super().__init__(ports.files, ports.words, ports.vectors["files"])
         self.ports = ports
 
 
@@ -38,7 +41,14 @@ def stored(request: pytest.FixtureRequest) -> Iterator[Stored]:
         yield Stored(memory_ports(files=MemoryFiles(), words=MemoryWords()))
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
-        yield Stored(memory_ports(files=PostgresFiles(pool), words=PostgresWords(pool), ledger=PostgresLedger(pool)))
+        yield Stored(
+            memory_ports(
+                files=PostgresFiles(pool),
+                words=PostgresWords(pool),
+                ledger=PostgresLedger(pool),
+                vectors=vectors_in(pool, Meters(None)),
+            )
+        )
 
 
 @pytest.fixture
@@ -48,7 +58,7 @@ def collection() -> str:
 
 def put(stored: Stored, collection: str, *lines: Mapping[str, Any], at: int = 1_000) -> None:
     files = [SourceFile.model_validate(line) for line in lines]
-    stored.ports.files.searched_by(collection, first="words")
+    stored.ports.vectors["files"].active_model(collection, first="words")
     store(collection, files, Version(at, "job"), stored.ports)
 
 
@@ -99,11 +109,14 @@ def test_searches_among_paths_see_no_other_file(stored: Stored, collection: str)
     assert [place.path for place in found] == ["2.py"]
 
 
-def test_a_card_counts_the_chunks_that_wait_for_a_vector(stored: Stored, collection: str) -> None:
+def test_a_card_counts_the_chunks_that_wait_for_a_vector_if_any_was_asked_for(stored: Stored, collection: str) -> None:
     put(stored, collection, {"path": "a.py", "content": "soup"}, {"path": "b.py", "content": "ship"})
-    (first, _) = stored.ports.files.pending(collection, model="words", limit=9)
-    stored.ports.files.fill(collection, [first], [None], model="words")
+    vectors = stored.ports.vectors["files"]
+    (first, _) = vectors.pending(collection, model="words", limit=9)
+    vectors.fill(collection, {first: Refused("too long")}, model="words")
     assert [card.pending for card in stored.list(collection, {}, limit=9, after=None)] == [0, 1]
+    vectors.forget_model(collection)
+    assert [card.pending for card in stored.list(collection, {}, limit=9, after=None)] == [0, 0]
 
 
 def test_rows_and_words_of_a_file_change_together_or_not_at_all(stored: Stored, collection: str) -> None:

@@ -8,6 +8,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from querymill_shared.meters import Meters
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.postgres.connection import open_pool
@@ -22,19 +23,33 @@ from querymill_workers.retrievers.files.ports import (
 )
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
-from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.retrievers.files.stores.postgres import VECTORS, PostgresFiles
+from querymill_workers.vectors.ports import Vectors
+from querymill_workers.vectors.postgres import PostgresVectors
 from tests.fakes.vectors import DIMENSIONS, vector_of
+from tests.fixtures.passages import text_of
 
 MODEL = "words"
 
 
 @pytest.fixture(params=["memory", "postgres"])
-def files(request: pytest.FixtureRequest) -> Iterator[Files]:
+def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Files, Vectors]]:
     if request.param == "memory":
-        yield MemoryFiles()
+        files = MemoryFiles()
+        yield files, files.vectors
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
-        yield PostgresFiles(pool)
+        yield PostgresFiles(pool), PostgresVectors(pool, "files", VECTORS, Meters(None))
+
+
+@pytest.fixture
+def files(stores: tuple[Files, Vectors]) -> Files:
+    return stores[0]
+
+
+@pytest.fixture
+def vectors(stores: tuple[Files, Vectors]) -> Vectors:
+    return stores[1]
 
 
 @pytest.fixture
@@ -61,9 +76,9 @@ def called(name: str, line: int = 1, times: int = 1) -> Symbol:
     return Symbol(name, "call", "call", line, line, times=times)
 
 
-def embed(files: Files, collection: str, *, model: str = MODEL) -> None:
-    pending = files.pending(collection, model=model, limit=1_000)
-    files.fill(collection, pending, [vector_of(chunk.chunk.text) for chunk in pending], model=model)
+def embed(vectors: Vectors, collection: str) -> None:
+    pending = vectors.pending(collection, model=MODEL, limit=1_000)
+    vectors.fill(collection, {passage: vector_of(text_of(passage)) for passage in pending}, model=MODEL)
 
 
 def test_a_file_comes_back_as_it_was_stored(files: Files, collection: str) -> None:
@@ -86,26 +101,26 @@ def test_a_file_stored_again_replaces_what_was_there(files: Files, collection: s
     assert files.contents(collection, ["a.py"]) == {"a.py": "new\nsame"}
     assert list(files.symbols(collection, ["a.py"])["a.py"]) == [defined("new")]
     assert files.revisions(collection) == {"a.py": "second"}
-    assert files.counts(collection, model=MODEL) == FileCounts(1, 8, 2, 2)
+    assert files.counts(collection) == FileCounts(1, 8)
 
 
 def test_storing_the_same_twice_changes_nothing(files: Files, collection: str) -> None:
     for _ in range(2):
         files.put(collection, [draft("a.py", "x\ny", defined("x"))])
-    assert files.counts(collection, model=MODEL) == FileCounts(1, 3, 2, 2)
+    assert files.counts(collection) == FileCounts(1, 3)
     assert list(files.symbols(collection, ["a.py"])["a.py"]) == [defined("x")]
 
 
-def test_a_dropped_file_is_found_no_more(files: Files, collection: str) -> None:
+def test_a_dropped_file_is_found_no_more(files: Files, vectors: Vectors, collection: str) -> None:
     files.put(collection, [draft("a.py", "soup", defined("soup")), draft("b.py", "soup", called("soup"))])
-    embed(files, collection)
+    embed(vectors, collection)
     files.drop(collection, ["a.py", "never.py"])
     assert files.glob(collection, "*.py", limit=9) == ["b.py"]
     assert files.frequencies(collection, ["soup"]) == {"soup": 1}
     assert [found.path for found in files.nearest(collection, vector_of("soup"), model=MODEL, limit=9).found] == [
         "b.py"
     ]
-    assert files.counts(collection, model=MODEL) == FileCounts(1, 4, 1, 0)
+    assert files.counts(collection) == FileCounts(1, 4)
 
 
 def test_collections_that_hold_a_file_are_listed(files: Files, collection: str) -> None:
@@ -219,9 +234,9 @@ def test_rarity_counts_files_and_not_places(files: Files, collection: str) -> No
     assert files.frequencies(collection, ["soup", "never"]) == {"soup": 2, "never": 0}
 
 
-def test_the_nearest_files_come_first_with_their_nearest_chunk(files: Files, collection: str) -> None:
+def test_the_nearest_files_come_first_with_their_nearest_chunk(files: Files, vectors: Vectors, collection: str) -> None:
     files.put(collection, [draft("a.py", "nine ships\nhot soup"), draft("b.py", "hot soup of ships"), draft("c.py")])
-    embed(files, collection)
+    embed(vectors, collection)
     first, second = files.nearest(collection, vector_of("hot soup"), model=MODEL, limit=9).found
     assert (first.path, first.chunk) == ("a.py", CodeChunk(1, 2, 2, "hot soup", "part 1"))
     assert first.cosine == pytest.approx(1, abs=1e-5)
@@ -232,52 +247,26 @@ def test_the_nearest_files_come_first_with_their_nearest_chunk(files: Files, col
     assert [found.path for found in only.found] == ["b.py"]
 
 
-def test_the_cosine_of_a_zero_vector_is_zero(files: Files, collection: str) -> None:
+def test_the_cosine_of_a_zero_vector_is_zero(files: Files, vectors: Vectors, collection: str) -> None:
     files.put(collection, [draft("a.py", "soup")])
-    embed(files, collection)
+    embed(vectors, collection)
     (found,) = files.nearest(collection, np.zeros(DIMENSIONS, np.float32), model=MODEL, limit=9).found
     assert found.cosine == 0
 
 
-def test_chunks_without_a_vector_of_the_model_are_pending(files: Files, collection: str) -> None:
-    files.put(collection, [draft("b.py", "soup"), draft("a.py", "ships\nsoup")])
-    pending = files.pending(collection, model=MODEL, limit=9)
-    assert [(chunk.path, chunk.chunk.text) for chunk in pending] == [
-        ("a.py", "ships"),
-        ("a.py", "soup"),
-        ("b.py", "soup"),
-    ]
-    assert [chunk.path for chunk in files.pending(collection, model=MODEL, limit=9, paths=["b.py"])] == ["b.py"]
-    assert len(files.pending(collection, model=MODEL, limit=2)) == 2
-    embed(files, collection)
-    assert files.pending(collection, model=MODEL, limit=9) == []
-    assert len(files.pending(collection, model="other", limit=9)) == 3
-    assert files.counts(collection, model="other") == FileCounts(2, 14, 3, 3)
-    assert files.nearest(collection, vector_of("soup"), model="other", limit=9).found == []
-
-
-def test_an_unchanged_chunk_keeps_its_vector_wherever_it_moves(files: Files, collection: str) -> None:
+def test_an_unchanged_chunk_keeps_its_vector_wherever_it_moves(files: Files, vectors: Vectors, collection: str) -> None:
     files.put(collection, [draft("a.py", "soup\nships\nsoup")])
-    embed(files, collection)
+    embed(vectors, collection)
     files.put(collection, [draft("a.py", "new\nships\nsoup", revision="second")])
-    assert [chunk.chunk.text for chunk in files.pending(collection, model=MODEL, limit=9)] == ["new"]
     (found,) = files.nearest(collection, vector_of("soup"), model=MODEL, limit=9).found
     assert (found.chunk.number, found.chunk.line) == (2, 3)
 
 
-def test_a_vector_whose_chunk_is_gone_is_dropped(files: Files, collection: str) -> None:
-    files.put(collection, [draft("a.py", "soup")])
-    pending = files.pending(collection, model=MODEL, limit=9)
-    files.put(collection, [draft("a.py", "ships", revision="second")])
-    files.fill(collection, pending, [vector_of("soup")], model=MODEL)
-    assert files.counts(collection, model=MODEL).pending == 1
-
-
-def test_no_collection_sees_anothers_files(files: Files, collection: str) -> None:
+def test_no_collection_sees_anothers_files(files: Files, vectors: Vectors, collection: str) -> None:
     other = f"{collection}x"
     files.put(collection, [draft("a.py", "soup", defined("soup"))])
     files.put(other, [draft("a.py", "secret", defined("secret")), draft("b.py", "soup", called("soup"))])
-    embed(files, other)
+    embed(vectors, other)
     assert files.contents(collection, ["a.py", "b.py"]) == {"a.py": "soup"}
     assert files.glob(collection, "*", limit=9) == ["a.py"]
     assert files.matching(collection, "secret", limit=9, time_s=5).hits == []
@@ -287,12 +276,12 @@ def test_no_collection_sees_anothers_files(files: Files, collection: str) -> Non
     assert files.frequencies(collection, ["secret", "soup"]) == {"secret": 0, "soup": 1}
     assert files.nearest(collection, vector_of("soup"), model=MODEL, limit=9).found == []
     files.drop(collection, ["b.py"])
-    assert files.counts(other, model=MODEL).files == 2
+    assert files.counts(other).files == 2
 
 
-def test_what_was_not_compared_is_told_with_what_was(files: Files, collection: str) -> None:
+def test_what_was_not_compared_is_told_with_what_was(files: Files, vectors: Vectors, collection: str) -> None:
     files.put(collection, [draft("a.py", "soup"), draft("b.py", "ships")])
-    embed(files, collection)
+    embed(vectors, collection)
     files.put(collection, [draft("b.py", "ships\nsoup"), draft("c.py", "tea\nsoup")])
     near = files.nearest(collection, vector_of("soup"), model=MODEL, limit=9, beside=["a.py", "b.py", "never.py"])
     assert ([found.path for found in near.found], near.pending, near.waiting) == (
@@ -302,65 +291,3 @@ def test_what_was_not_compared_is_told_with_what_was(files: Files, collection: s
     )
     nothing = files.nearest(f"{collection}x", vector_of("soup"), model=MODEL, limit=9)
     assert (list(nothing.found), nothing.pending, nothing.waiting) == ([], 0, frozenset())
-
-
-def test_a_refused_chunk_waits_no_longer_until_it_is_tried_again_or_its_file_changes(
-    files: Files, collection: str
-) -> None:
-    files.put(collection, [draft("a.py", "soup\nships")])
-    soup, ships = files.pending(collection, model=MODEL, limit=9)
-    files.fill(collection, [soup, ships], [None, vector_of("ships")], model=MODEL)
-    assert files.pending(collection, model=MODEL, limit=9) == []
-    assert files.counts(collection, model=MODEL).pending == 0
-    assert [found.chunk.text for found in files.nearest(collection, vector_of("soup"), model=MODEL, limit=9).found] == [
-        "ships"
-    ]
-    files.retry(collection, model=MODEL)
-    assert files.pending(collection, model=MODEL, limit=9) == [soup]
-    files.fill(collection, [soup], [None], model=MODEL)
-    files.put(collection, [draft("a.py", "soup\ntea", revision="second")])
-    assert [chunk.chunk.text for chunk in files.pending(collection, model=MODEL, limit=9)] == ["soup", "tea"]
-
-
-def test_only_chunks_that_are_stored_and_without_a_vector_are_still_pending(files: Files, collection: str) -> None:
-    files.put(collection, [draft("a.py", "soup\nships"), draft("b.py", "tea")])
-    listed = files.pending(collection, model=MODEL, limit=9)
-    files.fill(collection, listed[:1], [vector_of("soup")], model=MODEL)
-    files.drop(collection, ["b.py"])
-    assert [chunk.chunk.text for chunk in files.still_pending(collection, listed, model=MODEL)] == ["ships"]
-
-
-def test_without_a_model_no_file_waits_for_a_vector_and_with_one_every_chunk_does(
-    files: Files, collection: str
-) -> None:
-    files.put(collection, [draft("a.py", "soup\nships")])
-    (by_words,) = files.cards(collection, {}, limit=9, after=None)
-    files.searched_by(collection, first=MODEL)
-    (waiting,) = files.cards(collection, {}, limit=9, after=None)
-    embed(files, collection)
-    (embedded,) = files.cards(collection, {}, limit=9, after=None)
-    assert (by_words.pending, waiting.pending, embedded.pending) == (0, 2, 0)
-
-
-def test_vectors_of_two_models_and_dimensions_stand_side_by_side_until_the_switch(
-    files: Files, collection: str
-) -> None:
-    assert files.searched_by(collection) is None
-    files.put(collection, [draft("a.py", "soup\nships")])
-    assert files.searched_by(collection, first=MODEL) == files.searched_by(collection, first="wide") == MODEL
-    embed(files, collection)
-    pending = files.pending(collection, model="wide", limit=9)
-    wide = [np.eye(1_000, dtype=np.float32)[number] for number in range(2)]
-    files.fill(collection, pending[:1], wide[:1], model="wide")
-    assert not files.switch(collection, model="wide")
-    assert files.searched_by(collection) == MODEL
-    assert len(files.nearest(collection, vector_of("soup"), model=MODEL, limit=9).found) == 1
-    files.fill(collection, pending[1:], wide[1:], model="wide")
-    assert files.switch(collection, model="wide")
-    assert files.searched_by(collection) == "wide"
-    (found,) = files.nearest(collection, wide[1], model="wide", limit=9).found
-    assert found.chunk.text == "ships"
-    assert found.cosine == pytest.approx(1)
-    files.drop_other_models(collection, model="wide")
-    assert files.counts(collection, model=MODEL).pending == 2
-    assert files.counts(collection, model="wide").pending == 0

@@ -8,12 +8,13 @@ import numpy.typing as npt
 import psycopg
 import pytest
 
+from querymill_shared.meters import Meters
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
 from querymill_workers.retrievers.files.ports import FileInfo, KeyedChunk, PreparedFile
 from querymill_workers.retrievers.files.rules.code import CodeChunk
-from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.retrievers.files.stores.postgres import VECTORS, PostgresFiles
 from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
@@ -22,7 +23,9 @@ from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.ports import TextVector
 from querymill_workers.services.stores.postgres import PostgresTextVectors
+from querymill_workers.vectors.postgres import PostgresVectors
 from tests.fixtures.chats import put, session
+from tests.fixtures.passages import text_of
 from tests.fixtures.reports import prepared_report
 
 TEXTS = ("nine ships", "hot soup", "cold tea")
@@ -51,8 +54,9 @@ def test_chunks_of_files_get_wide_vectors(wide: tuple[Pool, int]) -> None:
     chunks = [KeyedChunk(ContentHash(text), CodeChunk(n, n + 1, n + 1, text, "")) for n, text in enumerate(TEXTS)]
     long_path = f"{'folder/' * 120}a.py"
     files.put("c", [PreparedFile(FileInfo(long_path, Revision("r"), "python", 9, 3, 9, "words"), "", (), chunks)])
-    pending = files.pending("c", model="wide", limit=9)
-    files.fill("c", pending, [known[chunk.chunk.text] for chunk in pending], model="wide")
+    stored = PostgresVectors(wide[0], "files", VECTORS, Meters(None))
+    pending = stored.pending("c", model="wide", limit=9)
+    stored.fill("c", {passage: known[text_of(passage)] for passage in pending}, model="wide")
     (nearest,) = files.nearest("c", known["hot soup"], model="wide", limit=1).found
     assert nearest.chunk.text == "hot soup"
     assert nearest.cosine == pytest.approx(1)

@@ -6,12 +6,14 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from querymill_shared.meters import Meters
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.modules.ports import Descriptions
-from querymill_workers.retrievers.modules.rules.documents import DocumentId
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, encode_id
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
-from querymill_workers.retrievers.modules.stores.postgres import PostgresRegister
-from querymill_workers.retrievers.modules.stores.postgres_descriptions import PostgresDescriptions
+from querymill_workers.retrievers.modules.stores.postgres_descriptions import VECTORS, PostgresDescriptions
+from querymill_workers.vectors.ports import Vectors
+from querymill_workers.vectors.postgres import PostgresVectors
 from tests.fakes.vectors import vector_of
 
 
@@ -21,11 +23,26 @@ def pool(database_url: str) -> Iterator[Pool]:
         yield opened
 
 
+Stores = tuple[Descriptions, Vectors]
+
+
 @pytest.fixture(params=["memory", "postgres"])
-def descriptions(request: pytest.FixtureRequest) -> Descriptions:
+def stores(request: pytest.FixtureRequest) -> Stores:
     if request.param == "memory":
-        return MemoryDescriptions()
-    return PostgresDescriptions(request.getfixturevalue("pool"))
+        descriptions = MemoryDescriptions()
+        return descriptions, descriptions.vectors
+    pool = request.getfixturevalue("pool")
+    return PostgresDescriptions(pool), PostgresVectors(pool, "modules", VECTORS, Meters(None))
+
+
+@pytest.fixture
+def descriptions(stores: Stores) -> Descriptions:
+    return stores[0]
+
+
+@pytest.fixture
+def vectors(stores: Stores) -> Vectors:
+    return stores[1]
 
 
 @pytest.fixture
@@ -33,9 +50,9 @@ def collection() -> str:
     return f"c{uuid4().hex}"
 
 
-def embed(descriptions: Descriptions, collection: str, model: str = "m") -> None:
-    waiting = descriptions.pending(collection, model=model, limit=99)
-    descriptions.fill(collection, waiting, [vector_of(passage.text) for passage in waiting], model=model)
+def embed(vectors: Vectors, collection: str) -> None:
+    waiting = vectors.pending(collection, model="m", limit=99)
+    vectors.fill(collection, {passage: vector_of(passage.text) for passage in waiting}, model="m")
 
 
 def nearest(descriptions: Descriptions, collection: str, text: str, **more: object) -> list[DocumentId]:
@@ -44,13 +61,12 @@ def nearest(descriptions: Descriptions, collection: str, text: str, **more: obje
 
 
 def test_the_nearest_descriptions_come_first_and_a_document_counts_once(
-    descriptions: Descriptions, collection: str
+    descriptions: Descriptions, vectors: Vectors, collection: str
 ) -> None:
     descriptions.put(collection, {0: ["hot soup", "cold tea"], "0": ["nine ships"], "c.js": []})
-    assert [(each.document, each.number) for each in descriptions.pending(collection, model="m", limit=9)] == [
-        ("0", 0), (0, 0), (0, 1),
-    ]  # fmt: skip
-    embed(descriptions, collection)
+    assert vectors.lacking(collection, model="m") == {'"0"': 1, "0": 2}
+    assert descriptions.nearest(collection, vector_of("cold tea"), model="m", limit=9).pending == 3
+    embed(vectors, collection)
     near = descriptions.nearest(collection, vector_of("cold tea"), model="m", limit=9)
     assert [document for document, _ in near.found] == [0, "0"]
     assert near.found[0][1] == pytest.approx(1)
@@ -61,82 +77,27 @@ def test_the_nearest_descriptions_come_first_and_a_document_counts_once(
     assert nearest(descriptions, collection, "cold tea", model="other") == []
 
 
-def test_a_collection_sees_no_other(descriptions: Descriptions, collection: str) -> None:
+def test_a_collection_sees_no_other(descriptions: Descriptions, vectors: Vectors, collection: str) -> None:
     descriptions.put(collection, {1: ["hot soup"]})
-    embed(descriptions, collection)
+    embed(vectors, collection)
     near = descriptions.nearest(f"{collection}x", vector_of("hot soup"), model="m", limit=9)
     assert (near.found, near.pending) == ([], 0)
     descriptions.drop(f"{collection}x", [1])
-    descriptions.drop_other_models(f"{collection}x", model="other")
     assert nearest(descriptions, collection, "hot soup") == [1]
 
 
-def test_an_unchanged_passage_keeps_its_vector_and_a_changed_one_waits(
-    descriptions: Descriptions, collection: str
-) -> None:
-    descriptions.put(collection, {1: ["hot soup", "cold tea"], 2: ["nine ships"]})
-    embed(descriptions, collection)
-    waiting = descriptions.count_pending(collection, model="m")
-    descriptions.put(collection, {1: ["hot soup", "warm tea"]})
-    assert (waiting, descriptions.count_pending(collection, model="m")) == (0, 1)
-    assert descriptions.nearest(collection, vector_of("tea"), model="m", limit=9).pending == 1
+def test_a_zero_vector_is_near_nothing(descriptions: Descriptions, vectors: Vectors, collection: str) -> None:
     descriptions.put(collection, {1: ["hot soup"]})
-    assert descriptions.count_pending(collection, model="m") == 0
-    assert nearest(descriptions, collection, "hot soup") == [1, 2]
-
-
-def test_a_vector_of_a_text_that_changed_or_went_meanwhile_is_not_stored(
-    descriptions: Descriptions, collection: str
-) -> None:
-    descriptions.put(collection, {1: ["hot soup"], 2: ["cold tea"]})
-    waiting = descriptions.pending(collection, model="m", limit=9)
-    descriptions.put(collection, {1: ["cold soup"]})
-    descriptions.drop(collection, [2])
-    assert descriptions.still_pending(collection, waiting, model="m") == []
-    descriptions.fill(collection, waiting, [vector_of(passage.text) for passage in waiting], model="m")
-    assert nearest(descriptions, collection, "soup") == []
-    assert descriptions.count_pending(collection, model="m") == 1
-
-
-def test_a_refused_passage_waits_no_more_until_it_is_tried_again(descriptions: Descriptions, collection: str) -> None:
-    descriptions.put(collection, {1: ["hot soup"]})
-    waiting = descriptions.pending(collection, model="m", limit=9)
-    descriptions.fill(collection, waiting, [None], model="m")
-    assert (nearest(descriptions, collection, "soup"), descriptions.count_pending(collection, model="m")) == ([], 0)
-    descriptions.retry(collection, model="other")
-    assert descriptions.count_pending(collection, model="m") == 0
-    descriptions.retry(collection, model="m")
-    assert descriptions.still_pending(collection, waiting, model="m") == waiting
-
-
-def test_the_vectors_of_other_models_go(descriptions: Descriptions, collection: str) -> None:
-    descriptions.put(collection, {1: ["hot soup"]})
-    for model in ("m", "n"):
-        embed(descriptions, collection, model)
-    descriptions.drop_other_models(collection, model="n")
-    assert (nearest(descriptions, collection, "soup"), nearest(descriptions, collection, "soup", model="n")) == (
-        [],
-        [1],
-    )
-
-
-def test_a_zero_vector_is_near_nothing(descriptions: Descriptions, collection: str) -> None:
-    descriptions.put(collection, {1: ["hot soup"]})
-    embed(descriptions, collection)
+    embed(vectors, collection)
     zero = np.zeros_like(vector_of("soup"))
     assert descriptions.nearest(collection, zero, model="m", limit=9).found == [(1, 0.0)]
 
 
-def test_a_document_of_the_release_before_counts_as_pending_and_its_old_description_is_not_compared(
-    pool: Pool, collection: str
+def test_equally_near_descriptions_are_ordered_by_the_json_of_their_ids(
+    descriptions: Descriptions, vectors: Vectors, collection: str
 ) -> None:
-    descriptions, register = PostgresDescriptions(pool), PostgresRegister(pool)
-    register.register(collection, [1], "first")
-    assert descriptions.undescribed(collection, limit=9) == [1]
-    assert descriptions.count_pending(collection, model="m") == 1
-    descriptions.put(collection, {1: ["hot soup"]})
-    embed(descriptions, collection)
-    assert (descriptions.undescribed(collection, limit=9), nearest(descriptions, collection, "soup")) == ([], [1])
-    register.register(collection, [1], "second")
-    near = descriptions.nearest(collection, vector_of("soup"), model="m", limit=9)
-    assert (near.found, near.pending) == ([], 1)
+    ids: list[DocumentId] = [9, 10, -3, "9", "b.js", "a b.js", "a", "船.js", "\t", 'a"b\\c', "\x7f\x1f", '"', "-", ""]
+    descriptions.put(collection, {document: ["hot soup"] for document in ids})
+    embed(vectors, collection)
+    assert nearest(descriptions, collection, "hot soup", limit=99) == sorted(ids, key=encode_id)
+    assert nearest(descriptions, collection, "hot soup", limit=5) == sorted(ids, key=encode_id)[:5]

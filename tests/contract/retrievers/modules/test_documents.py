@@ -9,6 +9,7 @@ import pytest
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon
+from querymill_shared.meters import Meters
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents.ports import Documents
 from querymill_workers.ledger.ports import Version
@@ -22,6 +23,7 @@ from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from querymill_workers.retrievers.modules.stores.mongo import MongoModules
 from querymill_workers.retrievers.modules.stores.postgres import PostgresRegister
 from querymill_workers.retrievers.modules.stores.postgres_descriptions import PostgresDescriptions
+from querymill_workers.wiring import vectors_in
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.jobs import KeepingBoard
@@ -36,7 +38,7 @@ class Stored(ModuleDocuments):
     ports: Ports
 
     def __init__(self, ports: Ports) -> None:
-        super().__init__(ports.modules, ports.descriptions, ports.words, ports.board)
+        super().__init__(ports.modules, ports.descriptions, ports.vectors["modules"], ports.words, ports.board)
         self.ports = ports
 
 
@@ -51,6 +53,7 @@ def stored(request: pytest.FixtureRequest) -> Iterator[Stored]:
             memory_ports(
                 modules=modules,
                 descriptions=PostgresDescriptions(pool),
+                vectors=vectors_in(pool, Meters(None)),
                 words=PostgresWords(pool),
                 ledger=PostgresLedger(pool),
                 board=KeepingBoard(),

@@ -11,10 +11,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill import EmbedFiles, Querymill
-from querymill_workers.postgres.connection import open_pool
+from querymill import EmbedDocuments, Querymill
+from querymill_shared.meters import Meters
+from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.files.ports import Files
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.vectors.ports import Vectors
+from querymill_workers.wiring import vectors_in
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fixtures.command_line import CommandLine
@@ -38,9 +41,19 @@ class QoS:
 
 
 @pytest.fixture
-def files(database_url: str) -> Iterator[Files]:
-    with open_pool(database_url, max_size=2) as pool:
-        yield PostgresFiles(pool)
+def pool(database_url: str) -> Iterator[Pool]:
+    with open_pool(database_url, max_size=2) as opened:
+        yield opened
+
+
+@pytest.fixture
+def files(pool: Pool) -> Files:
+    return PostgresFiles(pool)
+
+
+@pytest.fixture
+def vectors(pool: Pool) -> Vectors:
+    return vectors_in(pool, Meters(None))["files"]
 
 
 @pytest.fixture
@@ -80,7 +93,7 @@ def ingest(querymill: CommandLine, path: Path, collection: str, *options: str, c
 
 
 def test_a_directory_is_taken_in_but_for_what_should_not_be(
-    querymill: CommandLine, mill: Querymill, files: Files, root: Path, collection: str
+    querymill: CommandLine, mill: Querymill, files: Files, vectors: Vectors, root: Path, collection: str
 ) -> None:
     said = ingest(querymill, root, collection)
     paths = [
@@ -97,10 +110,10 @@ def test_a_directory_is_taken_in_but_for_what_should_not_be(
         "up": "a symbolic link out of the folder, not followed",
     }
     assert [entry["path"] for entry in said["remarks"]] == ["src/latin.c"]
-    mill.submit(EmbedFiles(collection=collection)).result(timeout=30)
-    counts = files.counts(collection, model=MODEL)
-    assert (counts.files, counts.pending) == (7, 0)
-    assert counts.chunks == said["chunks"] > 4
+    mill.submit(EmbedDocuments(collection=collection, retriever="files")).result(timeout=30)
+    counts = vectors.counts(collection, model=MODEL)
+    assert (files.counts(collection).files, counts.pending) == (7, 0)
+    assert counts.passages == said["chunks"] > 4
 
 
 def test_what_was_taken_in_is_found_by_words_names_and_expressions(
@@ -168,6 +181,7 @@ def test_json_lines_add_files_and_take_none_away(
 def test_files_are_found_while_the_embedding_model_is_away_and_their_vectors_come_later(
     querymill: CommandLine,
     files: Files,
+    vectors: Vectors,
     root: Path,
     collection: str,
     openai_server: OpenAIServer,
@@ -181,13 +195,13 @@ def test_files_are_found_while_the_embedding_model_is_away_and_their_vectors_com
     ]
     openai_server.script.embeddings = embedded
     deadline = time.monotonic() + 60
-    while files.counts(collection, model=MODEL).pending:
+    while vectors.counts(collection, model=MODEL).pending:
         assert time.monotonic() < deadline, "the vectors never came"
         time.sleep(0.2)
 
 
 def test_vectors_are_made_if_they_are_asked_for_and_from_then_on_of_every_change(
-    querymill: CommandLine, files: Files, tmp_path: Path, collection: str, openai_server: OpenAIServer
+    querymill: CommandLine, files: Files, vectors: Vectors, tmp_path: Path, collection: str, openai_server: OpenAIServer
 ) -> None:
     def embedded_files() -> set[str]:
         texts = [text for request in openai_server.seen("embeddings") for text in request["input"]]
@@ -210,7 +224,7 @@ def test_vectors_are_made_if_they_are_asked_for_and_from_then_on_of_every_change
     assert embedded_files() == {"a.py"}
     write("b.py")
     ingest(querymill, tmp_path, collection)
-    until(lambda: files.counts(collection, model=MODEL).pending == 0, within_s=60)
+    until(lambda: vectors.counts(collection, model=MODEL).pending == 0, within_s=60)
     assert embedded_files() == {"a.py", "b.py"}
     assert search_by_vectors()["complete"]
 

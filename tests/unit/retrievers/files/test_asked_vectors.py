@@ -8,14 +8,13 @@ from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.files.ingest import (
     CompareFiles,
     CompareFilesResult,
-    EmbedFiles,
     IngestFiles,
     IngestFilesResult,
     SourceFile,
 )
-from querymill_shared.contracts.files.reembed import ReembedFiles
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_workers.jobs.faults import Unavailable
 from tests.fixtures.world import World
 
@@ -48,7 +47,7 @@ def embedded(world: World) -> set[str]:
 
 
 def pending_in_list(world: World) -> int:
-    return sum(card.pending for card in world.files.cards("code", {}, limit=9, after=None))
+    return sum(card.pending or 0 for card in world.ports.documents["files"].list("code", {}, limit=9, after=None))
 
 
 def test_words_alone_cost_no_call_of_the_model_and_lack_nothing(world: World) -> None:
@@ -79,14 +78,14 @@ def test_a_question_in_chinese_that_no_word_answers_says_what_could(world: World
     assert any(MADE_BY in part.reason for part in found.degraded)
 
 
-@pytest.mark.parametrize("asked", [IngestFiles, CompareFiles, ReembedFiles, EmbedFiles])
+@pytest.mark.parametrize("asked", [IngestFiles, CompareFiles, Reembed, EmbedDocuments])
 def test_vectors_that_are_asked_for_later_are_made_of_every_file(world: World, asked: type[JobRequest]) -> None:
     ingest(world, "pot.py", POT)
     requests: dict[type[JobRequest], JobRequest] = {
         IngestFiles: IngestFiles(collection="code", files=(SourceFile(path="cup.py", content=CUP),), vectors=True),
         CompareFiles: comparison(vectors=True),
-        ReembedFiles: ReembedFiles(collection="code", model=world.embeddings.model),
-        EmbedFiles: EmbedFiles(collection="code"),
+        Reembed: Reembed(collection="code", retriever="files", model=world.embeddings.model),
+        EmbedDocuments: EmbedDocuments(collection="code", retriever="files"),
     }
     world.run(requests[asked])
     assert embedded(world) == set(world.files.revisions("code")) >= {"pot.py"}
@@ -99,7 +98,7 @@ def test_once_asked_for_vectors_are_made_of_what_comes_and_of_what_changes(world
         world.embeddings.asked.clear()
         ingest(world, path, content)
         assert embedded(world) == {path}
-    assert world.files.counts("code", model=world.embeddings.model).pending == 0
+    assert world.files.vectors.counts("code", model=world.embeddings.model).pending == 0
 
 
 def test_what_was_asked_while_the_model_was_away_is_made_later_unasked(world: World) -> None:
@@ -127,22 +126,10 @@ def test_a_second_attempt_of_the_job_that_asked_first_embeds_every_file_as_well(
     assert embedded(world) == {"pot.py", "cup.py"}
 
 
-def test_a_code_base_of_the_release_before_goes_on_having_vectors(world: World) -> None:
-    world.files.searched_by("code", first=world.embeddings.model)  # as every ingestion of that release did
-    ingest(world, "pot.py", POT)
-    assert (embedded(world), search(world, **BY_VECTORS).complete) == ({"pot.py"}, True)
-
-
 def test_a_collection_that_was_dropped_is_asked_anew(world: World) -> None:
     ingest(world, "pot.py", POT, vectors=True)
     world.run(DropDocuments(collection="code", retriever="files", everything=True))
-    world.run(EmbedFiles(collection="code"))  # one that waited all the time
+    world.run(EmbedDocuments(collection="code", retriever="files"))  # one that waited all the time
     world.embeddings.asked.clear()
     ingest(world, "pot.py", POT)
     assert world.embeddings.asked == []
-
-
-def test_a_request_says_that_it_asks_only_if_it_does() -> None:
-    # The release before refuses fields that it does not know.
-    assert "vectors" not in comparison().model_dump_json()
-    assert '"vectors":true' in comparison(vectors=True).model_dump_json()

@@ -1,4 +1,3 @@
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -7,24 +6,17 @@ from querymill_shared.board import Verdict
 from querymill_shared.contracts.files.ingest import (
     CompareFiles,
     CompareFilesResult,
-    EmbedFiles,
     IngestFiles,
     IngestFilesResult,
     SourceFile,
 )
-from querymill_shared.contracts.files.reembed import ReembedFiles, ReembedFilesResult
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch import journey
-from querymill_workers.inference.ports import InputType, Vectors
-from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
 from tests.fakes.jobs import KeepingBoard
-from tests.fakes.models import WordEmbeddings
 from tests.fakes.vectors import vector_of
 from tests.fixtures.world import World
 
@@ -51,12 +43,12 @@ def compare(world: World, files: dict[str, str], *, remove: bool = False, vector
 
 
 def pending(world: World) -> int:
-    return world.files.counts("code", model=world.embeddings.model).pending
+    return world.files.vectors.counts("code", model=world.embeddings.model).pending
 
 
 def embeddings_asked_for(world: World) -> int:
     kinds = [world.board.picture(job_id).record.kind for job_id in world.board.recent(most=100)]
-    return kinds.count("embed_files")
+    return kinds.count("embed_documents")
 
 
 def test_a_file_is_found_by_words_and_names_and_then_by_vectors(world: World) -> None:
@@ -78,8 +70,10 @@ def test_a_file_is_found_by_words_and_names_and_then_by_vectors(world: World) ->
 def test_lines_of_a_file_are_those_of_its_chunks(world: World) -> None:
     content = "a\f\n\u2028b\r\n"
     ingest(world, {"a.py": content})
-    (chunk,) = world.files.pending("code", model="none", limit=9)
-    assert (world.files.describe("code", ["a.py"])["a.py"].lines, chunk.chunk.end_line) == (2, 2)
+    (passage,) = world.files.vectors.pending("code", model="words", limit=9)
+    world.files.vectors.fill("code", {passage: vector_of("a")}, model="words")
+    (found,) = world.files.nearest("code", vector_of("a"), model="words", limit=9).found
+    assert (world.files.describe("code", ["a.py"])["a.py"].lines, found.chunk.end_line) == (2, 2)
 
 
 def test_fields_we_do_not_know_are_kept_as_metadata(world: World) -> None:
@@ -159,7 +153,7 @@ def test_another_model_embeds_every_chunk_anew_when_the_code_base_is_compared(wo
     ingest(world, {"a.py": SOUP}, vectors=True)
     world.embeddings.model = "newer"
     compare(world, {"a.py": SOUP})
-    assert world.files.counts("code", model="newer").pending == 0
+    assert world.files.vectors.counts("code", model="newer").pending == 0
 
 
 def test_an_attempt_that_was_cut_is_resumed_where_it_was(world: World) -> None:
@@ -198,26 +192,6 @@ def test_a_cancelled_ingestion_stops_between_slices(world: World) -> None:
     world.ring(job_id, request, "ingest")
     assert len(world.files.revisions("code")) == 16
     assert world.embeddings.asked == []
-
-
-def test_a_cancelled_embedding_keeps_what_it_has_and_the_next_goes_on(world: World) -> None:
-    world.embeddings.fails_with = Unavailable("away")
-    ingest(world, MANY, vectors=True)
-    world.embeddings.fails_with = None
-    request = EmbedFiles(collection="code")
-    job_id = world.submit(request)
-    honest = world.files.fill
-
-    def cancelling(*given: object, **more: object) -> None:
-        world.board.settle(job_id, Verdict("cancelled", reason="by the caller"))
-        honest(*given, **more)  # type: ignore[arg-type]
-
-    world.files.fill = cancelling  # type: ignore[method-assign]
-    world.ring(job_id, request, "embed")
-    assert pending(world) == 36
-    world.files.fill = honest  # type: ignore[method-assign]
-    result = world.result(world.run(request))
-    assert (result.total, pending(world)) == (36, 0)
 
 
 def test_a_snapshot_that_was_accepted_earlier_and_runs_later_replaces_no_file(world: World) -> None:
@@ -270,74 +244,6 @@ def test_a_list_that_comes_late_drops_no_file_that_was_ingested_since(world: Wor
     result = world.result(late)
     assert isinstance(result, CompareFilesResult)
     assert (result.removed, list(world.files.revisions("code"))) == ((), ["b.py"])
-
-
-def test_of_a_file_that_is_dropped_while_it_waits_nothing_more_is_embedded(world: World) -> None:
-    honest = world.embeddings.embed
-
-    def dropping(*given: Any, **more: Any) -> Any:
-        world.embeddings.embed = honest  # type: ignore[method-assign]
-        world.files.drop("code", ["f7.py"])
-        return honest(*given, **more)
-
-    world.embeddings.embed = dropping  # type: ignore[method-assign]
-    ingest(world, MANY, vectors=True)
-    asked = [text for text, _ in world.embeddings.asked]
-    assert len(asked) == 39
-    assert not any(text.startswith("f7.py") for text in asked)
-
-
-class Choosy(WordEmbeddings):
-    """A model whose provider refuses texts with a word."""
-
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
-        if any("poison" in text for text in texts):
-            raise Unacceptable("embedding refused: HTTP 400", words="too long")
-        return super().embed(texts, input_type=input_type, caller=caller)
-
-
-def test_a_chunk_that_the_provider_refuses_is_set_aside_and_the_others_are_embedded(world: World) -> None:
-    world.with_ports(embeddings=Choosy())
-    ingest(world, {**MANY, "bad.py": "def poison(): pass"}, vectors=True)
-    assert pending(world) == 0
-    (entry,) = world.ports.set_aside.texts("code", limit=9)
-    assert (entry.key.kind, entry.key.document, entry.key.model) == ("files", "bad.py", world.ports.embeddings.model)
-    found = world.files.nearest("code", vector_of("f3"), model=world.ports.embeddings.model, limit=99).found
-    assert {chunk.path for chunk in found} == set(MANY)
-    ingest(world, {"bad.py": "def harmless(): pass"})
-    assert world.ports.set_aside.texts("code", limit=9) == []
-    assert "bad.py" in {
-        chunk.path
-        for chunk in world.files.nearest("code", vector_of("f3"), model=world.ports.embeddings.model, limit=99).found
-    }
-
-
-def reembed(world: World) -> ReembedFilesResult:
-    model = world.ports.embeddings.model
-    result = world.result(world.run(ReembedFiles(collection="code", model=model)))
-    assert isinstance(result, ReembedFilesResult)
-    return result
-
-
-def test_reembedding_switches_the_searches_to_the_model_and_tries_refused_texts_again(world: World) -> None:
-    world.with_ports(embeddings=Choosy())
-    ingest(world, {"a.py": SOUP, "bad.py": "def poison(): pass"}, vectors=True)
-    other = WordEmbeddings(model="other")
-    world.with_ports(embeddings=other)
-    assert world.files.searched_by("code") == "words"
-    result = reembed(world)
-    assert (result.total, result.model, result.complete) == (2, "other", True)
-    assert world.files.searched_by("code") == "other"
-    assert len(world.files.nearest("code", vector_of("stir"), model="other", limit=9).found) == 2
-    assert world.files.nearest("code", vector_of("stir"), model="words", limit=9).found == []
-    assert reembed(world).total == 0
-
-
-def test_reembedding_needs_the_model_of_the_workers_and_a_code_base(world: World) -> None:
-    job_id = world.run(ReembedFiles(collection="code", model="another"))
-    assert "must be the workers' embedding model" in world.board.picture(job_id).record.reason
-    job_id = world.run(ReembedFiles(collection="code", model=world.embeddings.model))
-    assert "no files in 'code'" in world.board.picture(job_id).record.reason
 
 
 def test_words_are_put_before_a_file_counts_as_ingested(world: World) -> None:

@@ -10,7 +10,6 @@ from querymill_shared.board import Step
 from querymill_workers.jobs.notes import FailureNotes, Notes
 from querymill_workers.retrievers.files.notes import (
     CompareNotes,
-    EmbedNotes,
     EvaluationNotes,
     IngestNotes,
     PlanNotes,
@@ -39,7 +38,6 @@ WRITTEN: list[tuple[type[Notes], str]] = [
     (PlanNotes, '{"patterns": [], "gaps": [], "stop": "rounds"}'),
     (IngestNotes, '{"total": 2, "ingested": 1, "symbols": 3, "chunks": 1, "pending": 1}'),
     (CompareNotes, '{"total": 1, "changed": ["a.py"], "removed": [], "pending": 0}'),
-    (EmbedNotes, '{"total": 5, "pending": 0, "usage": {"provider_calls": 2, "tokens": 5}}'),
 ]
 
 

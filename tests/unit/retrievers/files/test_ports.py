@@ -5,11 +5,11 @@ from dataclasses import dataclass, fields
 
 from querymill_shared.board import Board
 from querymill_shared.contracts.files import FileRequest
-from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles, SourceFile
-from querymill_shared.contracts.files.reembed import ReembedFiles
+from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles, SourceFile
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import decode_result
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_workers.documents.ports import Documents, ForgetfulVectors, Samples
 from querymill_workers.inference.ports import Embeddings, FormerModel, Judge
 from querymill_workers.jobs.bell import Heartbeat
@@ -19,6 +19,7 @@ from querymill_workers.retrievers.files.ports import FilePorts, Files, SourcePar
 from querymill_workers.retrievers.files.reindex import reindexed
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles
 from querymill_workers.set_aside.ports import SetAside
+from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 from tests.fixtures.world import World
 
@@ -34,6 +35,7 @@ class OnlyFiles:
     files: Files
     words: Words
     ledger: Ledger
+    vectors: Mapping[EmbeddedKind, Vectors]
     samples: Samples
     set_aside: SetAside
     documents: Mapping[Retriever, Documents]
@@ -65,10 +67,8 @@ def test_every_job_of_files_runs_with_the_ports_of_files_alone(world: World) -> 
     ports = only_files(world)
     file = SourceFile(path="a.py", content="def restore_unacked(): pass\n")
     for request in (
-        IngestFiles(collection="code", files=(file,)),
+        IngestFiles(collection="code", files=(file,), vectors=True),
         CompareFiles(collection="code", files={"a.py": file.sha256}, remove=True),
-        EmbedFiles(collection="code"),
-        ReembedFiles(collection="code", model=ports.embeddings.model),
     ):
         assert ports.board.picture(run(request, ports)).record.state == "done"
     job_id = run(

@@ -206,13 +206,13 @@ def test_what_stands_in_a_file_never_becomes_an_expression(code: World) -> None:
 def test_vectors_join_the_search_and_missing_ones_are_named(code: World) -> None:
     model = code.ports.embeddings.model
     ask_for_vectors("code", code.ports)
-    pending = code.files.pending("code", model=model, limit=10)
+    pending = code.files.vectors.pending("code", model=model, limit=10)
     asked = ASKED.model_copy(update={"channels": ("words", "vectors")})
     unready = answered(code, asked)
     assert not unready.complete
     assert "5 chunks of files have no vector yet" in unready.degraded[0].reason
     assert unready.results[0].path == "transport/redis.py"
-    code.files.fill("code", pending, [vector_of(chunk.chunk.text) for chunk in pending], model=model)
+    code.files.vectors.fill("code", {passage: vector_of(passage.text) for passage in pending}, model=model)
     ready = answered(code, asked)
     assert ready.complete
     assert "vectors" in ready.results[0].found_by

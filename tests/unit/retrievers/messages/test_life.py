@@ -6,7 +6,13 @@ import pytest
 
 from querymill_shared.board import Outcome
 from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.messages.life import PARTS, ForgetResult, ForgetSession, ReembedMessages, ReembedResult
+from querymill_shared.contracts.messages.life import (
+    PARTS,
+    ForgetResult,
+    ForgetSession,
+    ReembedMessages,
+    ReembedMessagesResult,
+)
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.dispatch import journey
@@ -67,7 +73,7 @@ def test_while_the_new_vectors_are_made_the_model_before_answers(world: World) -
         world.ring(job_id, request, f"part-{part}")
     assert {input_type for _, input_type in before.asked} == {"query"}
     result = world.result(job_id)
-    assert isinstance(result, ReembedResult)
+    assert isinstance(result, ReembedMessagesResult)
     assert (result.total, result.model) == (24, "mirrored")
     asked = len(before.asked)
     found = search(world, "ship number3")
@@ -83,7 +89,7 @@ def test_what_comes_in_meanwhile_is_embedded_by_both_models(world: World) -> Non
     take_in(world, session("t", "a heron"))
     assert search(world, "a heron").results[0].found_by == ("vector",)
     request = ReembedMessages(collection="chats", model="mirrored")
-    assert isinstance(world.result(world.run(request)), ReembedResult)
+    assert isinstance(world.result(world.run(request)), ReembedMessagesResult)
     assert search(world, "a heron").results[0].found_by == ("vector",)
 
 
@@ -121,7 +127,7 @@ def test_a_part_that_was_killed_goes_on_where_it_was(world: World) -> None:
     assert search(world, "message 3").results
     for step in request.steps:
         world.ring(job_id, request, step)
-    assert isinstance(world.result(job_id), ReembedResult)
+    assert isinstance(world.result(job_id), ReembedMessagesResult)
     assert len(after.asked) == 40
 
 
@@ -136,7 +142,7 @@ def test_a_model_that_keeps_failing_leaves_the_one_before_in_force(world: World)
     assert world.board.picture(job_id).record.state == "dead"
     assert search(world, "nine ships").mode == "vector"
     after.fails_with = None
-    assert isinstance(world.result(reembed(world)), ReembedResult)
+    assert isinstance(world.result(reembed(world)), ReembedMessagesResult)
 
 
 def test_the_model_must_be_the_workers(world: World) -> None:
@@ -157,7 +163,7 @@ def test_the_same_model_again_embeds_what_was_left_pending(world: World) -> None
     take_in(world, session("s", "nine ships"))
     world.embeddings.fails_with = None
     result = world.result(reembed(world, model="words"))
-    assert isinstance(result, ReembedResult)
+    assert isinstance(result, ReembedMessagesResult)
     assert result.total == 2
     assert search(world, "nine ships").mode == "vector"
 
@@ -226,7 +232,7 @@ def test_what_comes_in_after_the_last_part_looked_is_embedded_before_the_switch(
         assert world.sessions.searched_by("chats") == "words"
         world.let_pass(5)
         world.ring(job_id, request, "rest")
-    assert isinstance(world.result(job_id), ReembedResult)
+    assert isinstance(world.result(job_id), ReembedMessagesResult)
     assert world.sessions.searched_by("chats") == "mirrored"
 
 

@@ -14,7 +14,7 @@ from querymill_shared.contracts.messages.life import (
     ForgetResult,
     ForgetSession,
     ReembedMessages,
-    ReembedResult,
+    ReembedMessagesResult,
 )
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
@@ -152,14 +152,14 @@ def test_a_refused_message_does_not_keep_a_collection_from_another_model(world: 
     world.with_ports(embeddings=Picky("picky"))
     request = ReembedMessages(collection="chats", model="picky")
     result = world.result(world.run(request))
-    assert isinstance(result, ReembedResult)
+    assert isinstance(result, ReembedMessagesResult)
     assert (result.total, result.complete) == (3, False)
     assert "picky refused 3 passages" in result.degraded[0].reason
     assert search(world, "nine ships").mode == "vector"
     assert world.ports.set_aside.counts("chats") == {"messages": 3}
     world.with_ports(embeddings=WordEmbeddings("picky"))
     again = world.result(world.run(request))
-    assert isinstance(again, ReembedResult)
+    assert isinstance(again, ReembedMessagesResult)
     assert (again.total, again.complete) == (3, True)
     assert world.ports.set_aside.counts("chats") == {}
 

@@ -75,7 +75,9 @@ def test_ingestion_makes_the_collection_known_and_asks_once_for_its_lexicon(worl
 
 def test_an_attempt_after_one_that_was_killed_once_it_had_stored_does_what_follows(world: World) -> None:
     request = ingest_of(CONES[0])
-    world.modules.put("code", [(request.document, revision_of(request.document))], record="of the first attempt")
+    world.modules.put(
+        "code", [(request.document, revision_of(request.document, world.ports))], record="of the first attempt"
+    )
     world.modules.settle("code", [0])
     assert outcome(world, world.run(request)) == "unchanged"
     assert world.board.collections("modules") == {"code"}
@@ -113,6 +115,8 @@ def test_an_older_version_that_comes_late_changes_nothing(world: World) -> None:
 def test_learning_puts_right_what_a_writer_that_died_has_left(world: World) -> None:
     request = ingest_of(CONES[0])
     world.ingest_code(CONES[1])
-    world.modules.put("code", [(request.document, revision_of(request.document))], record="of a writer that died")
+    world.modules.put(
+        "code", [(request.document, revision_of(request.document, world.ports))], record="of a writer that died"
+    )
     learn(world)
     assert world.modules.unsettled("code") == []

@@ -11,7 +11,9 @@ from querymill_shared.contracts.modules import ModuleJobResult, ModuleRequest
 from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_workers.documents.ports import Documents
+from querymill_workers.inference.ports import FormerModel
 from querymill_workers.jobs.bell import Heartbeat
 from querymill_workers.jobs.heartbeat import NoHeartbeat
 from querymill_workers.ledger.memory import MemoryLedger
@@ -23,11 +25,14 @@ from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
 from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.set_aside.memory import MemorySetAside
+from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import Words
 from tests.fakes.jobs import KeepingBoard
 from tests.fakes.models import ScriptedRewriter, WordEmbeddings
 from tests.fixtures.world import example
+
+DESCRIPTIONS = MemoryDescriptions()
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,10 @@ class OnlyModules:
     clock: Callable[[], float] = time.monotonic
     max_attempts: int = 3
     modules: Modules = field(default_factory=MemoryModules)
-    descriptions: Descriptions = field(default_factory=MemoryDescriptions)
+    descriptions: Descriptions = DESCRIPTIONS
+    vectors: Mapping[EmbeddedKind, Vectors] = field(default_factory=lambda: {"modules": DESCRIPTIONS.vectors})
     embeddings: WordEmbeddings = field(default_factory=WordEmbeddings)
+    former: FormerModel | None = None
     words: Words = field(default_factory=MemoryWords)
     ledger: Ledger = field(default_factory=MemoryLedger)
     documents: Mapping[Retriever, Documents] = field(default_factory=dict)

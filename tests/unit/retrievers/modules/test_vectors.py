@@ -1,34 +1,19 @@
 """The vector channel of `modules`, in memory: descriptions are embedded after an ingestion, and compared on request."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from querymill_shared.contracts.documents import DropDocuments
-from querymill_shared.contracts.modules.embed import EmbedModules, EmbedModulesResult, ReembedModules
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
-from querymill_workers.inference.ports import InputType, Vectors
-from querymill_workers.inference.work import Unacceptable
-from querymill_workers.jobs.deadline import Caller
+from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.usage import Usage
-from tests.fakes.models import WordEmbeddings
 from tests.fakes.vectors import vector_of
 from tests.fixtures.world import World, example
 
 CONE = example(0, "vtkConeSource", description="A red cone", code="cone()")
 SKY = example(1, "vtkSkybox", description="A blue sky above the sea", code="sky()")
 SOUP = example("soup.js", "vtkPlane", description="", code="cut()")
-
-
-class Choosy(WordEmbeddings):
-    """A model whose provider refuses texts with a word."""
-
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
-        if any("poison" in text for text in texts):
-            raise Unacceptable("embedding refused: HTTP 400", words="too long")
-        return super().embed(texts, input_type=input_type, caller=caller)
 
 
 def ask(world: World, query: str, **fields: object) -> ModuleResult:
@@ -43,7 +28,7 @@ def documents(result: ModuleResult) -> list[int | str]:
 
 
 def pending(world: World) -> int:
-    return world.ports.descriptions.count_pending("code", model=world.ports.embeddings.model)
+    return world.ports.vectors["modules"].counts("code", model=world.ports.embeddings.model).pending
 
 
 def test_descriptions_are_embedded_after_an_ingestion_and_each_hit_names_the_channel(world: World) -> None:
@@ -102,8 +87,8 @@ def test_what_waits_for_a_vector_is_counted(world: World) -> None:
     result = ask(world, "cone", channels=["text", "vectors"])
     assert documents(result) == [0]
     assert [(gap.stage, gap.reason) for gap in result.degraded] == [("embed", "2 descriptions pending")]
-    done = world.result(world.run(EmbedModules(collection="code")))
-    assert isinstance(done, EmbedModulesResult)
+    done = world.result(world.run(EmbedDocuments(collection="code", retriever="modules")))
+    assert isinstance(done, EmbedDocumentsResult)
     assert (done.total, done.pending) == (2, 0)
     assert ask(world, "cone", channels=["text", "vectors"]).complete
 
@@ -132,30 +117,11 @@ def test_a_filter_chooses_the_documents_that_are_compared(world: World) -> None:
 
 
 def test_a_description_longer_than_the_models_input_is_compared_in_passages(world: World) -> None:
-    world.embeddings.max_text_tokens = 20
     words = " ".join(f"word{n}" for n in range(40))
-    world.ingest_code(example(7, "vtkActor", description=f"{words}. The whale is here."))
+    long = example(7, "vtkActor", description=f"{words}. The whale is here.")
+    world.ingest_code(long)
+    world.embeddings.asked.clear()
+    world.embeddings.max_text_tokens = 20
+    world.ingest_code(long)  # it is cut for the smaller input of another model
     assert len(world.embeddings.asked) > 2
     assert documents(ask(world, "whale", channels=["vectors"])) == [7]
-
-
-def test_a_refused_description_is_set_aside_and_reembedding_tries_it_again(world: World) -> None:
-    world.with_ports(embeddings=Choosy())
-    world.ingest_code(CONE, example(3, "vtkActor", description="poison"))
-    (entry,) = world.ports.set_aside.texts("code", limit=9)
-    assert (entry.key.kind, entry.key.document, entry.key.model) == ("modules", "3", "words")
-    assert pending(world) == 0
-    other = WordEmbeddings(model="other")
-    world.with_ports(embeddings=other)
-    assert pending(world) == 2
-    world.run(ReembedModules(collection="code", model="other"))
-    assert pending(world) == 0
-    near = world.ports.descriptions.nearest("code", vector_of("poison"), model="words", limit=9)
-    assert near.found == []
-
-
-def test_reembedding_needs_the_model_of_the_workers_and_documents(world: World) -> None:
-    job_id = world.run(ReembedModules(collection="code", model="another"))
-    assert "must be the workers' embedding model" in world.board.picture(job_id).record.reason
-    job_id = world.run(ReembedModules(collection="code", model="words"))
-    assert "no code documents in 'code'" in world.board.picture(job_id).record.reason

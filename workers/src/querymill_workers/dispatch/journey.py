@@ -23,7 +23,8 @@ from querymill_shared.contracts.messages import MessageRequest
 from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import ReportRequest
-from querymill_workers.dispatch import reindex
+from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
+from querymill_workers.dispatch import embedding, reindex
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents import flow as documents
 from querymill_workers.jobs import tally
@@ -70,10 +71,14 @@ def flow_of(request: JobRequest) -> Flow[Ports]:
     return flow_of_service(request)
 
 
-def flow_of_service(request: services.ServiceRequest | DocumentRequest | Reindex) -> Flow[Ports]:
-    """Return the flow of a request that no retriever serves."""
+def flow_of_service(
+    request: services.ServiceRequest | DocumentRequest | Reindex | EmbedDocuments | Reembed,
+) -> Flow[Ports]:
+    """Return the flow of a request that serves every retriever in the same way."""
     if isinstance(request, DocumentRequest):
         return documents.flow_of(request)
+    if isinstance(request, EmbedDocuments | Reembed):
+        return embedding.flow_of(request)
     return reindex.flow_of(request) if isinstance(request, Reindex) else services.flow_of(request)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from querymill_shared.board import Board
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.values import frozen
 from querymill_workers.documents.ports import Documents, ForgetfulCaches, Samples
 from querymill_workers.inference.answer_ports import Answers
@@ -33,6 +34,7 @@ from querymill_workers.retrievers.reports.rules.glossary import Glossary
 from querymill_workers.services.ports import TextVectors
 from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.text.calibration import Calibration
+from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
 
@@ -56,6 +58,7 @@ class Ports:
     fleet_caches: ForgetfulCaches
     modules: Modules
     descriptions: Descriptions
+    vectors: Mapping[EmbeddedKind, Vectors]
     words: Words
     set_aside: SetAside
     samples: Samples

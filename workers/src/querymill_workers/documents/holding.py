@@ -23,6 +23,7 @@ from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.rerank import Rerank
 from querymill_shared.contracts.set_aside import ListSetAside
+from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_shared.values import frozen
 from querymill_workers.documents.texts import ForgottenTexts
 
@@ -47,7 +48,7 @@ UNNAMED: Final = _kinds(AnswerQuestion | Rerank)
 #: The fields that hold ids of documents, those that say why one was refused, and those of requests that list ids.
 NAMING: Final = ("document", "session_id", "path", "file_path", "sha1", "changed", "removed")
 REMARKS: Final = ("reason",)
-LISTING: Final = ("paths", "session_ids", "files")
+LISTING: Final = ("documents", "paths", "session_ids", "files")
 #: What stands for a forgotten id in the result of a write.
 GONE: Final = "forgotten"
 #: Ids that can be looked for in every text.
@@ -144,6 +145,8 @@ class Forgotten:
             same = bool(request.filter) and request.filter == self.conditions
             is_meant = self.everything or same or not self.ids.isdisjoint(request.ids)
             return request.retriever == self.retriever and is_meant
+        if isinstance(request, EmbedDocuments | Reembed):
+            return request.retriever == self.retriever and (self.everything or self.without(request) != request)
         return request.kind in OWN[self.retriever] and self._is_in(request.model_dump(mode="json"))
 
     def without(self, request: JobRequest) -> JobRequest | None:
@@ -153,11 +156,19 @@ class Forgotten:
             return self.texts.without(request) if self.texts is not None and request.into == "table" else None
         if isinstance(request, DropDocuments):
             return None
+        if isinstance(request, EmbedDocuments | Reembed):
+            return None if self.everything else self._still_to_embed(request)
         written = request.model_dump(mode="json")
         kept = {name: self._kept(value) for name, value in written.items()}
         if self._is_in(kept) or any(written[name] and not kept[name] for name in written):
             return None
         return type(request).model_validate(kept, context=FROM_BOARD)
+
+    def _still_to_embed(self, request: EmbedDocuments | Reembed) -> EmbedDocuments | Reembed | None:
+        if isinstance(request, Reembed) or not request.documents:
+            return request  # it embeds what is stored
+        kept = tuple(document for document in request.documents if document not in self.ids)
+        return request.model_copy(update={"documents": kept}) if kept else None
 
     def _kept(self, value: Any) -> Any:
         match value:

@@ -7,6 +7,7 @@ from typing import Protocol, get_args
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.values import frozen
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, InputType, Judge
@@ -14,6 +15,7 @@ from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.ledger.ports import Ledger
 from querymill_workers.set_aside.ports import SetAside
+from querymill_workers.vectors.ports import Vectors
 
 
 @frozen
@@ -103,6 +105,9 @@ class SetAsidePorts(Common, Protocol):
 
     @property
     def set_aside(self) -> SetAside: ...
+
+    @property
+    def vectors(self) -> Mapping[EmbeddedKind, Vectors]: ...
 
 
 class ServicePorts(EmbedPorts, RerankPorts, AnswerPorts, SetAsidePorts, Protocol):

@@ -14,10 +14,9 @@ from typing import Final
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.loading import MAX_DOCUMENTS
 from querymill_shared.contracts.results import Degradation
-from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
+from querymill_shared.contracts.vectors import EmbeddedKind, EmbedDocuments, EmbedDocumentsResult
 from querymill_shared.values import frozen
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.inference.refusals import Refusal, embed_each
@@ -28,7 +27,7 @@ from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.ledger.ports import Subject, Version
-from querymill_workers.vectors.ports import WHOLE, EmbedPorts, Part, Passage, Refused
+from querymill_workers.vectors.ports import WHOLE, Part, Passage, Refused, VectorPorts
 
 #: Pending passages listed at a time.
 LISTED: Final = 512
@@ -47,7 +46,7 @@ class Embeddable:
     they are asked for.
     """
 
-    retriever: Retriever
+    retriever: EmbeddedKind
     batch: int
     only_if_asked: bool = False
 
@@ -73,7 +72,7 @@ class EmbedNotes(Notes):
     usage: dict[str, int]
 
 
-def embed_documents(claim: Claim, request: EmbedDocuments, target: Embeddable, ports: EmbedPorts) -> None:
+def embed_documents(claim: Claim, request: EmbedDocuments, target: Embeddable, ports: VectorPorts) -> None:
     """Embed what is pending in the documents, with each model that their collection needs."""
     collection, documents = request.collection, request.documents or None
     vectors, own = ports.vectors[target.retriever], ports.embeddings
@@ -82,6 +81,8 @@ def embed_documents(claim: Claim, request: EmbedDocuments, target: Embeddable, p
         ports.board.postpone(claim, delay_s=wait, reason="waiting for more changes", cause="pause")
         return
     vectors.begin_embedding(collection, documents)
+    if vectors.pending(collection, model=own.model, limit=1):  # else the collection may have been dropped since
+        vectors.active_model(collection, first=own.model)
     models, embedded = models_to_embed_with(target, collection, ports), Embedded()
     for model in models:
         left = vectors.counts(collection, model=model.model, documents=documents).pending
@@ -92,8 +93,9 @@ def embed_documents(claim: Claim, request: EmbedDocuments, target: Embeddable, p
             done = embedded.made + embedded.refused
             if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=done + left)):
                 return  # cancelled; the vectors so far stay
-    if models:
-        switch_if_complete(target, collection, own.model, ports)
+    if models and switch_if_complete(target, collection, own.model, ports) and len(models) > 1:
+        # Another job may have switched, and dropped them, before this one made its last ones.
+        vectors.drop_other_models(collection, model=own.model)
     pending = vectors.counts(collection, model=own.model, documents=documents).pending if models else 0
     notes = EmbedNotes(
         total=embedded.made, pending=pending, refused=embedded.refused, usage=embedded.usage.noted()
@@ -104,7 +106,7 @@ def embed_documents(claim: Claim, request: EmbedDocuments, target: Embeddable, p
         vectors.index_if_large(collection, model=model.model, dimensions=model.dimensions)
 
 
-def models_to_embed_with(target: Embeddable, collection: str, ports: EmbedPorts) -> Sequence[Embeddings]:
+def models_to_embed_with(target: Embeddable, collection: str, ports: VectorPorts) -> Sequence[Embeddings]:
     """Return the models that embed new passages: the workers' own, then the previous one while searches compare it.
 
     The workers' own model comes first, so that the switch to it misses no passage. A collection that has no vectors
@@ -124,7 +126,7 @@ def embed_pending(
     collection: str,
     model: Embeddings,
     caller: Caller,
-    ports: EmbedPorts,
+    ports: VectorPorts,
     *,
     documents: Collection[str] | None = None,
     part: Part = WHOLE,
@@ -149,7 +151,7 @@ def embed_batch(
     passages: Sequence[Passage],
     model: Embeddings,
     caller: Caller,
-    ports: EmbedPorts,
+    ports: VectorPorts,
 ) -> Embedded:
     """Embed passages and store their vectors, or why the provider refused them."""
     vectors = ports.vectors[target.retriever]
@@ -169,7 +171,7 @@ def embed_batch(
     return Embedded(len(passages) - len(refused), len(refused), usage)
 
 
-def switch_if_complete(target: Embeddable, collection: str, model: str, ports: EmbedPorts) -> bool:
+def switch_if_complete(target: Embeddable, collection: str, model: str, ports: VectorPorts) -> bool:
     """Have searches compare a model once no passage waits for a vector of it, and drop the vectors of others."""
     vectors = ports.vectors[target.retriever]
     previous = vectors.active_model(collection)
@@ -188,7 +190,7 @@ def submit_embedding(
     target: Embeddable,
     collection: str,
     passages: Mapping[str, int],
-    ports: EmbedPorts,
+    ports: VectorPorts,
     *,
     lane: Lane,
     token: str,
@@ -222,7 +224,7 @@ def submit_embedding(
     return jobs, bells
 
 
-def submit_what_lacks(target: Embeddable, collection: str, ports: EmbedPorts, *, token: str) -> Sequence[Bell]:
+def submit_what_lacks(target: Embeddable, collection: str, ports: VectorPorts, *, token: str) -> Sequence[Bell]:
     """Submit jobs for the documents that lack a vector and that no job waits for, and return their bells."""
     model = ports.embeddings.model
     lacking = ports.vectors[target.retriever].lacking(collection, model=model, unawaited=True)
@@ -250,7 +252,7 @@ def refused_by(model: str, refused: int) -> tuple[Degradation, ...]:
     """Say how many passages have no vector because the provider refused them."""
     if not refused:
         return ()
-    reason = f"{model} refused {refused} passages; see `querymill status --refused`"
+    reason = f"{model} refused {refused} passages; see `querymill status --set-aside`"
     return (Degradation(stage="embed", reason=reason, code="provider_refused"),)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from zlib import crc32
 
-from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_workers.vectors.ports import (
     WHOLE,
     Counts,
@@ -22,7 +22,7 @@ from querymill_workers.vectors.ports import (
 class MemoryVectors:
     """`Vectors` without a server. ``passages`` returns what the retriever stores of a collection."""
 
-    def __init__(self, retriever: Retriever, passages: Callable[[str], Iterable[Passage]]) -> None:
+    def __init__(self, retriever: EmbeddedKind, passages: Callable[[str], Iterable[Passage]]) -> None:
         self.retriever = retriever
         self._passages = passages
         self._vectors: dict[str, dict[RefusedKey, tuple[Vector | Refused, datetime]]] = defaultdict(dict)
@@ -33,11 +33,10 @@ class MemoryVectors:
     def vectors(self, collection: str, *, model: str) -> Mapping[tuple[str, str], Vector]:
         """Return the vectors of stored passages by document and key, as searches compare them."""
         with self._lock:
-            stored = {(passage.document, passage.key) for passage in self._passages(collection)}
             return {
-                (key.document, key.key): result
+                key[:2]: result
                 for key, (result, _) in self._vectors[collection].items()
-                if key.model == model and (key.document, key.key) in stored and not isinstance(result, Refused)
+                if key.model == model and not isinstance(result, Refused)
             }
 
     def pending(
@@ -71,7 +70,14 @@ class MemoryVectors:
                     key = RefusedKey(passage.document, passage.key, model)
                     self._vectors[collection][key] = (result, datetime.now(UTC))
 
-    def retry(self, collection: str, *, model: str | None = None, documents: Collection[str] | None = None) -> None:
+    def retry(
+        self,
+        collection: str,
+        *,
+        model: str | None = None,
+        documents: Collection[str] | None = None,
+        part: Part = WHOLE,
+    ) -> None:
         """See `Vectors.retry`."""
         self._keep(
             collection,
@@ -79,16 +85,24 @@ class MemoryVectors:
                 not isinstance(result, Refused)
                 or model not in (None, key.model)
                 or (documents is not None and key.document not in documents)
+                or not _is_in(key.document, part)
             ),
         )
 
-    def counts(self, collection: str, *, model: str, documents: Collection[str] | None = None) -> Counts:
+    def counts(
+        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: Part = WHOLE
+    ) -> Counts:
         """See `Vectors.counts`."""
         with self._lock:
-            chosen = [each for each in self._passages(collection) if documents is None or each.document in documents]
-            pending = self._pending(collection, model, documents)
-            refused = {each.key[:2] for each in self._refused(collection) if each.key.model == model}
-        return Counts(len(chosen), len(pending), sum(passage[:2] in refused for passage in chosen))
+            chosen = [
+                passage
+                for passage in self._passages(collection)
+                if (documents is None or passage.document in documents) and _is_in(passage.document, part)
+            ]
+            known = {key[:2]: result for key, (result, _) in self._vectors[collection].items() if key.model == model}
+        results = [known.get(passage[:2]) for passage in chosen]
+        pending, refused = (result is None for result in results), (isinstance(result, Refused) for result in results)
+        return Counts(len(chosen), sum(pending), sum(refused))
 
     def lacking(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, unawaited: bool = False
@@ -146,6 +160,12 @@ class MemoryVectors:
         """See `Vectors.count_refused`."""
         return len(self._refused(collection))
 
+    def drop_orphans(self, collection: str) -> None:
+        """Drop the vectors whose passages are not stored any more. The retriever calls it when it has changed them."""
+        with self._lock:
+            stored = {passage[:2] for passage in self._passages(collection)}
+            self._keep(collection, lambda key, _: key[:2] in stored)
+
     def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:  # noqa: ARG002  # none is needed
         """See `Vectors.index_if_large`."""
         return False
@@ -165,11 +185,10 @@ class MemoryVectors:
 
     def _refused(self, collection: str) -> list[RefusedPassage]:
         with self._lock:
-            stored = {passage[:2] for passage in self._passages(collection)}
             return [
                 RefusedPassage(key, result.reason, at)
                 for key, (result, at) in sorted(self._vectors[collection].items(), key=lambda item: item[0])
-                if isinstance(result, Refused) and key[:2] in stored
+                if isinstance(result, Refused)
             ]
 
     def _keep(self, collection: str, holds: Callable[[RefusedKey, Vector | Refused], bool]) -> None:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.values import frozen
 from querymill_workers.inference.ports import Embeddings, FormerModel
 from querymill_workers.jobs.ports import Common
@@ -79,7 +79,7 @@ class Vectors(Protocol):
     """
 
     @property
-    def retriever(self) -> Retriever: ...
+    def retriever(self) -> EmbeddedKind: ...
 
     def pending(
         self,
@@ -116,7 +116,9 @@ class Vectors(Protocol):
         """Have refused passages wait for a vector again: of one model or all, of some documents or all."""
         ...
 
-    def counts(self, collection: str, *, model: str, documents: Collection[str] | None = None) -> Counts:
+    def counts(
+        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: Part = WHOLE
+    ) -> Counts:
         """Count the passages of documents, or of all, at one moment."""
         ...
 
@@ -141,7 +143,7 @@ class Vectors(Protocol):
         ...
 
     def forget_model(self, collection: str) -> None:
-        """Forget the model of a collection without documents, and the jobs that wait."""
+        """Forget the model that searches of a collection compare, and the jobs that wait."""
         ...
 
     def drop_other_models(self, collection: str, *, model: str) -> None:
@@ -178,11 +180,11 @@ class Vectors(Protocol):
         ...
 
 
-class EmbedPorts(Common, Protocol):
+class VectorPorts(Common, Protocol):
     """What embedding may touch. ``former`` is the previous embedding model, if one is configured."""
 
     @property
-    def vectors(self) -> Mapping[Retriever, Vectors]: ...
+    def vectors(self) -> Mapping[EmbeddedKind, Vectors]: ...
 
     @property
     def ledger(self) -> Ledger: ...

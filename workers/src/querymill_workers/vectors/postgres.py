@@ -1,11 +1,11 @@
 """Vectors in PostgreSQL with pgvector: one adapter over the tables of each retriever."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from psycopg import sql
 
-from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.meters import Meters
 from querymill_shared.values import frozen
 from querymill_workers.postgres.connection import Pool, literal, within
@@ -28,32 +28,39 @@ _SQL: Final = statements("querymill_workers.vectors", "postgres.sql")
 DROPPED_AT_ONCE: Final = 2_000
 
 
+def _as_stored(_document: str, text: str) -> str:
+    return text
+
+
 @frozen
 class VectorTables:
     """The tables of a retriever's passages and vectors.
 
-    Both have the columns ``collection``, ``key`` and one for the document, by the name ``document``. ``text`` is the
-    SQL of the text that is embedded, where ``p`` is the passage.
+    Both have the columns ``collection``, ``key`` and one for the document, by the name ``document``. The text that is
+    embedded is what ``text_of`` returns of the document and of the passage's columns ``texts``.
     """
 
     passages: str
     vectors: str
     document: str = "document"
-    text: sql.SQL = sql.SQL("p.text")
+    texts: Sequence[str] = ("text",)
+    text_of: Callable[..., str] = _as_stored
 
 
 class PostgresVectors:
     """`Vectors` on PostgreSQL. Refusals are counted in ``meters``."""
 
     def __init__(
-        self, pool: Pool, retriever: Retriever, tables: VectorTables, meters: Meters, near: NearIndexes | None = None
+        self, pool: Pool, retriever: EmbeddedKind, tables: VectorTables, meters: Meters, near: NearIndexes | None = None
     ) -> None:
         self.retriever: Final = retriever
         self._pool = pool
         self._meters = meters
         self._near = near
+        self._text_of = tables.text_of
         names = {name: sql.Identifier(getattr(tables, name)) for name in ("passages", "vectors", "document")}
-        self._sql = {name: sql.SQL(text).format(**names, text=tables.text) for name, text in _SQL.items()}
+        texts = sql.SQL(", ").join(sql.Identifier("p", name) for name in tables.texts)
+        self._sql = {name: sql.SQL(text).format(**names, texts=texts) for name, text in _SQL.items()}
 
     def pending(
         self,
@@ -66,9 +73,10 @@ class PostgresVectors:
         after: Passage | None = None,
     ) -> Sequence[Passage]:
         """See `Vectors.pending`."""
-        place = {"part": part.number, "parts": part.of, **_behind(("after", "after_key"), after)}
-        rows = self._rows("pending_passages", collection, model=model, limit=limit, documents=_list(documents), **place)
-        return [Passage(*row) for row in rows]
+        behind = ("", "") if after is None else after[:2]
+        place = _part(part) | {"documents": _list(documents), "after": behind[0], "after_key": behind[1]}
+        rows = self._rows("pending_passages", collection, model=model, limit=limit, **place)
+        return [Passage(document, key, self._text_of(document, *texts)) for document, key, *texts in rows]
 
     def still_pending(self, collection: str, passages: Sequence[Passage], *, model: str) -> Sequence[Passage]:
         """See `Vectors.still_pending`."""
@@ -99,12 +107,13 @@ class PostgresVectors:
         part: Part = WHOLE,
     ) -> None:
         """See `Vectors.retry`."""
-        place = {"part": part.number, "parts": part.of}
-        self._run("retry_refused", collection, model=model, documents=_list(documents), **place)
+        self._run("retry_refused", collection, model=model, documents=_list(documents), **_part(part))
 
-    def counts(self, collection: str, *, model: str, documents: Collection[str] | None = None) -> Counts:
+    def counts(
+        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: Part = WHOLE
+    ) -> Counts:
         """See `Vectors.counts`."""
-        (row,) = self._rows("passage_counts", collection, model=model, documents=_list(documents))
+        (row,) = self._rows("passage_counts", collection, model=model, documents=_list(documents), **_part(part))
         return Counts(*row)
 
     def lacking(
@@ -152,8 +161,8 @@ class PostgresVectors:
 
     def refused(self, collection: str, *, limit: int, after: RefusedKey | None = None) -> Sequence[RefusedPassage]:
         """See `Vectors.refused`."""
-        place = _behind(("after", "after_key", "after_model"), after)
-        rows = self._rows("refused_passages", collection, limit=limit, **place)
+        behind = dict(zip(("after", "after_key", "after_model"), after or ("", "", ""), strict=True))
+        rows = self._rows("refused_passages", collection, limit=limit, **behind)
         return [RefusedPassage(RefusedKey(*key), reason, at) for *key, reason, at in rows]
 
     def count_refused(self, collection: str) -> int:
@@ -188,7 +197,5 @@ def _places(passages: Sequence[Passage]) -> dict[str, list[str]]:
     return {"documents": [each.document for each in passages], "keys": [each.key for each in passages]}
 
 
-def _behind(names: Sequence[str], key: Sequence[str] | None) -> dict[str, str | None]:
-    """Return the values of a cursor, all None at the beginning."""
-    given: Sequence[str | None] = key or [None] * len(names)
-    return dict(zip(names, given, strict=False))
+def _part(part: Part) -> dict[str, Any]:
+    return {"part": part.number, "parts": part.of}

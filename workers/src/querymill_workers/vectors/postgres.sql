@@ -1,9 +1,9 @@
--- pending_passages: passages that wait for a vector of the model, in the order of their keys, behind one if it is given
-SELECT p.{document}, p.key, {text} FROM {passages} AS p
+-- pending_passages: passages that wait for a vector of the model, in the order of documents and keys, behind one
+SELECT p.{document}, p.key, {texts} FROM {passages} AS p
 WHERE p.collection = %(collection)s
     AND (%(documents)s::text[] IS NULL OR p.{document} = ANY(%(documents)s::text[]))
     AND (%(parts)s = 1 OR (hashtext(p.{document}) & 2147483647) %% %(parts)s = %(part)s)
-    AND (%(after)s::text IS NULL OR (p.{document}, p.key) > (%(after)s, %(after_key)s))
+    AND (p.{document}, p.key) > (%(after)s, %(after_key)s)
     AND NOT EXISTS (
         SELECT FROM {vectors} AS v
         WHERE v.collection = %(collection)s AND v.model = %(model)s AND v.{document} = p.{document} AND v.key = p.key
@@ -25,11 +25,13 @@ SELECT passages.total, greatest(passages.total - vectors.total, 0), vectors.refu
 FROM (
     SELECT count(*) AS total FROM {passages}
     WHERE collection = %(collection)s AND (%(documents)s::text[] IS NULL OR {document} = ANY(%(documents)s::text[]))
+        AND (%(parts)s = 1 OR (hashtext({document}) & 2147483647) %% %(parts)s = %(part)s)
 ) AS passages
 CROSS JOIN (
     SELECT count(*) AS total, count(*) FILTER (WHERE embedding IS NULL) AS refused FROM {vectors}
     WHERE collection = %(collection)s AND model = %(model)s
         AND (%(documents)s::text[] IS NULL OR {document} = ANY(%(documents)s::text[]))
+        AND (%(parts)s = 1 OR (hashtext({document}) & 2147483647) %% %(parts)s = %(part)s)
 ) AS vectors;
 
 -- lacking_documents: documents that lack a vector of the model, each with the number of passages that wait
@@ -125,10 +127,10 @@ WHERE collection = %(collection)s AND kind = %(kind)s AND (collection, kind, doc
     ORDER BY document FOR UPDATE
 );
 
--- refused_passages: passages that a provider refused, in the order of their keys, behind one if it is given
+-- refused_passages: passages that a provider refused, in the order of documents and keys, behind one
 SELECT {document}, key, model, refused, at FROM {vectors}
 WHERE collection = %(collection)s AND embedding IS NULL
-    AND (%(after)s::text IS NULL OR ({document}, key, model) > (%(after)s, %(after_key)s, %(after_model)s))
+    AND ({document}, key, model) > (%(after)s, %(after_key)s, %(after_model)s)
 ORDER BY {document}, key, model LIMIT %(limit)s;
 
 -- count_refused: how many passages providers refused

@@ -14,7 +14,7 @@ from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.vectors import PARTS, Reembed, ReembedResult
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Conflict, Refused
+from querymill_workers.jobs.faults import Conflict, Mistaken, NotFound
 from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.stages import stage, used
@@ -26,7 +26,7 @@ from querymill_workers.vectors.embedding import (
     refused_by,
     switch_if_complete,
 )
-from querymill_workers.vectors.ports import WHOLE, EmbedPorts, Part
+from querymill_workers.vectors.ports import WHOLE, Part, VectorPorts
 
 #: The step that embeds what the parts missed, because it was ingested while they ran.
 REST: Final = "rest"
@@ -40,29 +40,29 @@ class PartNotes(Notes):
     usage: dict[str, int]
 
 
-def reembed(claim: Claim, request: Reembed, target: Embeddable, ports: EmbedPorts) -> Sequence[Bell]:
+def reembed(claim: Claim, request: Reembed, target: Embeddable, ports: VectorPorts) -> Sequence[Bell]:
     """Embed one part of the collection, or what the parts missed.
 
     Raises:
-        Refused: The workers use another model, or the collection holds no documents of the retriever.
+        Mistaken: The workers use another model.
+        NotFound: The collection holds no documents of the retriever.
         Conflict: Documents were ingested since; the next attempt embeds them.
     """
     model, collection, vectors = ports.embeddings, request.collection, ports.vectors[target.retriever]
     if request.model != model.model:
-        raise Refused(f"model: must be the workers' embedding model {model.model!r} (got {request.model!r})")
-    total = vectors.counts(collection, model=model.model).passages
-    if total == 0:
-        raise Refused(f"collection: no {target.retriever} in {collection!r}")
+        raise Mistaken(f"model: must be the workers' embedding model {model.model!r} (got {request.model!r})")
+    if vectors.active_model(collection) is None and vectors.counts(collection, model=model.model).passages == 0:
+        raise NotFound(f"collection: no {target.retriever} in {collection!r}")
     vectors.active_model(collection, first=model.model)
     part = WHOLE if claim.step == REST else Part(request.steps.index(claim.step), PARTS)
     if claim.attempt == 1 and claim.step != REST:
         vectors.retry(collection, model=model.model, part=part)
-    embedded = Embedded()
+    counted, embedded = vectors.counts(collection, model=model.model, part=part), Embedded()
     for step in embed_pending(target, collection, model, Caller.of(claim, request, ports), ports, part=part):
         embedded += step
-        counted = vectors.counts(collection, model=model.model)
-        done_so_far = counted.passages - counted.pending
-        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done_so_far, total=counted.passages)):
+        left = max(counted.pending - embedded.made - embedded.refused, 0)
+        progress = Progress(stage=claim.step, done=counted.passages - left, total=counted.passages)
+        if not ports.board.tell(claim.job_id, progress):
             return []  # cancelled; the vectors so far stay
     vectors.index_if_large(collection, model=model.model, dimensions=model.dimensions)
     if claim.step == REST and not switch_if_complete(target, collection, model.model, ports):
@@ -72,7 +72,7 @@ def reembed(claim: Claim, request: Reembed, target: Embeddable, ports: EmbedPort
     return [] if picture is None else conclude(picture, request, target, ports)
 
 
-def conclude(picture: Picture, request: Reembed, target: Embeddable, ports: EmbedPorts) -> Sequence[Bell]:
+def conclude(picture: Picture, request: Reembed, target: Embeddable, ports: VectorPorts) -> Sequence[Bell]:
     """Switch the collection to the model and settle the job, once every part has closed.
 
     If documents that have no vector of the model were ingested since, one more step embeds them and switches.

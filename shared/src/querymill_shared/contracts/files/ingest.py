@@ -161,26 +161,3 @@ class IngestFilesResult(JobResult):
     symbols: int
     chunks: int
     pending: int
-
-
-class EmbedFiles(Request, Asks["EmbedFilesResult"]):
-    """Embed chunks that have no vector: those of the files at ``paths``, or without paths of the whole collection."""
-
-    queue: ClassVar[Queue] = Queue.EMBED
-    kind: Literal["embed_files"] = "embed_files"
-    lane: Lane = Lane.BULK
-    paths: Annotated[tuple[SourcePath, ...], Field(max_length=MAX_FILES_PER_JOB)] = ()
-    deadline: None = None
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """A single step, which resumes after an interruption."""
-        return ("embed",)
-
-
-class EmbedFilesResult(JobResult):
-    """``total`` counts the chunks that were embedded, ``pending`` those of the collection that still have no vector."""
-
-    kind: Literal["embed_files"] = "embed_files"
-    collection: str
-    pending: int

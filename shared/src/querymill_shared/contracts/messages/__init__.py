@@ -10,7 +10,7 @@ from querymill_shared.contracts.messages.life import (
     ForgetResult,
     ForgetSession,
     ReembedMessages,
-    ReembedResult,
+    ReembedMessagesResult,
 )
 from querymill_shared.contracts.messages.load import LoadSessions, LoadSessionsResult
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
@@ -32,6 +32,6 @@ MessageJobResult = (
     | GrowSessionsResult
     | EmbedMessagesResult
     | EmbedSessionsResult
-    | ReembedResult
+    | ReembedMessagesResult
     | ForgetResult
 )

@@ -56,7 +56,7 @@ class EmbedSessionsResult(JobResult):
     kind: Literal["embed_sessions"] = "embed_sessions"
 
 
-class ReembedMessages(Request, Asks["ReembedResult"]):
+class ReembedMessages(Request, Asks["ReembedMessagesResult"]):
     """Embed all messages of a collection with another model, then search the collection by that model.
 
     The new vectors are stored next to those of the previous model, which searches use until the switch. The switch is
@@ -75,7 +75,7 @@ class ReembedMessages(Request, Asks["ReembedResult"]):
         return tuple(f"part-{number}" for number in range(PARTS))
 
 
-class ReembedResult(JobResult):
+class ReembedMessagesResult(JobResult):
     """The collection is searched by ``model`` now. ``total`` counts the vectors made by the job.
 
     ``degraded`` names passages that the provider refused: they are found by their words.

@@ -83,8 +83,8 @@ def test_chunks_fit_and_every_line_that_is_not_blank_is_in_one(lines: list[str],
 
 
 def test_what_is_embedded_says_where_it_stands() -> None:
-    assert embedded_text("a/b.py", CodeChunk(0, 1, 2, "x", "Pot.stir")) == "a/b.py Pot.stir\nx"
-    assert embedded_text("a/b.py", CodeChunk(0, 1, 2, "x")) == "a/b.py\nx"
+    assert embedded_text("a/b.py", "Pot.stir", "x") == "a/b.py Pot.stir\nx"
+    assert embedded_text("a/b.py", "", "x") == "a/b.py\nx"
 
 
 def test_a_name_in_a_dotted_chain_is_a_word_whole() -> None:

@@ -41,7 +41,7 @@ def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell
         ports.board.add_collections("files", [collection])  # again: the board may have been emptied
     if request.vectors:
         ask_for_vectors(collection, ports)
-    bells = embed_soon(collection, [], ports, after=claim.job_id)
+    bells = embed_soon(claim, request, None, ports)
     pending = count_pending(collection, ports)
     notes = CompareNotes(total=len(request.files), changed=tuple(changed), removed=tuple(removed), pending=pending)
     hand_in(claim, request, notes, ENDING, ports)
@@ -53,7 +53,7 @@ def drop_files(collection: str, paths: Sequence[str], version: Version, ports: F
     with ports.ledger.changing(collection, KIND, [Subject(path) for path in paths], version, whole=False) as standings:
         gone = [path for path in paths if standings[path].newest]
         ports.files.drop(collection, gone)
-        ports.set_aside.drop(collection, KIND, gone)
+        ports.vectors[KIND].begin_embedding(collection, gone)
         ports.words.drop(collection, SPACE, gone)
         ports.ledger.bury_others(collection, KIND, gone, version)
     return gone

@@ -11,7 +11,7 @@ from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.files.asked import Asked, asked_of, raised
-from querymill_workers.retrievers.files.embed import has_vectors, model_to_compare
+from querymill_workers.retrievers.files.embed import EMBEDDABLE, has_vectors
 from querymill_workers.retrievers.files.notes import DefinitionNotes, EvaluationNotes, FileNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.retrievers.files.rules.candidates import shards
@@ -40,6 +40,7 @@ from querymill_workers.retrievers.files.rules.kinds import FileKind, kind_of, st
 from querymill_workers.retrievers.files.rules.relevance import evidence_of, relevance, rounded
 from querymill_workers.retrievers.files.stages import candidates_of, rounds_of
 from querymill_workers.text.bm25 import Scored
+from querymill_workers.vectors.question import embed_question
 
 #: Files whose BM25 score for the request is looked up; any further file counts as having none of its words.
 SCORED: Final = 2_000
@@ -169,14 +170,15 @@ def compare_vectors(
         return {}, ()
     try:
         patience_s = EMBEDDING_PATIENCE_S if had_vector else ONCE_MORE_S
-        caller = caller_of(claim, request, ports, margin_s=0, what="the embedding model", patience_s=patience_s)
-        model = model_to_compare(request.collection, ports)
-        vectors, _ = model.embed([request.query], input_type="query", caller=caller)
+        question = embed_question(
+            EMBEDDABLE, claim, request, [request.query], ports, margin_s=0, patience_s=patience_s
+        )  # fmt: skip
     except (Unavailable, Refused) as error:
         if error.code == "store_down":
             raise
         return {}, (Degradation(stage=claim.step, reason=f"judged by words alone: {error}", code=error.code),)
-    near = ports.files.nearest(request.collection, vectors[0], model=model.model, limit=len(paths), paths=paths)
+    vector, model = question.vectors[0], question.model
+    near = ports.files.nearest(request.collection, vector, model=model, limit=len(paths), paths=paths)
     return {hit.path: hit.cosine for hit in near.found}, ()
 
 

@@ -3,12 +3,11 @@
 from typing import assert_never
 
 from querymill_shared.contracts.files import FileRequest
-from querymill_shared.contracts.files.ingest import CompareFiles, EmbedFiles, IngestFiles
-from querymill_shared.contracts.files.reembed import ReembedFiles
+from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
-from querymill_workers.retrievers.files import compare, embed, ingest, reembed, results, search
+from querymill_workers.retrievers.files import compare, ingest, results, search
 from querymill_workers.retrievers.files.ports import FilePorts
 
 
@@ -21,9 +20,5 @@ def flow_of(request: FileRequest) -> Flow[FilePorts]:
             return one_step(request, compare.step, compare.ENDING)
         case IngestFiles():
             return one_step(request, ingest.step, ingest.ENDING)
-        case EmbedFiles():
-            return one_step(request, embed.step, embed.ENDING)
-        case ReembedFiles():
-            return one_step(request, reembed.step, reembed.ENDING)
         case _:
             assert_never(request)

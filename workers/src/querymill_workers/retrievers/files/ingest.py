@@ -4,9 +4,7 @@ A file and its words change together, and an older version never replaces a newe
 attempt resumes: files that are already stored are skipped.
 """
 
-import hashlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
@@ -21,6 +19,7 @@ from querymill_workers.retrievers.files.notes import IngestNotes
 from querymill_workers.retrievers.files.ports import KIND, SPACE, FileInfo, FilePorts, KeyedChunk, PreparedFile
 from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
 from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text, lines_of
+from querymill_workers.vectors.keys import keys_of
 from querymill_workers.words.ports import WordUnit
 
 #: Files stored between two checks that the job has not been cancelled; at most these are repeated after a kill.
@@ -49,8 +48,9 @@ def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=start + len(files), total=total)):
             return []  # cancelled; stored files stay, and comparing the code base submits their embedding
     ports.board.add_collections("files", [collection])
-    paths = [] if embeds_all else [file.path for file in request.files]
-    bells = embed_soon(collection, paths, ports, after=claim.job_id)
+    # Also of files that are stored already: an earlier attempt may have been killed before it submitted this.
+    chunks = {file.path: 1 for file in request.files} | {file.info.path: len(file.chunks) for file in stored}
+    bells = embed_soon(claim, request, None if embeds_all else chunks, ports)
     notes = IngestNotes(
         total=total,
         ingested=len(stored),
@@ -82,7 +82,7 @@ def store(
         if changed:
             ports.words.put(collection, SPACE, [unit_of(file.info.path, file.content) for file in changed])
             ports.files.put(collection, changed)
-            ports.set_aside.drop(collection, KIND, [file.info.path for file in changed])
+            ports.vectors[KIND].retry(collection, documents=[file.info.path for file in changed])
     return changed, len(files) - len(newest)
 
 
@@ -126,17 +126,13 @@ def prepare_file(file: SourceFile, ports: FilePorts) -> PreparedFile:
         parsed_by=parsed.parsed_by,
         metadata=file.model_extra or {},
     )
-    return PreparedFile(info, file.content, parsed.symbols, list(keyed(file.path, chunks)))
+    return PreparedFile(info, file.content, parsed.symbols, keyed(file.path, chunks))
 
 
-def keyed(path: str, chunks: Sequence[CodeChunk]) -> Iterator[KeyedChunk]:
-    """Key each chunk by a hash of its embedded text and of the number of equal chunks before it."""
-    before: Counter[str] = Counter()
-    for chunk in chunks:
-        text = embedded_text(path, chunk)
-        hashed = hashlib.sha256(f"{before[text]}\n{text}".encode()).hexdigest()
-        before[text] += 1
-        yield KeyedChunk(ContentHash(hashed), chunk)
+def keyed(path: str, chunks: Sequence[CodeChunk]) -> list[KeyedChunk]:
+    """Key each chunk by its embedded text."""
+    keys = keys_of([embedded_text(path, chunk.symbol, chunk.text) for chunk in chunks])
+    return [KeyedChunk(ContentHash(key), chunk) for key, chunk in zip(keys, chunks, strict=True)]
 
 
 def unit_of(path: str, content: str) -> WordUnit:

@@ -123,11 +123,3 @@ class IngestNotes(Notes):
     def for_board(self) -> dict[str, Any]:
         """Write ``outdated`` only if there are such files, as the release before does not know it."""
         return self.model_dump(mode="json", exclude_defaults=True)
-
-
-class EmbedNotes(Notes):
-    """``total``: how many chunks got a vector; ``pending``: how many stored chunks still lack one."""
-
-    total: int
-    pending: int
-    usage: dict[str, int]

@@ -4,27 +4,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from querymill_shared.values import frozen
 from querymill_workers.documents.ports import BurialPorts, Samples
-from querymill_workers.inference.ports import Embeddings, FormerModel, Judge
-from querymill_workers.jobs.ports import Common
+from querymill_workers.inference.ports import Judge
 from querymill_workers.jobs.revisions import ContentHash, Revision
-from querymill_workers.ledger.ports import Ledger, Version
+from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles
+from querymill_workers.vectors.ports import Vector, VectorPorts
 from querymill_workers.words.ports import Space, Words
 
 #: The space of the files' words: a unit per file, with the path as its id.
 SPACE: Final[Space] = "files"
-#: The kind of their versions in the ledger, and of their texts that were set aside.
+#: The kind of their versions in the ledger, and of their vectors.
 KIND: Final = "files"
 #: Compared with no other: for the lock of files without a write.
 NO_VERSION: Final = Version(0, "")
-
-Vector = npt.NDArray[np.float32]
 
 
 @frozen
@@ -113,35 +108,20 @@ class NearFiles:
 
 
 @frozen
-class PendingChunk:
-    """A chunk without a vector."""
-
-    path: str
-    key: ContentHash
-    chunk: CodeChunk
-
-
-@frozen
 class FileCard:
-    """What a list tells of a file. ``pending`` counts its chunks that wait for a vector of the searches' model.
-
-    Without such a model none waits.
-    """
+    """What a list tells of a file."""
 
     path: str
     size: int
     metadata: Mapping[str, Any]
-    pending: int
 
 
 @frozen
 class FileCounts:
-    """The size of a collection; ``pending`` counts the chunks that wait for a vector of the model."""
+    """The size of a collection."""
 
     files: int
     tokens: int
-    chunks: int
-    pending: int
 
 
 class Files(Protocol):
@@ -173,10 +153,6 @@ class Files(Protocol):
 
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
         """Count the files that pass a filter."""
-        ...
-
-    def leave(self, collection: str) -> None:
-        """Drop what else is stored of a collection without files."""
         ...
 
     def glob(self, collection: str, pattern: str, *, limit: int, paths: Collection[str] | None = None) -> Sequence[str]:
@@ -230,7 +206,7 @@ class Files(Protocol):
     def nearest(
         self,
         collection: str,
-        vector: npt.NDArray[np.float32],
+        vector: Vector,
         *,
         model: str,
         limit: int,
@@ -244,7 +220,7 @@ class Files(Protocol):
         """
         ...
 
-    def counts(self, collection: str, *, model: str) -> FileCounts: ...
+    def counts(self, collection: str) -> FileCounts: ...
 
     def revisions(self, collection: str) -> Mapping[str, Revision]:
         """Return the revision of every file of a collection, by path."""
@@ -263,48 +239,6 @@ class Files(Protocol):
 
     def drop(self, collection: str, paths: Sequence[str]) -> None:
         """Drop files in one transaction; paths that are not stored are skipped."""
-        ...
-
-    def pending(
-        self, collection: str, *, model: str, limit: int, paths: Sequence[str] | None = None
-    ) -> Sequence[PendingChunk]:
-        """List chunks without a vector of the model, by path and number. With ``paths``, only chunks of those files."""
-        ...
-
-    def still_pending(self, collection: str, chunks: Sequence[PendingChunk], *, model: str) -> Sequence[PendingChunk]:
-        """Return those chunks that are stored and still wait for a vector of the model."""
-        ...
-
-    def fill(
-        self, collection: str, chunks: Sequence[PendingChunk], vectors: Sequence[Vector | None], *, model: str
-    ) -> None:
-        """Store vectors of any dimension, searchable at once. None marks a chunk that the provider refused.
-
-        A refused chunk waits no longer, until `retry` or a change of its file. Vectors of chunks that are no longer
-        stored are ignored.
-        """
-        ...
-
-    def retry(self, collection: str, *, model: str) -> None:
-        """Have the chunks that the model's provider refused wait for a vector again."""
-        ...
-
-    def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
-        """Return the model whose vectors searches compare, or None for a collection that is to have no vectors.
-
-        Such a collection is to have those of ``first``, from now on.
-        """
-        ...
-
-    def switch(self, collection: str, *, model: str) -> bool:
-        """Have searches compare the vectors of a model, at once and for all files. Return whether they do now.
-
-        They do not while a chunk waits for a vector of the model.
-        """
-        ...
-
-    def drop_other_models(self, collection: str, *, model: str) -> None:
-        """Drop the vectors of all other models."""
         ...
 
 
@@ -332,7 +266,7 @@ class SourceParser(Protocol):
         ...
 
 
-class FilePorts(Common, BurialPorts, Protocol):
+class FilePorts(VectorPorts, BurialPorts, Protocol):
     """Everything that a flow of `files` may touch."""
 
     @property
@@ -342,19 +276,10 @@ class FilePorts(Common, BurialPorts, Protocol):
     def words(self) -> Words: ...
 
     @property
-    def ledger(self) -> Ledger: ...
-
-    @property
     def samples(self) -> Samples: ...
 
     @property
     def parser(self) -> SourceParser: ...
-
-    @property
-    def embeddings(self) -> Embeddings: ...
-
-    @property
-    def former(self) -> FormerModel | None: ...
 
     @property
     def judge(self) -> Judge:

@@ -52,15 +52,11 @@ CREATE TABLE code_vectors (
     path       text COLLATE "C" NOT NULL,
     key        text COLLATE "C" NOT NULL,
     embedding  any_vector,  -- null: the model's provider refused the text
+    refused    text,        -- why
+    at         timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (collection, model, path, key),
     CONSTRAINT code_vectors_chunk FOREIGN KEY (collection, path, key)
         REFERENCES code_chunks (collection, path, key) ON DELETE CASCADE
 ) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
-ALTER TABLE code_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL;
+ALTER TABLE code_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL, ALTER COLUMN refused SET STATISTICS 0;
 CREATE INDEX code_vectors_chunk ON code_vectors (collection, path, key);
-
--- The model that searches of a collection compare.
-CREATE TABLE code_models (
-    collection text COLLATE "C" PRIMARY KEY,
-    model      text COLLATE "C" NOT NULL
-);

@@ -18,14 +18,13 @@ from querymill_shared.contracts.events import PartialHit, SearchRound
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.files.steps import FileStep
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.inference.ports import cut_of
 from querymill_workers.jobs.bell import Bell, one_per_queue
-from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
+from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
 from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.retrievers.files.asked import find_named
-from querymill_workers.retrievers.files.embed import has_vectors, model_to_compare
+from querymill_workers.retrievers.files.embed import EMBEDDABLE, has_vectors
 from querymill_workers.retrievers.files.evaluation import evaluate
 from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes, SearchNotes
 from querymill_workers.retrievers.files.passing import passing
@@ -48,6 +47,7 @@ from querymill_workers.retrievers.files.stages import (
     numbered,
     rounds_of,
 )
+from querymill_workers.vectors.question import embed_question
 from querymill_workers.words.narrowing import search_among
 
 #: The ranking, by their words, of files that wait for a vector; and the stage that is missing then.
@@ -141,9 +141,9 @@ def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> Searc
     words_answer = "words" in request.searched_channels
     patience_s = EMBEDDING_PATIENCE_S if words_answer else None
     try:
-        model = model_to_compare(request.collection, ports)
-        caller = caller_of(claim, request, ports, margin_s=0, what="the embedding model", patience_s=patience_s)
-        vectors, usage = model.embed([request.query], input_type="query", caller=caller)
+        question = embed_question(
+            EMBEDDABLE, claim, request, [request.query], ports, margin_s=0, patience_s=patience_s
+        )  # fmt: skip
     except (Unavailable, Refused) as error:
         if not words_answer or error.code == "store_down":
             raise
@@ -151,8 +151,8 @@ def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> Searc
     by_words = search_words(request, ports).found["words"]
     near = ports.files.nearest(
         request.collection,
-        vectors[0],
-        model=model.model,
+        question.vectors[0],
+        model=question.model,
         limit=MAX_CANDIDATES,
         paths=passing(request, ports),
         beside=by_words,
@@ -161,11 +161,10 @@ def search_vectors(claim: Claim, request: FileSearch, ports: FilePorts) -> Searc
     if waiting := tuple(path for path in by_words if path in near.waiting):
         found[WAITING] = waiting
     pending = [f"{near.pending} chunks of files have no vector yet"] if near.pending else []
-    cut = [said] if (said := cut_of(request.query, model)) else []
     return SearchNotes(
         found=found,
-        usage=usage.noted(),
-        degraded=name_missing(EMBED, pending, "pending") + name_missing(claim.step, cut, "cut"),
+        usage=question.usage.noted(),
+        degraded=name_missing(EMBED, pending, "pending") + name_missing(claim.step, question.cuts, "cut"),
     )
 
 
@@ -228,7 +227,7 @@ def plan(claim: Claim, request: FileSearch, ports: FilePorts) -> PlanNotes:
     names = {path: {symbol.name for symbol in found} for path, found in symbols.items()}
     uses = {path: set(files[path].notes.uses) for path in high}
     frequency = ports.files.frequencies(request.collection, sorted(set().union(*names.values())))
-    total = ports.files.counts(request.collection, model=ports.embeddings.model).files
+    total = ports.files.counts(request.collection).files
     definers = find_definers(uses, request.collection, ports.files)
     missing = gaps(uses, retrieved=files, definers=definers, frequency=frequency, files=total)
     decision = what_next(

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.messages.life import PARTS, ReembedMessages, ReembedResult
+from querymill_shared.contracts.messages.life import PARTS, ReembedMessages, ReembedMessagesResult
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Conflict, Mistaken, NotFound
 from querymill_workers.jobs.later_steps import add_steps
@@ -108,11 +108,11 @@ def conclude(picture: Picture, request: ReembedMessages, ports: MessagePorts) ->
     return []
 
 
-def result_of(picture: Picture, request: ReembedMessages) -> ReembedResult:
+def result_of(picture: Picture, request: ReembedMessages) -> ReembedMessagesResult:
     """Build the result from what the parts noted."""
     parts = [PartNotes.of(step) for step in picture.steps]
     refused = [passage for part in parts for passage in part.refused]
-    return ReembedResult(
+    return ReembedMessagesResult(
         job_id=picture.record.job_id,
         collection=request.collection,
         model=request.model,

@@ -14,11 +14,11 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.values import frozen
-from querymill_workers.inference.ports import cut_of
-from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
+from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.modules.describe import EMBEDDABLE
 from querymill_workers.retrievers.modules.ports import SPACE, ModulePorts, Vocabulary
 from querymill_workers.retrievers.modules.rules.chinese import with_english
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, decode_id, encode_id, order_of
@@ -27,6 +27,7 @@ from querymill_workers.retrievers.modules.rules.join import TEXT, VECTORS, text_
 from querymill_workers.retrievers.modules.rules.scores import SubQuery
 from querymill_workers.retrievers.modules.rules.text import without_texts
 from querymill_workers.text.words import words
+from querymill_workers.vectors.question import embed_question
 from querymill_workers.words.narrowing import search_among
 
 #: Documents whose names and rare modules are looked at in the text channel, whatever ``candidates`` are asked for.
@@ -126,19 +127,18 @@ def search_vectors(
     Raises:
         Unavailable, Refused: The texts got no vectors within ``patience_s`` seconds, or before the deadline.
     """
-    model, texts = ports.embeddings, list(asked.texts.values())
-    caller = caller_of(
-        claim, request, ports, margin_s=COMPARE_MARGIN_S, what="the embedding model", patience_s=patience_s
-    )
-    vectors, lists.usage = model.embed(texts, input_type="query", caller=caller)
+    texts = list(asked.texts.values())
+    question = embed_question(
+        EMBEDDABLE, claim, request, texts, ports, margin_s=COMPARE_MARGIN_S, patience_s=patience_s
+    )  # fmt: skip
+    lists.usage = question.usage
     among, pending = None if asked.passing is None else list(asked.passing), 0
-    for channel, vector in zip(asked.texts, vectors, strict=True):
+    for channel, vector in zip(asked.texts, question.vectors, strict=True):
         near = ports.descriptions.nearest(
-            request.collection, vector, model=model.model, limit=request.candidates, documents=among
+            request.collection, vector, model=question.model, limit=request.candidates, documents=among
         )
         lists.found[vectors_channel(channel)], pending = list(near.found), near.pending
     if pending:
         reason = f"{pending} {'description' if pending == 1 else 'descriptions'} pending"
         lists.degraded.append(Degradation(stage="embed", reason=reason, code="pending"))
-    cuts = dict.fromkeys(cut for text in texts if (cut := cut_of(text, model)))
-    lists.degraded += [Degradation(stage="embed", reason=cut, code="cut") for cut in cuts]
+    lists.degraded += [Degradation(stage="embed", reason=cut, code="cut") for cut in question.cuts]

@@ -1,18 +1,20 @@
 """The descriptions of code documents as the vector channel compares them: whole, or in passages that fit the model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from querymill_shared.contracts.modules.ingest import ModuleDocument
-from querymill_workers.ledger.ports import Subject
-from querymill_workers.retrievers.modules.ports import KIND, NO_VERSION, ModulePorts
-from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
+from querymill_shared.board import Claim
+from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
+from querymill_shared.contracts.modules.load import LoadModules
+from querymill_workers.jobs.bell import Bell
+from querymill_workers.retrievers.modules.ports import KIND, ModulePorts
+from querymill_workers.retrievers.modules.rules.documents import shown_id
 from querymill_workers.text.passages import split_text
+from querymill_workers.vectors.embedding import Embeddable, submit_embedding
 
+EMBEDDABLE: Final = Embeddable(KIND, batch=16)
 #: The part of the model's input that a passage may take: tokens are estimated.
 INPUT_SHARE: Final = 0.8
-#: Documents described in one change.
-DOCUMENTS_BATCH: Final = 100
 
 
 def put_descriptions(collection: str, documents: Sequence[ModuleDocument], ports: ModulePorts) -> None:
@@ -20,6 +22,7 @@ def put_descriptions(collection: str, documents: Sequence[ModuleDocument], ports
     ports.descriptions.put(
         collection, {document.document: passages_of(document.meta_info.description, ports) for document in documents}
     )
+    ports.vectors[KIND].retry(collection, documents=[shown_id(document.document) for document in documents])
 
 
 def passages_of(description: str, ports: ModulePorts) -> list[str]:
@@ -30,10 +33,12 @@ def passages_of(description: str, ports: ModulePorts) -> list[str]:
     return [text[span.start : span.end] for span in spans]
 
 
-def describe(collection: str, documents: Sequence[DocumentId], ports: ModulePorts) -> None:
-    """Store the descriptions of documents as they are now, locked against writers."""
-    for start in range(0, len(documents), DOCUMENTS_BATCH):
-        batch = documents[start : start + DOCUMENTS_BATCH]
-        subjects = [Subject(shown_id(document)) for document in batch]
-        with ports.ledger.changing(collection, KIND, subjects, NO_VERSION, whole=False):
-            put_descriptions(collection, list(ports.modules.documents(collection, batch).values()), ports)
+def embed_soon(
+    claim: Claim, request: IngestModule | LoadModules, documents: Iterable[ModuleDocument], ports: ModulePorts
+) -> Sequence[Bell]:
+    """Submit jobs that embed the descriptions of documents, as far as they lack a vector, and return their bells."""
+    passages = {shown_id(document.document): 1 for document in documents}  # few are longer than one
+    _, bells = submit_embedding(
+        EMBEDDABLE, request.collection, passages, ports, lane=request.lane, token=claim.job_id
+    )  # fmt: skip
+    return bells

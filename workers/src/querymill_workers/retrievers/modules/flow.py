@@ -3,14 +3,13 @@
 from typing import assert_never
 
 from querymill_shared.contracts.modules import ModuleRequest
-from querymill_shared.contracts.modules.embed import EmbedModules, ReembedModules
 from querymill_shared.contracts.modules.ingest import IngestModule
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.modules.load import LoadModules
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
-from querymill_workers.retrievers.modules import embed, ingest, learn, load, reembed, search
+from querymill_workers.retrievers.modules import ingest, learn, load, search
 from querymill_workers.retrievers.modules.ports import ModulePorts
 
 
@@ -23,10 +22,6 @@ def flow_of(request: ModuleRequest) -> Flow[ModulePorts]:
             return one_step(request, ingest.step, ingest.ENDING)
         case LoadModules():
             return one_step(request, load.step, load.ENDING)
-        case EmbedModules():
-            return one_step(request, embed.step, embed.ENDING)
-        case ReembedModules():
-            return one_step(request, reembed.step, reembed.ENDING)
         case LearnLexicon():
             return one_step(request, learn.step, learn.ENDING)
         case _:

@@ -11,8 +11,7 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
-from querymill_workers.retrievers.modules.describe import put_descriptions
-from querymill_workers.retrievers.modules.embed import embed_soon
+from querymill_workers.retrievers.modules.describe import embed_soon, passages_of, put_descriptions
 from querymill_workers.retrievers.modules.learn import submit_learning
 from querymill_workers.retrievers.modules.notes import IngestNotes
 from querymill_workers.retrievers.modules.ports import KIND, SPACE, ModulePorts, filterable
@@ -34,7 +33,7 @@ def step(claim: Claim, request: IngestModule, ports: ModulePorts) -> Sequence[Be
     collection = request.collection
     notes = keep_document(collection, request.document, version_of(claim), ports)
     ports.board.add_collections("modules", [collection])
-    bells = [*submit_learning(collection, ports), *embed_soon(collection, ports, after=claim.job_id)]
+    bells = [*submit_learning(collection, ports), *embed_soon(claim, request, [request.document], ports)]
     hand_in(claim, request, notes, ENDING, ports)
     return bells
 
@@ -66,7 +65,7 @@ def notes_of(collection: str, document: ModuleDocument, standing: Standing, port
     """Say what is to become of a document."""
     if not standing.newest:
         return IngestNotes(outcome="forgotten" if standing.forgotten else "superseded", modules=0)
-    if ports.modules.revision(collection, document.document) == revision_of(document):
+    if ports.modules.revision(collection, document.document) == revision_of(document, ports):
         return IngestNotes(outcome="unchanged", modules=0)
     return IngestNotes(outcome="ingested", modules=len(set(document.meta_info.vtkjs_modules)))
 
@@ -74,10 +73,9 @@ def notes_of(collection: str, document: ModuleDocument, standing: Standing, port
 def store_documents(collection: str, documents: Sequence[ModuleDocument], version: Version, ports: ModulePorts) -> None:
     """Store documents, and last their texts: the text index lets one writer at a time count its words."""
     if documents:
-        rows = [(document, revision_of(document)) for document in documents]
+        rows = [(document, revision_of(document, ports)) for document in documents]
         ports.modules.put(collection, rows, record=record_of(version))
         put_descriptions(collection, documents, ports)
-        ports.set_aside.drop(collection, KIND, [shown_id(document.document) for document in documents])
         ports.words.put(collection, SPACE, [unit_of(document) for document in documents])
 
 
@@ -100,9 +98,12 @@ def record_of(version: Version) -> str:
     return f"{version.accepted_us} {version.job_id}"
 
 
-def revision_of(document: ModuleDocument) -> Revision:
-    """Hash a document's content together with the way it is indexed."""
-    return Revision(hashlib.sha256(f"{INDEXING_VERSION}\n{document.model_dump_json()}".encode()).hexdigest())
+def revision_of(document: ModuleDocument, ports: ModulePorts) -> Revision:
+    """Hash a document's content together with the way it is indexed, and cut into passages for the model."""
+    passages = "\0".join(passages_of(document.meta_info.description, ports))
+    return Revision(
+        hashlib.sha256(f"{INDEXING_VERSION}\n{document.model_dump_json()}\n{passages}".encode()).hexdigest()
+    )
 
 
 def to_result(request: IngestModule, picture: Picture, notes: IngestNotes) -> IngestModuleResult:

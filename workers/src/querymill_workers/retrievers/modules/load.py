@@ -11,7 +11,7 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.loading import Loading, LoadNotes, ending_of, load_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.ledger.ports import version_of
-from querymill_workers.retrievers.modules.embed import embed_soon
+from querymill_workers.retrievers.modules.describe import embed_soon
 from querymill_workers.retrievers.modules.ingest import keep_documents
 from querymill_workers.retrievers.modules.learn import submit_learning
 from querymill_workers.retrievers.modules.ports import ModulePorts
@@ -33,7 +33,7 @@ def step(claim: Claim, request: LoadModules, ports: ModulePorts) -> Sequence[Bel
     if loaded is None:
         return []
     ports.board.add_collections("modules", [collection])
-    bells = [*submit_learning(collection, ports), *embed_soon(collection, ports, after=claim.job_id)]
+    bells = [*submit_learning(collection, ports), *embed_soon(claim, request, request.documents, ports)]
     hand_in(claim, request, LoadNotes(documents=tuple(loaded)), ENDING, ports)
     return bells
 

@@ -47,14 +47,6 @@ class IngestNotes(Notes):
     modules: int
 
 
-class EmbedNotes(Notes):
-    """``total``: how many passages got a vector; ``pending``: how many stored ones still lack one."""
-
-    total: int
-    pending: int
-    usage: dict[str, int]
-
-
 class LexiconNotes(Notes):
     """The lexicon in use: its number of words, its version, and the number of documents it was learned from."""
 

@@ -3,31 +3,26 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from querymill_shared.contracts.filters import Filterable
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.values import frozen
 from querymill_workers.documents.ports import BurialPorts
-from querymill_workers.inference.ports import Embeddings, Rewriter
-from querymill_workers.jobs.ports import Common
+from querymill_workers.inference.ports import Rewriter
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Ledger, Version
+from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match, last_segment
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
+from querymill_workers.vectors.ports import Vector, VectorPorts
 from querymill_workers.words.ports import Space, Words
 
 #: The index of the text of code documents, one entry each.
 SPACE: Final[Space] = "modules"
-#: The kind of their versions in the ledger.
+#: The kind of their versions in the ledger, and of their vectors.
 KIND: Final = "modules"
 #: Compared with no other: for the lock of a document without a write.
 NO_VERSION: Final = Version(0, "")
-
-Vector = npt.NDArray[np.float32]
 
 
 def filterable(document: ModuleDocument) -> Filterable:
@@ -137,19 +132,10 @@ class Modules(Protocol):
 
 
 @frozen
-class PendingDescription:
-    """A passage of a document's description, without a vector; ``number`` counts from 0."""
-
-    document: DocumentId
-    number: int
-    text: str
-
-
-@frozen
 class NearDescriptions:
     """The documents with the nearest descriptions, each with its best cosine, best first.
 
-    ``pending`` counts the passages of the collection that were not compared, and the documents without passages.
+    ``pending`` counts the passages of the collection that wait for a vector.
     """
 
     found: Sequence[tuple[DocumentId, float]]
@@ -157,7 +143,7 @@ class NearDescriptions:
 
 
 class Descriptions(Protocol):
-    """The descriptions of code documents, in passages, and their vectors. Every call names its collection."""
+    """The descriptions of code documents, in passages. Every call names its collection."""
 
     def put(self, collection: str, passages: Mapping[DocumentId, Sequence[str]]) -> None:
         """Replace the passages of documents, within the ledger's change of them. Equal ones keep their vectors."""
@@ -165,39 +151,6 @@ class Descriptions(Protocol):
 
     def drop(self, collection: str, documents: Sequence[DocumentId]) -> None:
         """Drop the passages of documents and their vectors."""
-        ...
-
-    def undescribed(self, collection: str, *, limit: int) -> Sequence[DocumentId]:
-        """List documents that the release before has stored, without passages."""
-        ...
-
-    def pending(self, collection: str, *, model: str, limit: int) -> Sequence[PendingDescription]:
-        """List passages that wait for a vector of a model."""
-        ...
-
-    def still_pending(
-        self, collection: str, passages: Sequence[PendingDescription], *, model: str
-    ) -> Sequence[PendingDescription]:
-        """Return those of some passages that are stored unchanged and still wait."""
-        ...
-
-    def fill(
-        self,
-        collection: str,
-        passages: Sequence[PendingDescription],
-        vectors: Sequence[Vector | None],
-        *,
-        model: str,
-    ) -> None:
-        """Store the vectors of passages that are stored unchanged. None: the model's provider refused the text."""
-        ...
-
-    def retry(self, collection: str, *, model: str) -> None:
-        """Have passages that the model's provider refused wait for a vector again."""
-        ...
-
-    def count_pending(self, collection: str, *, model: str) -> int:
-        """Count the passages that wait for a vector of a model, and the documents without passages."""
         ...
 
     def nearest(
@@ -212,12 +165,8 @@ class Descriptions(Protocol):
         """Compare a vector with all passages, or with those of some documents. Ties break on the encoded id."""
         ...
 
-    def drop_other_models(self, collection: str, *, model: str) -> None:
-        """Drop the vectors of all models but one."""
-        ...
 
-
-class ModulePorts(Common, BurialPorts, Protocol):
+class ModulePorts(VectorPorts, BurialPorts, Protocol):
     """What every flow of `modules` may touch."""
 
     @property
@@ -227,13 +176,7 @@ class ModulePorts(Common, BurialPorts, Protocol):
     def descriptions(self) -> Descriptions: ...
 
     @property
-    def embeddings(self) -> Embeddings: ...
-
-    @property
     def words(self) -> Words: ...
-
-    @property
-    def ledger(self) -> Ledger: ...
 
     @property
     def rewriter(self) -> Rewriter: ...

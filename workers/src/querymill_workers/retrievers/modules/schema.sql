@@ -5,17 +5,17 @@ CREATE TABLE module_register (
     collection text COLLATE "C" NOT NULL,
     document   text COLLATE "C" NOT NULL,
     record     text NOT NULL,
-    described  text,            -- the record whose description is in module_passages
     PRIMARY KEY (collection, document)
 );
 
 -- The descriptions, as they are embedded: long ones in passages. They change in one transaction with the register.
+-- document: the id as users give it. key: the hash of the text, so that an unchanged passage keeps its vector.
 CREATE TABLE module_passages (
     collection text    COLLATE "C" NOT NULL,
     document   text    COLLATE "C" NOT NULL,
-    number     integer NOT NULL,
+    key        text    COLLATE "C" NOT NULL,
     text       text    NOT NULL,
-    PRIMARY KEY (collection, document, number)
+    PRIMARY KEY (collection, document, key)
 );
 ALTER TABLE module_passages ALTER COLUMN text SET STATISTICS 0;
 
@@ -24,11 +24,13 @@ CREATE TABLE module_vectors (
     collection text    COLLATE "C" NOT NULL,
     model      text    COLLATE "C" NOT NULL,
     document   text    COLLATE "C" NOT NULL,
-    number     integer NOT NULL,
+    key        text    COLLATE "C" NOT NULL,
     embedding  any_vector,  -- null: the model's provider refused the text
-    PRIMARY KEY (collection, model, document, number),
-    CONSTRAINT module_vectors_passage FOREIGN KEY (collection, document, number)
-        REFERENCES module_passages (collection, document, number) ON DELETE CASCADE
+    refused    text,        -- why
+    at         timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (collection, model, document, key),
+    CONSTRAINT module_vectors_passage FOREIGN KEY (collection, document, key)
+        REFERENCES module_passages (collection, document, key) ON DELETE CASCADE
 ) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
-ALTER TABLE module_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL;
-CREATE INDEX module_vectors_passage ON module_vectors (collection, document, number);
+ALTER TABLE module_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL, ALTER COLUMN refused SET STATISTICS 0;
+CREATE INDEX module_vectors_passage ON module_vectors (collection, document, key);

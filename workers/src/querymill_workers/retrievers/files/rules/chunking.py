@@ -49,9 +49,9 @@ def chunk_code(
     ]
 
 
-def embedded_text(path: str, chunk: CodeChunk) -> str:
+def embedded_text(path: str, symbol: str, text: str) -> str:
     """Return the text that is embedded for a chunk: its path and symbol, then its lines."""
-    return f"{path} {chunk.symbol}".rstrip() + f"\n{chunk.text}"
+    return f"{path} {symbol}".rstrip() + f"\n{text}"
 
 
 def _lines(content: str, starts: set[int], count_tokens: Callable[[str], int], size: int) -> list[_Line]:

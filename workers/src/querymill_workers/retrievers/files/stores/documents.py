@@ -7,6 +7,7 @@ from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.files.ports import SPACE, Files
+from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
 
@@ -15,17 +16,26 @@ class FileDocuments:
 
     kind: Final[Retriever] = "files"
 
-    def __init__(self, files: Files, words: Words) -> None:
+    def __init__(self, files: Files, words: Words, vectors: Vectors) -> None:
         self._files = files
         self._words = words
+        self._vectors = vectors
 
     def list(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[DocumentCard]:
-        """See `Documents.list`."""
+        """See `Documents.list`. Without a model whose vectors searches compare, no file waits for one."""
         cards = self._files.cards(collection, conditions, limit=limit, after=after)
+        model, paths = self._vectors.active_model(collection), [card.path for card in cards]
+        lacking = {} if model is None else self._vectors.lacking(collection, model=model, documents=paths)
         return [
-            DocumentCard(id=card.path, size=card.size, unit="bytes", metadata=card.metadata, pending=card.pending)
+            DocumentCard(
+                id=card.path,
+                size=card.size,
+                unit="bytes",
+                metadata=card.metadata,
+                pending=lacking.get(card.path, 0),
+            )
             for card in cards
         ]
 
@@ -47,8 +57,10 @@ class FileDocuments:
         was_there = bool(self._files.describe(collection, [document]))
         self._words.drop(collection, SPACE, [document])
         self._files.drop(collection, [document])
+        self._vectors.begin_embedding(collection, [document])
         return int(was_there)
 
     def leave(self, collection: str) -> None:
         """See `Documents.leave`."""
-        self._files.leave(collection)
+        if not self._files.count(collection, {}):
+            self._vectors.forget_model(collection)

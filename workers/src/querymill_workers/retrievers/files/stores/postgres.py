@@ -3,12 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from querymill_workers.jobs.revisions import ContentHash, Revision
+from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, across, literal, within
 from querymill_workers.postgres.filters import Column, predicate
 from querymill_workers.postgres.lookups import Noted
@@ -21,12 +19,13 @@ from querymill_workers.retrievers.files.ports import (
     FoundChunk,
     NearFiles,
     PatternHits,
-    PendingChunk,
     PreparedFile,
-    Vector,
 )
+from querymill_workers.retrievers.files.rules.chunking import embedded_text
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
 from querymill_workers.retrievers.files.stores.patterns import Expression, glob
+from querymill_workers.vectors.ports import Vector
+from querymill_workers.vectors.postgres import VectorTables
 
 _SQL: Final = statements("querymill_workers.retrievers.files.stores", "postgres.sql")
 
@@ -38,8 +37,7 @@ _COLUMNS: Final = {
     "language": Column(sql.SQL("nullif(f.language, '')")),
 }
 _NOTED: Final = Noted(sql.SQL("f.path"), ["code_files"], "path")
-#: Vectors dropped in one transaction.
-DROPPED_AT_ONCE: Final = 2_000
+VECTORS: Final = VectorTables("code_chunks", "code_vectors", "path", texts=("symbol", "text"), text_of=embedded_text)
 
 
 class PostgresFiles:
@@ -74,11 +72,6 @@ class PostgresFiles:
         """See `Files.count`."""
         ((counted,),) = self._chosen("count_files", collection, conditions)
         return int(counted)
-
-    def leave(self, collection: str) -> None:
-        """See `Files.leave`."""
-        with within(self._pool, collection) as connection:
-            connection.execute(_SQL["leave_files"], {"collection": collection})
 
     def glob(self, collection: str, pattern: str, *, limit: int, paths: Collection[str] | None = None) -> Sequence[str]:
         """See `Files.glob`."""
@@ -121,7 +114,7 @@ class PostgresFiles:
     def nearest(
         self,
         collection: str,
-        vector: npt.NDArray[np.float32],
+        vector: Vector,
         *,
         model: str,
         limit: int,
@@ -138,9 +131,9 @@ class PostgresFiles:
         pending, waiting = rows[0][:2]
         return NearFiles(found, pending, frozenset(waiting))
 
-    def counts(self, collection: str, *, model: str) -> FileCounts:
+    def counts(self, collection: str) -> FileCounts:
         """See `Files.counts`."""
-        (counted,) = self._rows("file_counts", collection, model=model)
+        (counted,) = self._rows("file_counts", collection)
         return FileCounts(*counted)
 
     def revisions(self, collection: str) -> Mapping[str, Revision]:
@@ -163,7 +156,6 @@ class PostgresFiles:
             chunks = place | _chunk_columns(latest.values())
             connection.execute(_SQL["drop_chunks"], chunks)
             connection.execute(_SQL["put_chunks"], chunks)
-            connection.execute(_SQL["drop_refused"], place | {"model": None})
 
     def drop(self, collection: str, paths: Sequence[str]) -> None:
         """See `Files.drop`."""
@@ -173,51 +165,6 @@ class PostgresFiles:
             connection.execute(_SQL["drop_symbols"], place)
             connection.execute(_SQL["drop_chunks"], place | {"chunk_paths": [], "keys": []})
             connection.execute(_SQL["drop_files"], place)
-
-    def pending(
-        self, collection: str, *, model: str, limit: int, paths: Sequence[str] | None = None
-    ) -> Sequence[PendingChunk]:
-        """See `Files.pending`."""
-        chosen = None if paths is None else list(paths)
-        rows = self._rows("pending_chunks", collection, model=model, limit=limit, paths=chosen)
-        return [PendingChunk(path, ContentHash(key), CodeChunk(*columns)) for path, key, *columns in rows]
-
-    def still_pending(self, collection: str, chunks: Sequence[PendingChunk], *, model: str) -> Sequence[PendingChunk]:
-        """See `Files.still_pending`."""
-        rows = self._rows("still_pending", collection, model=model, **_places(chunks))
-        return [chunk for chunk in chunks if (chunk.path, chunk.key) in set(rows)]
-
-    def fill(
-        self, collection: str, chunks: Sequence[PendingChunk], vectors: Sequence[Vector | None], *, model: str
-    ) -> None:
-        """See `Files.fill`."""
-        written = [None if vector is None else literal(vector) for vector in vectors]
-        values = {"collection": collection, "model": model, "embeddings": written, **_places(chunks)}
-        with within(self._pool, collection) as connection:
-            connection.execute(_SQL["fill_chunks"], values)
-
-    def retry(self, collection: str, *, model: str) -> None:
-        """See `Files.retry`."""
-        with within(self._pool, collection) as connection:
-            connection.execute(_SQL["drop_refused"], {"collection": collection, "model": model, "paths": None})
-
-    def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
-        """See `Files.searched_by`."""
-        values = {"collection": collection, "model": first}
-        with within(self._pool, collection) as connection:
-            if first is not None:
-                connection.execute(_SQL["first_file_model"], values)
-            row = connection.execute(_SQL["file_model"], values).fetchone()
-        return None if row is None else str(row[0])
-
-    def switch(self, collection: str, *, model: str) -> bool:
-        """See `Files.switch`."""
-        return bool(self._rows("switch_file_model", collection, model=model))
-
-    def drop_other_models(self, collection: str, *, model: str) -> None:
-        """See `Files.drop_other_models`."""
-        while self._rows("drop_other_vectors", collection, model=model, limit=DROPPED_AT_ONCE):
-            pass
 
     def _rows(self, statement: str, collection: str, **values: Any) -> list[tuple[Any, ...]]:
         with within(self._pool, collection) as connection:
@@ -238,10 +185,6 @@ class PostgresFiles:
         while page := self._rows("next_files", collection, after=after, limit=PAGE, paths=chosen):
             yield from page
             after = page[-1][0]
-
-
-def _places(chunks: Sequence[PendingChunk]) -> dict[str, list[str]]:
-    return {"paths": [chunk.path for chunk in chunks], "keys": [chunk.key for chunk in chunks]}
 
 
 def _file_columns(prepared: Collection[PreparedFile]) -> dict[str, list[Any]]:

@@ -12,24 +12,12 @@ SELECT path FROM code_files WHERE collection = %(collection)s ORDER BY path;
 SELECT path FROM code_files AS f WHERE collection = %(collection)s AND {passes} ORDER BY path;
 
 -- listed_files: a page of the files that pass a filter
-SELECT path, size, metadata, (
-    SELECT count(*) FROM code_models AS m
-    JOIN code_chunks AS c ON c.collection = m.collection AND c.path = f.path
-    WHERE m.collection = f.collection AND NOT EXISTS (
-        SELECT FROM code_vectors AS v
-        WHERE v.collection = m.collection AND v.model = m.model AND v.path = c.path AND v.key = c.key
-    )
-)
-FROM code_files AS f
+SELECT path, size, metadata FROM code_files AS f
 WHERE collection = %(collection)s AND (%(after)s::text IS NULL OR path > %(after)s) AND {passes}
 ORDER BY path LIMIT %(limit)s;
 
 -- count_files: how many files pass a filter
 SELECT count(*) FROM code_files AS f WHERE collection = %(collection)s AND {passes};
-
--- leave_files: what else is stored of a collection without files
-DELETE FROM code_models
-WHERE collection = %(collection)s AND NOT EXISTS (SELECT FROM code_files WHERE collection = %(collection)s);
 
 -- file_revisions: every file's revision
 SELECT path, revision FROM code_files WHERE collection = %(collection)s;
@@ -95,13 +83,8 @@ lacking AS (
 SELECT lacking.pending, lacking.waiting, found.* FROM lacking LEFT JOIN found ON true
 ORDER BY found.cosine DESC, found.path;
 
--- file_counts: files, their tokens, chunks, and chunks that wait for a vector of the model
-SELECT
-    (SELECT count(*) FROM code_files WHERE collection = %(collection)s),
-    (SELECT coalesce(sum(tokens), 0) FROM code_files WHERE collection = %(collection)s),
-    (SELECT count(*) FROM code_chunks WHERE collection = %(collection)s),
-    (SELECT count(*) FROM code_chunks WHERE collection = %(collection)s)
-        - (SELECT count(*) FROM code_vectors WHERE collection = %(collection)s AND model = %(model)s);
+-- file_counts: files and their tokens
+SELECT count(*), coalesce(sum(tokens), 0) FROM code_files WHERE collection = %(collection)s;
 
 -- put_files: insert or replace files; the rows are locked in a fixed order
 INSERT INTO code_files AS f
@@ -154,70 +137,3 @@ ON CONFLICT (collection, path, key) DO UPDATE SET
     text = excluded.text
 WHERE (c.number, c.line, c.end_line, c.symbol, c.text)
     IS DISTINCT FROM (excluded.number, excluded.line, excluded.end_line, excluded.symbol, excluded.text);
-
--- pending_chunks: chunks that wait for a vector of the model
-SELECT path, key, number, line, end_line, text, symbol FROM code_chunks AS c
-WHERE collection = %(collection)s
-    AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]))
-    AND NOT EXISTS (
-        SELECT FROM code_vectors AS v
-        WHERE v.collection = %(collection)s AND v.model = %(model)s AND v.path = c.path AND v.key = c.key
-    )
-ORDER BY path, number LIMIT %(limit)s;
-
--- still_pending: those of some chunks that are stored and still wait for a vector of the model
-SELECT c.path, c.key FROM code_chunks AS c
-JOIN unnest(%(paths)s::text[], %(keys)s::text[]) AS asked (path, key) ON asked.path = c.path AND asked.key = c.key
-WHERE c.collection = %(collection)s
-    AND NOT EXISTS (
-        SELECT FROM code_vectors AS v
-        WHERE v.collection = %(collection)s AND v.model = %(model)s AND v.path = c.path AND v.key = c.key
-    );
-
--- fill_chunks: the vectors of chunks that are still stored, null where the text was refused; in a fixed order, so that
--- two writers cannot deadlock
-INSERT INTO code_vectors (collection, model, path, key, embedding)
-SELECT %(collection)s, %(model)s, held.path, held.key, held.embedding::vector
-FROM (
-    SELECT o.path, o.key, done.embedding
-    FROM code_chunks AS o
-    JOIN unnest(%(paths)s::text[], %(keys)s::text[], %(embeddings)s::text[]) AS done (path, key, embedding)
-        ON o.path = done.path AND o.key = done.key
-    WHERE o.collection = %(collection)s
-    ORDER BY o.path, o.key
-    FOR KEY SHARE OF o
-) AS held
-ON CONFLICT (collection, model, path, key) DO UPDATE SET embedding = excluded.embedding;
-
--- drop_refused: what a provider refused is tried again
-DELETE FROM code_vectors
-WHERE collection = %(collection)s AND embedding IS NULL
-    AND (%(model)s::text IS NULL OR model = %(model)s) AND (%(paths)s::text[] IS NULL OR path = ANY(%(paths)s::text[]));
-
--- file_model: the model that searches compare
-SELECT model FROM code_models WHERE collection = %(collection)s;
-
--- first_file_model: have a collection without a model compare this one
-INSERT INTO code_models (collection, model) VALUES (%(collection)s, %(model)s) ON CONFLICT DO NOTHING;
-
--- switch_file_model: have searches compare a model of which no chunk waits for a vector
-INSERT INTO code_models (collection, model)
-SELECT %(collection)s, %(model)s
-WHERE NOT EXISTS (
-    SELECT FROM code_chunks AS c
-    WHERE c.collection = %(collection)s
-        AND NOT EXISTS (
-            SELECT FROM code_vectors AS v
-            WHERE v.collection = %(collection)s AND v.model = %(model)s AND v.path = c.path AND v.key = c.key
-        )
-)
-ON CONFLICT (collection) DO UPDATE SET model = excluded.model
-RETURNING model;
-
--- drop_other_vectors: some vectors of models that no search compares any more
-DELETE FROM code_vectors
-WHERE (collection, model, path, key) IN (
-    SELECT collection, model, path, key FROM code_vectors
-    WHERE collection = %(collection)s AND model <> %(model)s LIMIT %(limit)s
-)
-RETURNING 1;

@@ -12,6 +12,7 @@ from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.modules.ports import SPACE, Descriptions, Modules
 from querymill_workers.retrievers.modules.rules.documents import encode_id, read_id, shown_id
+from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
 
@@ -20,9 +21,12 @@ class ModuleDocuments:
 
     kind: Final[Retriever] = "modules"
 
-    def __init__(self, modules: Modules, descriptions: Descriptions, words: Words, board: Board) -> None:
+    def __init__(
+        self, modules: Modules, descriptions: Descriptions, vectors: Vectors, words: Words, board: Board
+    ) -> None:
         self._modules = modules
         self._descriptions = descriptions
+        self._vectors = vectors
         self._words = words
         self._board = board
 
@@ -49,6 +53,7 @@ class ModuleDocuments:
         id_ = read_id(document)
         was_there = self._modules.drop(collection, id_)
         self._descriptions.drop(collection, [id_])
+        self._vectors.begin_embedding(collection, [document])
         self._words.drop(collection, SPACE, [encode_id(id_)])
         if was_there:
             version = self._modules.vocabulary(collection).version
@@ -60,6 +65,8 @@ class ModuleDocuments:
     def leave(self, collection: str) -> None:
         """See `Documents.leave`."""
         self._modules.leave(collection)
+        if not self._modules.count(collection, {}):
+            self._vectors.forget_model(collection)
 
 
 def _card_of(document: ModuleDocument) -> DocumentCard:

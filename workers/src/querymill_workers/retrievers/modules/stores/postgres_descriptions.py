@@ -1,17 +1,19 @@
-"""The descriptions of code documents and their vectors in PostgreSQL, where the words are."""
+"""The descriptions of code documents in PostgreSQL, where the words are."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.modules.ports import NearDescriptions, PendingDescription, Vector
-from querymill_workers.retrievers.modules.rules.documents import DocumentId, decode_id, encode_id
+from querymill_workers.retrievers.modules.ports import NearDescriptions
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, read_id, shown_id
+from querymill_workers.vectors.keys import keys_of
+from querymill_workers.vectors.ports import Vector
+from querymill_workers.vectors.postgres import VectorTables
 
 _SQL: Final = statements("querymill_workers.retrievers.modules.stores", "postgres_descriptions.sql")
 
-#: Vectors dropped in one transaction.
-DROPPED_AT_ONCE: Final = 2_000
+VECTORS: Final = VectorTables("module_passages", "module_vectors")
 
 
 class PostgresDescriptions:
@@ -23,60 +25,24 @@ class PostgresDescriptions:
     def put(self, collection: str, passages: Mapping[DocumentId, Sequence[str]]) -> None:
         """See `Descriptions.put`."""
         rows = [
-            PendingDescription(document, number, text)
+            (shown_id(document), key, text)
             for document, texts in passages.items()
-            for number, text in enumerate(texts)
+            for key, text in zip(keys_of(texts), texts, strict=True)
         ]
-        place = {"collection": collection, "documents": _encoded(list(passages)), **_columns(rows)}
+        place = {
+            "collection": collection,
+            "documents": _shown(list(passages)),
+            "owners": [document for document, _, _ in rows],
+            "keys": [key for _, key, _ in rows],
+            "texts": [text for _, _, text in rows],
+        }
         with within(self._pool, collection) as connection:
-            for statement in ("drop_passages", "put_passages", "note_described"):
+            for statement in ("drop_passages", "put_passages"):
                 connection.execute(_SQL[statement], place)
 
     def drop(self, collection: str, documents: Sequence[DocumentId]) -> None:
         """See `Descriptions.drop`."""
-        place = {"collection": collection, "documents": _encoded(documents), **_columns([])}
-        with within(self._pool, collection) as connection:
-            connection.execute(_SQL["drop_passages"], place)
-
-    def undescribed(self, collection: str, *, limit: int) -> Sequence[DocumentId]:
-        """See `Descriptions.undescribed`."""
-        return [decode_id(document) for (document,) in self._rows("undescribed", collection, limit=limit)]
-
-    def pending(self, collection: str, *, model: str, limit: int) -> Sequence[PendingDescription]:
-        """See `Descriptions.pending`."""
-        rows = self._rows("pending_passages", collection, model=model, limit=limit)
-        return [PendingDescription(decode_id(document), number, text) for document, number, text in rows]
-
-    def still_pending(
-        self, collection: str, passages: Sequence[PendingDescription], *, model: str
-    ) -> Sequence[PendingDescription]:
-        """See `Descriptions.still_pending`."""
-        left = set(self._rows("still_pending", collection, model=model, **_columns(passages)))
-        return [passage for passage in passages if (encode_id(passage.document), passage.number) in left]
-
-    def fill(
-        self,
-        collection: str,
-        passages: Sequence[PendingDescription],
-        vectors: Sequence[Vector | None],
-        *,
-        model: str,
-    ) -> None:
-        """See `Descriptions.fill`."""
-        written = [None if vector is None else literal(vector) for vector in vectors]
-        values = {"collection": collection, "model": model, "embeddings": written, **_columns(passages)}
-        with within(self._pool, collection) as connection:
-            connection.execute(_SQL["fill_passages"], values)
-
-    def retry(self, collection: str, *, model: str) -> None:
-        """See `Descriptions.retry`."""
-        with within(self._pool, collection) as connection:
-            connection.execute(_SQL["drop_refused_passages"], {"collection": collection, "model": model})
-
-    def count_pending(self, collection: str, *, model: str) -> int:
-        """See `Descriptions.count_pending`."""
-        ((pending,),) = self._rows("count_pending_descriptions", collection, model=model)
-        return int(pending)
+        self.put(collection, {document: [] for document in documents})
 
     def nearest(
         self,
@@ -88,29 +54,13 @@ class PostgresDescriptions:
         documents: Sequence[DocumentId] | None = None,
     ) -> NearDescriptions:
         """See `Descriptions.nearest`."""
-        chosen = None if documents is None else _encoded(documents)
+        chosen = None if documents is None else _shown(documents)
         values = {"vector": literal(vector), "model": model, "limit": limit, "documents": chosen}
-        rows = self._rows("nearest_descriptions", collection, **values)
-        found = [(decode_id(document), cosine) for _, document, cosine in rows if document is not None]
+        with within(self._pool, collection) as connection:
+            rows = connection.execute(_SQL["nearest_descriptions"], values | {"collection": collection}).fetchall()
+        found = [(read_id(document), cosine) for _, document, cosine in rows if document is not None]
         return NearDescriptions(found, rows[0][0])
 
-    def drop_other_models(self, collection: str, *, model: str) -> None:
-        """See `Descriptions.drop_other_models`."""
-        while self._rows("drop_other_description_vectors", collection, model=model, limit=DROPPED_AT_ONCE):
-            pass
 
-    def _rows(self, statement: str, collection: str, **values: Any) -> list[tuple[Any, ...]]:
-        with within(self._pool, collection) as connection:
-            return connection.execute(_SQL[statement], values | {"collection": collection}).fetchall()
-
-
-def _encoded(documents: Sequence[DocumentId]) -> list[str]:
-    return sorted({encode_id(document) for document in documents})
-
-
-def _columns(passages: Sequence[PendingDescription]) -> dict[str, list[Any]]:
-    return {
-        "owners": [encode_id(passage.document) for passage in passages],
-        "numbers": [passage.number for passage in passages],
-        "texts": [passage.text for passage in passages],
-    }
+def _shown(documents: Sequence[DocumentId]) -> list[str]:
+    return sorted({shown_id(document) for document in documents})
