@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from querymill_workers.dispatch.ports import Ports
+from querymill_workers.retrievers.conversations.stores.memory_passages import MemoryPassages
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
@@ -27,7 +28,9 @@ def memory_ports(**chosen: Any) -> Ports:
         count_tokens=lambda text: len(text.split()),
         max_attempts=3,
     )
-    in_memory = [store for store in chosen.values() if isinstance(store, MemoryFiles | MemoryDescriptions)]
+    in_memory = [
+        store for store in chosen.values() if isinstance(store, MemoryFiles | MemoryDescriptions | MemoryPassages)
+    ]
     vectors = dict(ports.vectors) | {store.vectors.retriever: store.vectors for store in in_memory}
     chosen = {"vectors": vectors, **chosen}
     return replace(with_documents(replace(ports, **chosen)), **chosen)

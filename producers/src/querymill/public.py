@@ -25,12 +25,6 @@ from querymill_shared.contracts.conversations.ingest import (
     SessionUpdate,
     UpdateConversation,
 )
-from querymill_shared.contracts.conversations.life import (
-    EmbedConversations,
-    EmbedConversationsResult,
-    ReembedConversations,
-    ReembedConversationsResult,
-)
 from querymill_shared.contracts.conversations.load import LoadConversations, LoadConversationsResult
 from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.conversations.search import (
@@ -129,8 +123,6 @@ __all__ = [
     "DropConversation",
     "DropDocuments",
     "DropResult",
-    "EmbedConversations",
-    "EmbedConversationsResult",
     "EmbedDocuments",
     "EmbedDocumentsResult",
     "EmbedLoadedReports",
@@ -202,8 +194,6 @@ __all__ = [
     "RanksResult",
     "RecomputeRanks",
     "Reembed",
-    "ReembedConversations",
-    "ReembedConversationsResult",
     "ReembedMessages",
     "ReembedMessagesResult",
     "ReembedReports",

@@ -18,6 +18,7 @@ from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import CheckedConnection, Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
+from querymill_workers.postgres.near import NearIndexes
 from querymill_workers.retrievers.conversations.ports.passages import PassageFilter
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
@@ -61,7 +62,7 @@ def messages_of(pool: Pool) -> PostgresMessages:
 
 
 def passages_of(pool: Pool) -> PostgresPassages:
-    return PostgresPassages(pool, ef_search=40)
+    return PostgresPassages(pool, NearIndexes(pool, "conversation_vectors"), ef_search=40)
 
 
 def files_of(pool: Pool) -> Vectors:
@@ -101,8 +102,9 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "conversations by vector": lambda pool: passages_of(pool).nearest(
         ASKS, VECTOR, model="m", limit=9, where=PassageFilter(start=datetime(2025, 1, 1, tzinfo=UTC))
     ),
-    "passages that wait": lambda pool: passages_of(pool).pending(ASKS, model="next", limit=9),
-    "model of conversations": lambda pool: (passages_of(pool).searched_by(ASKS), passages_of(pool).searched_by(NONE)),
+    "passages that wait": lambda pool: vectors_in(pool, Meters(None))["conversations"].pending(
+        ASKS, model="next", limit=9
+    ),
     "conversations that pass": lambda pool: PostgresConversations(pool).passing(ASKS, TOPIC),
     "references": lambda pool: PostgresConversations(pool).references(ASKS, ["s1"]),
     "ranks": lambda pool: [row.session_id for row in PostgresRanks(pool).top(ASKS, now=NOON, limit=9)],
@@ -225,7 +227,7 @@ def drop_all(url: str) -> None:
         PostgresTextVectors(pool).clear(ASKS)
         for space in ("messages", "pages"):
             words.clear(ASKS, space)
-        for store in (sessions, conversations, passages_of(pool), reports):
+        for store in (sessions, conversations, reports):
             store.leave(ASKS)
         for vectors in vectors_in(pool, Meters(None)).values():
             vectors.forget_model(ASKS)

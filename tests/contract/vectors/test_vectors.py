@@ -87,15 +87,15 @@ def test_the_parts_of_a_collection_are_all_of_it(stored: StoredPassages, collect
     assert counted == [len(part) for part in found]
 
 
-def test_an_unchanged_text_keeps_its_vector_wherever_it_moves(stored: StoredPassages, collection: str) -> None:
+def test_an_unchanged_text_keeps_its_vector(stored: StoredPassages, collection: str) -> None:
     stored.put(collection, {"a.js": ["soup", "ships", "soup"]})
     embed(stored, collection)
     stored.put(collection, {"a.js": ["new", "ships", "soup"]})
     assert pending(stored, collection) == [("a.js", "new")]
-    stored.put(collection, {"a.js": ["ships"]})
-    assert counts(stored, collection) == (1, 0, 0)
-    stored.put(collection, {"a.js": ["ships", "soup"]})
-    assert pending(stored, collection) == [("a.js", "soup")]
+    stored.put(collection, {"a.js": ["new", "ships"]})
+    assert counts(stored, collection) == (2, 1, 0)
+    stored.put(collection, {"a.js": ["new", "ships", "soup"]})
+    assert pending(stored, collection) == [("a.js", "new"), ("a.js", "soup")]
 
 
 def test_of_what_changed_or_went_nothing_is_pending_still_and_no_vector_is_stored(

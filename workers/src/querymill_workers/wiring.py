@@ -38,8 +38,10 @@ from querymill_workers.jobs.log_lines import log_end
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import Pool, open_pool
+from querymill_workers.postgres.near import NearIndexes
 from querymill_workers.postgres.samples import NoSamples, PostgresSamples
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
+from querymill_workers.retrievers.conversations.stores import postgres_passages as conversations_in_postgres
 from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
 from querymill_workers.retrievers.conversations.stores.documents import ConversationDocuments
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
@@ -269,7 +271,7 @@ def with_documents(ports: Ports) -> Ports:
             "conversations": ConversationDocuments(
                 ports.conversations,
                 ports.conversation_passages,
-                ports.set_aside,
+                ports.vectors,
                 ports.words,
                 ports.ranks,
                 ports.board,
@@ -279,9 +281,10 @@ def with_documents(ports: Ports) -> Ports:
     )
 
 
-def vectors_in(pool: Pool, counted: Meters) -> Mapping[EmbeddedKind, Vectors]:
-    """Return the vectors of each retriever, in PostgreSQL."""
+def vectors_in(pool: Pool, counted: Meters, near: NearIndexes | None = None) -> Mapping[EmbeddedKind, Vectors]:
+    """Return the vectors of each retriever, in PostgreSQL. ``near`` are the indexes of those of conversations."""
     return {
+        "conversations": PostgresVectors(pool, "conversations", conversations_in_postgres.VECTORS, counted, near),
         "files": PostgresVectors(pool, "files", files_in_postgres.VECTORS, counted),
         "modules": PostgresVectors(pool, "modules", modules_in_postgres.VECTORS, counted),
     }
@@ -299,6 +302,7 @@ def ports() -> Ports:
     messages, sessions = PostgresMessages(pool, ef_search=chosen.querymill_ef_search), PostgresSessions(pool)
     report_life, set_aside = PostgresReportLife(pool), PostgresSetAside(pool, meters())
     conversations, ranks = PostgresConversations(pool), PostgresRanks(pool)
+    near = NearIndexes(pool, "conversation_vectors")
     built = Ports(
         board=board(),
         heartbeat=heartbeat(),
@@ -317,12 +321,12 @@ def ports() -> Ports:
         ledger=PostgresLedger(pool),
         modules=modules,
         descriptions=PostgresDescriptions(pool),
-        vectors=vectors_in(pool, meters()),
+        vectors=vectors_in(pool, meters(), near),
         shorthands=chosen.querymill_module_shorthands,
         messages=messages,
         sessions=sessions,
         conversation_caches=conversation_caches(),
-        conversation_passages=PostgresPassages(pool, ef_search=chosen.querymill_ef_search),
+        conversation_passages=PostgresPassages(pool, near, ef_search=chosen.querymill_ef_search),
         conversations=conversations,
         ranks=ranks,
         technical_keywords=TechnicalKeywords(chosen.querymill_technical_keywords or TECHNICAL_KEYWORDS),
@@ -343,9 +347,10 @@ def ports() -> Ports:
 def ports_in_memory() -> Ports:
     """Return ports that need neither a server nor a model."""
     messages, conversations, chosen = MemoryMessages(), MemoryConversations(), Settings()
-    modules, words, reports, files, ledger, descriptions = (
-        MemoryModules(), MemoryWords(), MemoryReports(), MemoryFiles(), MemoryLedger(), MemoryDescriptions(),
+    modules, words, reports, files, ledger = (
+        MemoryModules(), MemoryWords(), MemoryReports(), MemoryFiles(), MemoryLedger(),
     )  # fmt: skip
+    descriptions, passages = MemoryDescriptions(), MemoryPassages()
 
     def largest(at_least_us: int) -> int:
         return max(ledger.largest_version(at_least_us), conversations.largest_version(at_least_us))
@@ -366,14 +371,14 @@ def ports_in_memory() -> Ports:
         fleet_caches=NoFleetCaches(),
         modules=modules,
         descriptions=descriptions,
-        vectors={"files": files.vectors, "modules": descriptions.vectors},
+        vectors={store.vectors.retriever: store.vectors for store in (files, descriptions, passages)},
         messages=messages,
         sessions=messages.sessions,
         files=files,
         parser=TreeSitterParser(),
         conversations=conversations,
         conversation_caches=conversation_caches(),
-        conversation_passages=MemoryPassages(),
+        conversation_passages=passages,
         ranks=ranks,
         technical_keywords=TechnicalKeywords(),
         file_profiles=file_profiles(),

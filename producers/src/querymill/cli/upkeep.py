@@ -12,7 +12,6 @@ from querymill.cli.terminal import Console, echo
 from querymill.client import Querymill
 from querymill.job import Job
 from querymill_shared.contracts import events
-from querymill_shared.contracts.conversations.life import ReembedConversations
 from querymill_shared.contracts.messages.life import ForgetSession, ReembedMessages
 from querymill_shared.contracts.reindex import IndexedKind, Reindex
 from querymill_shared.contracts.reports.life import ReembedReports
@@ -22,9 +21,8 @@ from querymill_shared.settings import Settings
 Collection = Annotated[str, typer.Option(help="the collection")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 #: The kinds whose vectors have requests of their own.
-_OF_THEIR_OWN: Final[Mapping[str, type[ReembedMessages] | type[ReembedConversations] | type[ReembedReports]]] = {
+_OF_THEIR_OWN: Final[Mapping[str, type[ReembedMessages] | type[ReembedReports]]] = {
     "messages": ReembedMessages,
-    "conversations": ReembedConversations,
     "reports": ReembedReports,
 }
 REEMBEDDED: Final = (*_OF_THEIR_OWN, *get_args(EmbeddedKind))

@@ -5,7 +5,6 @@ from typing import Any, Final, get_args
 from querymill.keys import Scope
 from querymill_shared.board.joining import Reads
 from querymill_shared.contracts.conversations.ingest import DropConversation
-from querymill_shared.contracts.conversations.life import ReembedConversations
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts
@@ -22,7 +21,7 @@ from querymill_shared.queues import Queue
 
 _DELETES: Final = (DropDocuments, DropConversation, ForgetSession)
 _OPERATES: Final = (
-    ListSetAside, LearnLexicon, RecomputeRanks, Reembed, ReembedConversations, ReembedMessages, ReembedReports, Reindex,
+    ListSetAside, LearnLexicon, RecomputeRanks, Reembed, ReembedMessages, ReembedReports, Reindex,
 )  # fmt: skip
 #: Every request type by its kind.
 REQUESTS: Final[dict[str, type[Request]]] = {

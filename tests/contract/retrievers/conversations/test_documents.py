@@ -20,14 +20,14 @@ from querymill_workers.retrievers.conversations.rules.reference_search import Re
 from querymill_workers.retrievers.conversations.stores.documents import ConversationDocuments
 from querymill_workers.retrievers.conversations.stores.memory_passages import MemoryPassages
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
-from querymill_workers.retrievers.conversations.stores.postgres_passages import PostgresPassages
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
-from querymill_workers.set_aside.memory import MemorySetAside
+from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import Words
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.conversations import VOCABULARY, Store, memory_store, settle
 from tests.fixtures.document_suite import LATER, DocumentSuite
+from tests.fixtures.passages import passages_in
 
 
 class Stored(ConversationDocuments):
@@ -35,9 +35,9 @@ class Stored(ConversationDocuments):
 
     store: Store
 
-    def __init__(self, store: Store, words: Words, passages: Passages) -> None:
-        board, set_aside = MemoryBoard(Settings()), MemorySetAside()
-        super().__init__(store.conversations, passages, set_aside, words, store.ranks, board, VOCABULARY)
+    def __init__(self, store: Store, words: Words, passages: Passages, vectors: Vectors) -> None:
+        board, all_vectors = MemoryBoard(Settings()), {vectors.retriever: vectors}
+        super().__init__(store.conversations, passages, all_vectors, words, store.ranks, board, VOCABULARY)
         object.__setattr__(self, "store", store)
 
     def put(self, collection: str, line: Mapping[str, Any]) -> None:
@@ -50,11 +50,12 @@ class Stored(ConversationDocuments):
 @pytest.fixture(params=["memory", "postgres"])
 def stored(request: pytest.FixtureRequest) -> Iterator[Stored]:
     if request.param == "memory":
-        yield Stored(memory_store(), MemoryWords(), MemoryPassages())
+        passages = MemoryPassages()
+        yield Stored(memory_store(), MemoryWords(), passages, passages.vectors)
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         store = Store(PostgresConversations(pool), PostgresRanks(pool))
-        yield Stored(store, PostgresWords(pool), PostgresPassages(pool, ef_search=40))
+        yield Stored(store, PostgresWords(pool), *passages_in(pool))
 
 
 def line(number: int, **fields: Any) -> dict[str, Any]:

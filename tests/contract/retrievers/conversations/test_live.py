@@ -16,11 +16,11 @@ from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, StoredConversation
 from querymill_workers.retrievers.conversations.prepare import prepare_history
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
-from querymill_workers.retrievers.conversations.stores.postgres_passages import PostgresPassages
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.conversation_jobs import session
 from tests.fixtures.jobs import accepted
+from tests.fixtures.passages import passages_in
 from tests.fixtures.world import World, world
 
 __all__ = ["world"]
@@ -45,9 +45,11 @@ def pool(database_url: str) -> Iterator[Pool]:
 @pytest.fixture
 def served(world: World, pool: Pool) -> World:
     """Jobs of a board in memory on the real stores."""
+    passages, vectors = passages_in(pool)
     world.with_ports(
+        vectors={**world.ports.vectors, "conversations": vectors},
         conversations=PostgresConversations(pool), ranks=PostgresRanks(pool), words=PostgresWords(pool),
-        ledger=PostgresLedger(pool), conversation_passages=PostgresPassages(pool, ef_search=40),
+        ledger=PostgresLedger(pool), conversation_passages=passages,
     )  # fmt: skip
     return world
 

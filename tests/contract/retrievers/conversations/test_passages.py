@@ -16,12 +16,12 @@ from querymill_workers.postgres.connection import Pool, open_pool, within
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.retrievers.conversations.prepare import cut_session, entries_of
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
-from querymill_workers.retrievers.conversations.stores.postgres_passages import PostgresPassages
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.text.words import words
 from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.conversation_jobs import session
+from tests.fixtures.passages import passages_in
 from tests.fixtures.words import see, spelled
 from tests.fixtures.world import World, world
 
@@ -38,9 +38,11 @@ def pool(database_url: str) -> Iterator[Pool]:
 
 @pytest.fixture
 def served(world: World, pool: Pool) -> World:
+    passages, vectors = passages_in(pool)
     world.with_ports(
+        vectors={**world.ports.vectors, "conversations": vectors},
         conversations=PostgresConversations(pool), ranks=PostgresRanks(pool), words=PostgresWords(pool),
-        ledger=PostgresLedger(pool), conversation_passages=PostgresPassages(pool, ef_search=40),
+        ledger=PostgresLedger(pool), conversation_passages=passages,
     )  # fmt: skip
     return world
 

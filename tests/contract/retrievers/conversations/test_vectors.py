@@ -15,20 +15,19 @@ from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.conversations.ports.passages import (
     CutSession,
     NearSessions,
-    PassageCounts,
     PassageFilter,
     Passages,
-    PendingPassage,
 )
 from querymill_workers.retrievers.conversations.prepare import cut_session
 from querymill_workers.retrievers.conversations.rules.embedded_passages import SpokenText, cut_passages
 from querymill_workers.retrievers.conversations.stores import postgres_passages
 from querymill_workers.retrievers.conversations.stores.memory_passages import MemoryPassages
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
-from querymill_workers.retrievers.conversations.stores.postgres_passages import PostgresPassages
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
+from querymill_workers.vectors.ports import Vectors
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.conversations import START, Store, draft, memory_store
+from tests.fixtures.passages import passages_in
 from tests.fixtures.words import see
 
 MODEL, EVERYWHERE = "words", PassageFilter()
@@ -40,6 +39,7 @@ class Stored:
 
     store: Store
     passages: Passages
+    vectors: Vectors
     collection: str
 
     def put(self, session_id: str, *texts: str, day: float = 0) -> None:
@@ -55,16 +55,13 @@ class Stored:
 
     def pending(self, *session_ids: str, model: str = MODEL) -> list[tuple[str, str]]:
         """List what is pending, without the blanks that fill it up."""
-        chosen = session_ids or None
-        found = self.passages.pending(self.collection, model=model, limit=99, session_ids=chosen)
-        return [(passage.session_id, passage.text.strip()) for passage in found]
+        found = self.vectors.pending(self.collection, model=model, limit=99, documents=session_ids or None)
+        return sorted((passage.document, passage.text.strip()) for passage in found)
 
-    def embed(self, *session_ids: str, model: str = MODEL) -> list[PendingPassage]:
+    def embed(self, *session_ids: str, model: str = MODEL) -> None:
         """Give all pending passages the vector of their words."""
-        found = list(self.passages.pending(self.collection, model=model, limit=99, session_ids=session_ids or None))
-        vectors = [vector_of(passage.text) for passage in found]
-        self.passages.fill(self.collection, found, vectors, model=model)
-        return found
+        found = self.vectors.pending(self.collection, model=model, limit=99, documents=session_ids or None)
+        self.vectors.fill(self.collection, {passage: vector_of(passage.text) for passage in found}, model=model)
 
     def near(self, text: str, where: PassageFilter = EVERYWHERE, limit: int = 9, model: str = MODEL) -> NearSessions:
         """Search."""
@@ -79,17 +76,18 @@ class Stored:
 def stored(request: pytest.FixtureRequest) -> Iterator[Stored]:
     collection = f"c{uuid4().hex}"
     if request.param == "memory":
-        yield Stored(memory_store(), MemoryPassages(), collection)
+        passages = MemoryPassages()
+        yield Stored(memory_store(), passages, passages.vectors, collection)
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         store = Store(PostgresConversations(pool), PostgresRanks(pool))
-        yield Stored(store, PostgresPassages(pool, ef_search=40), collection)
+        yield Stored(store, *passages_in(pool), collection)
 
 
 def test_the_nearest_passage_of_each_session_is_found_and_what_is_pending_is_counted(stored: Stored) -> None:
     stored.put("a", "ships in the harbour", "bread")
     stored.put("b", "ships")
-    assert stored.pending() == [("a", "ships in the harbour"), ("a", "bread"), ("b", "ships")]
+    assert stored.pending() == [("a", "bread"), ("a", "ships in the harbour"), ("b", "ships")]
     assert stored.near("ships") == NearSessions([], 3)
     stored.embed("a")
     near = stored.near("bread")
@@ -101,8 +99,6 @@ def test_the_nearest_passage_of_each_session_is_found_and_what_is_pending_is_cou
     stored.embed()
     assert (stored.found("ships"), stored.near("ships").pending) == (["b", "a"], 0)
     assert stored.found("ships", limit=1) == ["b"]
-    assert stored.passages.counts(stored.collection, model=MODEL) == PassageCounts(3, 0)
-    assert stored.passages.counts(stored.collection, model=MODEL, session_ids=["b"]) == PassageCounts(1, 0)
 
 
 def test_filters_are_part_of_the_search(stored: Stored) -> None:
@@ -119,29 +115,6 @@ def test_filters_are_part_of_the_search(stored: Stored) -> None:
     assert (stored.found("ships", both), stored.near("ships", both).pending) == (["s2"], 0)
     stored.put("late", "ships", day=9)
     assert (stored.near("ships", both).pending, stored.near("ships", from_then).pending) == (0, 1)
-
-
-def test_a_passage_that_stays_keeps_its_vector_and_one_that_goes_takes_it_along(stored: Stored) -> None:
-    stored.put("a", "ships", "bread")
-    stored.embed()
-    stored.put("a", "ships", "soup")
-    assert stored.pending() == [("a", "soup")]
-    stored.embed()
-    near = stored.near("bread")
-    assert near.sessions[0].cosine < 0.9
-    stored.drop("a")
-    assert stored.near("ships") == NearSessions([], 0)
-
-
-def test_a_vector_that_comes_too_late_is_not_stored(stored: Stored) -> None:
-    stored.put("a", "ships")
-    stored.put("b", "ships")
-    late = stored.passages.pending(stored.collection, model=MODEL, limit=9)
-    stored.put("a", "soup")
-    stored.drop("b")
-    stored.passages.fill(stored.collection, late, [vector_of("ships")] * 2, model=MODEL)
-    assert stored.passages.still_pending(stored.collection, late, model=MODEL) == []
-    assert (stored.pending(), stored.found("ships")) == ([("a", "soup")], [])
 
 
 def test_live_messages_join_the_last_passage_and_only_what_is_new_is_pending(stored: Stored) -> None:
@@ -163,71 +136,13 @@ def test_live_messages_join_the_last_passage_and_only_what_is_new_is_pending(sto
     assert stored.found("ships") == ["a"]
 
 
-def test_a_session_is_waited_for_by_one_job(stored: Stored) -> None:
-    stored.put("a", "ships")
-    stored.put("b", "soup")
-    passages, collection = stored.passages, stored.collection
-    assert passages.await_embedding(collection, {"a": "1", "none": "1"}, models=[MODEL]) == {"a": "1"}
-    assert passages.await_embedding(collection, {"a": "2", "b": "2"}, models=[MODEL]) == {"a": "1", "b": "2"}
-    assert passages.lacking(collection, model=MODEL) == {"a": 1, "b": 1}
-    assert passages.lacking(collection, model=MODEL, unawaited=True) == {}
-    passages.begin_embedding(collection, ["a", "none"])
-    assert passages.lacking(collection, model=MODEL, unawaited=True) == {"a": 1}
-    assert passages.await_embedding(collection, {"a": "3"}, models=[MODEL]) == {"a": "3"}
-    stored.embed()
-    assert passages.await_embedding(collection, {"a": "4"}, models=[MODEL]) == {}
-    assert passages.await_embedding(collection, {"a": "4"}, models=[MODEL, "next"]) == {"a": "3"}
-
-
-def test_what_a_provider_refused_is_not_pending_until_it_is_tried_again(stored: Stored) -> None:
-    stored.put("a", "ships", "bread")
-    refused = stored.passages.pending(stored.collection, model=MODEL, limit=1)
-    stored.passages.fill(stored.collection, refused, [None], model=MODEL)
-    assert stored.pending() == [("a", "bread")]
-    stored.embed()
-    assert (stored.near("ships").pending, len(stored.near("ships").sessions)) == (0, 1)
-    stored.passages.retry(stored.collection, model=MODEL)
-    assert stored.pending() == [("a", "ships")]
-    stored.passages.fill(stored.collection, refused, [None], model=MODEL)
-    stored.put("a", "ships", "bread")
-    assert stored.pending() == [("a", "ships")]
-
-
-def test_another_model_stands_beside_until_the_switch(stored: Stored) -> None:
-    passages, collection = stored.passages, stored.collection
-    stored.put("a", "ships")
-    assert passages.searched_by(collection) is None
-    assert passages.searched_by(collection, first=MODEL) == passages.searched_by(collection, first="next") == MODEL
-    stored.embed()
-    assert not passages.switch(collection, model="next")
-    wide = np.zeros(DIMENSIONS * 2, np.float32)
-    wide[0] = 1
-    passages.fill(collection, passages.pending(collection, model="next", limit=9), [wide], model="next")
-    assert stored.found("ships") == ["a"]
-    assert passages.switch(collection, model="next")
-    assert passages.searched_by(collection) == "next"
-    passages.drop_other_models(collection, model="next")
-    assert stored.near("ships") == NearSessions([], 1)
-    near_to = passages.nearest(collection, wide, model="next", limit=9, where=EVERYWHERE)
-    assert [session.cosine for session in near_to.sessions] == [1.0]
-    passages.leave(collection)
-    assert passages.searched_by(collection) == "next"
-    stored.drop("a")
-    passages.leave(collection)
-    assert passages.searched_by(collection) is None
-
-
 def test_collections_are_apart_and_a_zero_vector_is_near_to_nothing(stored: Stored) -> None:
-    other = Stored(stored.store, stored.passages, f"{stored.collection}-other")
+    other = Stored(stored.store, stored.passages, stored.vectors, f"{stored.collection}-other")
     other.put("theirs", "ships")
     other.embed()
     stored.put("own", "ships")
-    stored.passages.fill(
-        stored.collection,
-        stored.passages.pending(stored.collection, model=MODEL, limit=9),
-        [np.zeros(DIMENSIONS, np.float32)],
-        model=MODEL,
-    )
+    (passage,) = stored.vectors.pending(stored.collection, model=MODEL, limit=9)
+    stored.vectors.fill(stored.collection, {passage: np.zeros(DIMENSIONS, np.float32)}, model=MODEL)
     assert [(near.session_id, near.cosine) for near in stored.near("ships").sessions] == [("own", 0.0)]
     assert other.found("ships") == ["theirs"]
 
@@ -243,14 +158,14 @@ def test_a_large_collection_is_searched_by_index_and_a_narrow_filter_is_not(
 ) -> None:
     monkeypatch.setattr(near, "LARGE_ROWS", 20)
     monkeypatch.setattr(postgres_passages, "EXACT_SESSIONS", 2)
-    passages = PostgresPassages(pool, ef_search=40)
-    stored = Stored(Store(PostgresConversations(pool), PostgresRanks(pool)), passages, f"c{uuid4().hex}")
+    passages, vectors = passages_in(pool)
+    stored = Stored(Store(PostgresConversations(pool), PostgresRanks(pool)), passages, vectors, f"c{uuid4().hex}")
     for number in range(30):
         stored.put(f"s{number:02}", f"ships {'soup ' * number}")
     stored.embed()
     exact = stored.near("ships", limit=3)
-    assert passages.index_if_large(stored.collection, model=MODEL, dimensions=DIMENSIONS)
-    assert not passages.index_if_large(stored.collection, model=MODEL, dimensions=DIMENSIONS)
+    assert vectors.index_if_large(stored.collection, model=MODEL, dimensions=DIMENSIONS)
+    assert not vectors.index_if_large(stored.collection, model=MODEL, dimensions=DIMENSIONS)
     by_index = stored.near("ships", limit=3)
     assert (exact.exact, by_index.exact) == (True, False)
     assert [near.session_id for near in by_index.sessions] == [near.session_id for near in exact.sessions]
@@ -258,15 +173,15 @@ def test_a_large_collection_is_searched_by_index_and_a_narrow_filter_is_not(
     wide = stored.near("ships", PassageFilter([f"s{number:02}" for number in range(10, 30)]), limit=3)
     assert ([near.session_id for near in wide.sessions], wide.exact) == (["s10", "s11", "s12"], False)
     assert stored.near("ships", limit=99).exact, "the index has fewer sessions than are wanted"
-    passages.drop_index(stored.collection, model=MODEL)
+    vectors.drop_index(stored.collection, model=MODEL)
     assert stored.near("ships", limit=3).exact
 
 
 def test_sessions_of_the_former_release_count_as_pending_and_go_with_their_passages(
     pool: Pool, database: psycopg.Connection
 ) -> None:
-    passages = PostgresPassages(pool, ef_search=40)
-    stored = Stored(Store(PostgresConversations(pool), PostgresRanks(pool)), passages, f"c{uuid4().hex}")
+    passages, vectors = passages_in(pool)
+    stored = Stored(Store(PostgresConversations(pool), PostgresRanks(pool)), passages, vectors, f"c{uuid4().hex}")
     stored.put("a", "ships")
     stored.embed()
     assert held(database, stored.collection) == [1, 1]

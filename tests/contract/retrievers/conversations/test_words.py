@@ -22,11 +22,11 @@ from querymill_workers.postgres.connection import Pool, lent, open_pool
 from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPACE
 from querymill_workers.retrievers.conversations.prepare import entries_of
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
-from querymill_workers.retrievers.conversations.stores.postgres_passages import PostgresPassages
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.text.words import words
 from tests.fixtures.chats import session
 from tests.fixtures.conversations import draft
+from tests.fixtures.passages import passages_in
 from tests.fixtures.words import SlowWords, spelled
 from tests.fixtures.world import World, world
 
@@ -50,7 +50,8 @@ def processes(world: World, database_url: str) -> Iterator[list[World]]:
                 ports=replace(
                     world.ports,
                     conversations=PostgresConversations(pool),
-                    conversation_passages=PostgresPassages(pool, ef_search=40),
+                    conversation_passages=passages_in(pool)[0],
+                    vectors={**world.ports.vectors, "conversations": passages_in(pool)[1]},
                     ranks=PostgresRanks(pool),
                     words=SlowWords(pool),
                     ledger=PostgresLedger(pool),

@@ -14,7 +14,7 @@ from querymill_shared.contracts.conversations.ingest import (
     IngestConversation,
     IngestConversationResult,
 )
-from querymill_workers.retrievers.conversations.embed import BATCH
+from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
@@ -89,7 +89,7 @@ def test_a_session_that_is_forgotten_while_it_is_embedded_leaves_nothing(
         return embedded(request)
 
     openai_server.script.embeddings = waits
-    take_in(mill, collection, "a", *(f"{number} {LONG}" for number in range(2 * BATCH)))
+    take_in(mill, collection, "a", *(f"{number} {LONG}" for number in range(2 * EMBEDDABLE.batch)))
     assert asked.wait(60)
     dropped = mill.submit(DropConversation(collection=collection, session_id="a")).result(20)
     assert dropped.outcome == "dropped"
@@ -99,4 +99,4 @@ def test_a_session_that_is_forgotten_while_it_is_embedded_leaves_nothing(
     mill.job(other.embedding_job).result(60)
     assert rows(database, collection) == [1, 1], "of the session that stays"
     sent = {text for request in openai_server.seen("embeddings") for text in request["input"] if "lorem" in text}
-    assert len(sent) <= BATCH
+    assert len(sent) <= EMBEDDABLE.batch

@@ -7,14 +7,14 @@ from uuid import uuid4
 import pytest
 
 from querymill import (
-    EmbedModules,
+    EmbedDocuments,
     IngestModule,
     JobFailed,
     LearnLexicon,
     ModuleDocument,
     ModuleSearch,
     Querymill,
-    ReembedModules,
+    Reembed,
     UnknownCollection,
 )
 from querymill_shared.contracts.events import Done
@@ -42,7 +42,7 @@ def code(worker: WorkerProcess, mill: Querymill, openai_server: OpenAIServer) ->
     collection = f"code{uuid4().hex[:8]}"
     for job in [mill.submit(IngestModule(collection=collection, document=one)) for one in DOCUMENTS]:
         job.result(timeout=30)
-    mill.submit(EmbedModules(collection=collection)).result(timeout=30)
+    mill.submit(EmbedDocuments(collection=collection, retriever="modules")).result(timeout=30)
     return collection
 
 
@@ -99,7 +99,7 @@ def test_a_chinese_request_compares_descriptions_too_and_is_answered_by_words_wi
 def test_reembedding_makes_only_the_vectors_that_are_missing(
     mill: Querymill, code: str, deployment: Deployment
 ) -> None:
-    request = ReembedModules(collection=code, model=deployment.settings.embedding_model)
+    request = Reembed(collection=code, retriever="modules", model=deployment.settings.embedding_model)
     assert mill.submit(request).result(timeout=30).total == 0
 
 

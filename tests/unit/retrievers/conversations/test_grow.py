@@ -5,9 +5,9 @@ from pydantic import ValidationError
 
 from querymill_shared.contracts.conversations.grow import GrowConversations, GrowConversationsResult
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
-from querymill_shared.contracts.conversations.life import EmbedConversations
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.sessions import MAX_MESSAGES
+from querymill_shared.contracts.vectors import EmbedDocuments
 from querymill_workers.retrievers.conversations.grow import SETTLE_S
 from tests.fixtures.conversation_jobs import found, session
 from tests.fixtures.jobs import accepted
@@ -49,7 +49,7 @@ def test_each_session_grows_and_one_job_embeds_them_all(world: World) -> None:
         ["b"],
     )
     made = [world.board.picture(id_).record for id_ in set(world.board.recent(most=20)) - before]
-    assert [job.kind for job in made].count("embed_conversations") == 1
+    assert [job.kind for job in made].count("embed_documents") == 1
 
 
 def test_the_same_growth_again_changes_nothing(world: World) -> None:
@@ -88,7 +88,7 @@ def test_a_session_cannot_grow_twice_in_one_job() -> None:
 
 def embedding_jobs(world: World) -> list[str]:
     kept = [world.board.picture(id_) for id_ in world.board.recent(most=50)]
-    return [picture.record.job_id for picture in kept if picture.record.kind == "embed_conversations"]
+    return [picture.record.job_id for picture in kept if picture.record.kind == "embed_documents"]
 
 
 def test_sessions_that_go_on_growing_wait_for_one_job_which_begins_once_they_had_time(world: World) -> None:
@@ -97,16 +97,16 @@ def test_sessions_that_go_on_growing_wait_for_one_job_which_begins_once_they_had
     world.run(growth(b="b3"))
     (job_id,) = embedding_jobs(world)
     request = world.board.picture(job_id).request
-    assert isinstance(request, EmbedConversations)
-    assert (request.session_ids, request.settle_s) == (("a", "b"), SETTLE_S)
-    passages = world.ports.conversation_passages
-    assert passages.counts("chats", model="words").pending == 2, "nothing is embedded yet"
+    assert isinstance(request, EmbedDocuments)
+    assert (request.documents, request.settle_s) == (("a", "b"), SETTLE_S)
+    vectors = world.ports.vectors["conversations"]
+    assert vectors.counts("chats", model="words").pending == 2, "nothing is embedded yet"
     assert found(world, "b3") == ["b"]
 
     world.let_pass(SETTLE_S)
     world.ring(job_id, request, "embed")
     assert world.board.picture(job_id).record.state == "done"
-    assert passages.counts("chats", model="words").pending == 0
+    assert vectors.counts("chats", model="words").pending == 0
     world.run(growth(a="more"))
     assert len(embedding_jobs(world)) == 2
 

@@ -49,7 +49,7 @@ def picture(*notes: dict[str, Any]) -> Picture:
 def test_a_change_of_a_session_notes_what_became_of_it(world: World) -> None:
     ingested = IngestConversation(collection="talks", session=SESSION)
     (first,) = noted(world, ingested)
-    assert world.result(first["embedding_job"]).kind == "embed_conversations"
+    assert world.result(first["embedding_job"]).kind == "embed_documents"
     assert first == {"session_id": "s", "outcome": "ingested", "total": 1, "embedding_job": first["embedding_job"]}
     assert noted(world, ingested) == [{"session_id": "s", "outcome": "unchanged", "total": 1}]
     dropped = DropConversation(collection="talks", session_id="s")

@@ -10,12 +10,12 @@ import pytest
 from querymill_shared.board import MemoryBoard
 from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
-from querymill_shared.contracts.conversations.life import EmbedConversations, ReembedConversations
 from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import decode_result
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_workers.documents.ports import Documents
 from querymill_workers.inference.sharing import NoFleetCaches
 from querymill_workers.jobs.heartbeat import NoHeartbeat
@@ -31,6 +31,7 @@ from querymill_workers.retrievers.conversations.stores.memory_passages import Me
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
 from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.set_aside.memory import MemorySetAside
+from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.memory import MemoryWords
 from tests.fakes.jobs import KeepingBoard
 from tests.fakes.models import WordEmbeddings
@@ -59,6 +60,7 @@ class OnlyConversations(OnlyRanks):
     conversation_caches: ConversationCaches = field(default_factory=conversation_caches)
     technical_keywords: TechnicalKeywords = field(default_factory=TechnicalKeywords)
     conversation_passages: MemoryPassages = field(default_factory=MemoryPassages)
+    vectors: Mapping[EmbeddedKind, Vectors] = field(init=False)
     embeddings: WordEmbeddings = field(default_factory=WordEmbeddings)
     former: None = None
     words: MemoryWords = field(default_factory=MemoryWords)
@@ -68,6 +70,9 @@ class OnlyConversations(OnlyRanks):
     set_aside: MemorySetAside = field(default_factory=MemorySetAside)
     fleet_caches: NoFleetCaches = field(default_factory=NoFleetCaches)
     samples: NoSamples = field(default_factory=NoSamples)
+
+    def __post_init__(self) -> None:
+        self.vectors = {"conversations": self.conversation_passages.vectors}
 
 
 @pytest.fixture
@@ -95,8 +100,6 @@ def run(request: ConversationRequest, ports: OnlyConversations) -> str:
         IngestConversation(collection="talks", session=SESSION),
         UpdateConversation.model_validate({"collection": "talks", "update": UPDATE}),
         DropConversation(collection="talks", session_id="s"),
-        EmbedConversations(collection="talks", session_ids=("s",)),
-        ReembedConversations(collection="talks", model="words"),
         RecomputeRanks(collection="talks", scope="changed"),
         RecomputeRanks(collection="talks", scope="all", mode="pagerank"),
         RankList(collection="talks"),

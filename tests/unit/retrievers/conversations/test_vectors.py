@@ -7,41 +7,24 @@ from math import prod
 import pytest
 
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
-from querymill_shared.contracts.conversations.life import (
-    EmbedConversations,
-    EmbedConversationsResult,
-    ReembedConversations,
-    ReembedConversationsResult,
-)
 from querymill_shared.contracts.conversations.load import LoadConversations, LoadConversationsResult
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 from querymill_shared.contracts.documents import DropDocuments, ListDocuments
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.dispatch import journey
-from querymill_workers.inference.ports import FormerModel, InputType, Vectors
-from querymill_workers.inference.work import Unacceptable
+from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.conversations.embed import BATCH, parts_of
-from querymill_workers.text.calibration import IDENTITY
+from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.world import World
 from tests.unit.retrievers.conversations.test_search import NOW, ids, take_in, talk
 
 #: Long enough that no other message joins its passage.
 LONG = "lorem " * 65
-
-
-class Choosy(WordEmbeddings):
-    """A model whose provider refuses texts with a word."""
-
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
-        if any("poison" in text for text in texts):
-            raise Unacceptable("embedding refused: HTTP 400", words="too long")
-        return super().embed(texts, input_type=input_type, caller=caller)
 
 
 class Bilingual(WordEmbeddings):
@@ -64,7 +47,7 @@ def embedded(world: World) -> list[str]:
 
 
 def pending(world: World, model: str = "words") -> int:
-    return world.ports.conversation_passages.counts("talks", model=model).pending
+    return world.ports.vectors["conversations"].counts("talks", model=model).pending
 
 
 def gaps(result: ConversationResult) -> list[tuple[str, str]]:
@@ -219,8 +202,8 @@ def test_forgetting_stops_the_embedding_within_one_batch(world: World) -> None:
 
     world.embeddings.embed = forgotten_meanwhile  # type: ignore[method-assign,assignment]
     world.answer(*bells)
-    assert len(embedded(world)) <= BATCH
-    assert world.ports.conversation_passages.counts("talks", model="words").passages == 0
+    assert len(embedded(world)) <= EMBEDDABLE.batch
+    assert world.ports.vectors["conversations"].counts("talks", model="words").passages == 0
     assert search(world, "lorem").results == ()
 
 
@@ -234,38 +217,8 @@ def test_a_session_that_goes_leaves_no_vector(world: World, how: str) -> None:
         drops = {"collection": "talks", "retriever": "conversations", "filter": {"user_name": "ada"}}
         world.result(world.run(DropDocuments.model_validate(drops)))
         kept = 0
-    assert world.ports.conversation_passages.counts("talks", model="words").passages == kept
+    assert world.ports.vectors["conversations"].counts("talks", model="words").passages == kept
     assert all("lorem" not in hit.snippet for hit in search(world, "lorem bread").results)
-
-
-def test_a_refused_passage_is_set_aside_and_the_rest_goes_on(world: World) -> None:
-    world.with_ports(embeddings=Choosy())
-    take_in(world, talk("a", f"ships {LONG}", f"poison {LONG}"), talk("b", "bread"))
-    assert pending(world) == 0
-    (entry,) = world.ports.set_aside.texts("talks", limit=9)
-    assert (entry.key.kind, entry.key.document, entry.key.model) == ("conversations", "a", "words")
-    assert "poison" not in entry.reason
-    result = world.result(world.run(EmbedConversations(collection="talks", session_ids=("a", "b"))))
-    assert isinstance(result, EmbedConversationsResult)
-    assert (result.total, result.complete) == (0, True), "it is not tried again and again"
-    take_in(world, talk("a", "harmless"))
-    assert world.ports.set_aside.texts("talks", limit=9) == []
-
-
-def test_reembedding_switches_to_another_model_at_once(world: World) -> None:
-    world.with_ports(embeddings=Choosy())
-    take_in(world, talk("a", f"ships {LONG}", f"poison {LONG}"))
-    former, passages = world.ports.embeddings, world.ports.conversation_passages
-    world.with_ports(embeddings=WordEmbeddings(model="other"), former=FormerModel(former, IDENTITY))
-    assert (passages.searched_by("talks"), ids(search(world, "ships"))) == ("words", ["a"])
-    take_in(world, talk("b", "bread"))
-    assert passages.counts("talks", model="words").pending == 0, "new sessions are embedded by both"
-    result = world.result(world.run(ReembedConversations(collection="talks", model="other")))
-    assert isinstance(result, ReembedConversationsResult)
-    assert (result.total, result.model, result.complete) == (2, "other", True)
-    assert passages.searched_by("talks") == "other"
-    assert passages.counts("talks", model="words").pending == 3, "the vectors of the former model are gone"
-    assert search(world, "ships").results[0].explanation["joined"]["ranks"]["vectors"] == 1
 
 
 def test_a_model_that_nobody_can_ask_is_named(world: World) -> None:
@@ -273,11 +226,6 @@ def test_a_model_that_nobody_can_ask_is_named(world: World) -> None:
     world.with_ports(embeddings=WordEmbeddings(model="other"))
     (gap,) = search(world, "ships").degraded
     assert "querymill reembed conversations" in gap.reason
-    for request in (
-        ReembedConversations(collection="talks", model="wrong"),
-        ReembedConversations(collection="none", model="other"),
-    ):
-        assert world.board.picture(world.run(request)).record.state == "failed"
 
 
 def test_a_load_has_its_sessions_embedded_in_few_jobs(world: World) -> None:
@@ -285,7 +233,6 @@ def test_a_load_has_its_sessions_embedded_in_few_jobs(world: World) -> None:
     result = world.result(world.run(request))
     assert isinstance(result, LoadConversationsResult)
     assert (len(result.embedding_jobs), pending(world), len(embedded(world))) == (1, 0, 9)
-    assert [len(part) for part in parts_of({"a": 100, "b": 100, "c": 100, "d": 1_000})] == [2, 1, 1]
 
 
 def test_what_lacks_vectors_is_listed_and_a_reindex_has_it_embedded(world: World) -> None:
@@ -293,7 +240,7 @@ def test_what_lacks_vectors_is_listed_and_a_reindex_has_it_embedded(world: World
     ingest_alone(world, talk("b", "bread"))
     listed = world.result(world.run(ListDocuments(collection="talks", retriever="conversations")))
     assert [(card.id, card.pending) for card in listed.documents] == [("a", 0), ("b", 1)]  # type: ignore[union-attr]
-    world.ports.conversation_passages.begin_embedding("talks", ["b"])  # as of a job that died
+    world.ports.vectors["conversations"].begin_embedding("talks", ["b"])  # as of a job that died
     result = world.result(world.run(Reindex(collection="talks", of="conversations")))
     assert isinstance(result, ReindexResult)
     assert (result.outcome, result.pending, pending(world)) == ("fresh", 1, 0)

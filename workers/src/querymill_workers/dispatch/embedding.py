@@ -9,6 +9,7 @@ from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
+from querymill_workers.retrievers.conversations import embed as conversations
 from querymill_workers.retrievers.files import embed as files
 from querymill_workers.retrievers.modules import describe as modules
 from querymill_workers.vectors.embedding import ENDING, Embeddable, embed_documents
@@ -18,6 +19,8 @@ from querymill_workers.vectors.reembedding import conclude, reembed
 def target_of(kind: EmbeddedKind) -> Embeddable:
     """Return how the passages of a retriever are embedded."""
     match kind:
+        case "conversations":
+            return conversations.EMBEDDABLE
         case "files":
             return files.EMBEDDABLE
         case "modules":

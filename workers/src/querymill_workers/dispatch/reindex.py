@@ -18,11 +18,12 @@ from querymill_workers.jobs.flow import Flow
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in, one_step
 from querymill_workers.retrievers.conversations import reindex as conversations
-from querymill_workers.retrievers.conversations.embed import submit_what_lacks
+from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from querymill_workers.retrievers.files import reindex as files
 from querymill_workers.retrievers.messages import reindex as messages
 from querymill_workers.retrievers.modules import reindex as modules
 from querymill_workers.retrievers.reports import reindex as reports
+from querymill_workers.vectors.embedding import submit_what_lacks
 from querymill_workers.words.ports import Space
 
 
@@ -52,8 +53,8 @@ def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
     outcome: Literal["reindexed", "fresh"] = "reindexed" if stale or total else "fresh"
     pending, bells = 0, list[Bell]()
     if request.of == "conversations":
-        bells += submit_what_lacks(collection, ports, token=claim.job_id)
-        pending = ports.conversation_passages.counts(collection, model=ports.embeddings.model).pending
+        bells += submit_what_lacks(EMBEDDABLE, collection, ports, token=claim.job_id)
+        pending = ports.vectors["conversations"].counts(collection, model=ports.embeddings.model).pending
     hand_in(claim, request, ReindexNotes(outcome=outcome, total=total, pending=pending), ENDING, ports)
     return bells
 

@@ -113,9 +113,9 @@ def models_to_embed_with(target: Embeddable, collection: str, ports: VectorPorts
     until they are asked for is embedded with none.
     """
     vectors, own = ports.vectors[target.retriever], ports.embeddings
-    active = vectors.active_model(collection, first=None if target.only_if_asked else own.model)
+    active = vectors.active_model(collection)
     if active is None:
-        return []
+        return [] if target.only_if_asked else [own]
     if ports.former is None or active != ports.former.embeddings.model or active == own.model:
         return [own]
     return [own, ports.former.embeddings]

@@ -7,12 +7,6 @@ from querymill_shared.contracts.conversations.ingest import (
     IngestConversationResult,
     UpdateConversation,
 )
-from querymill_shared.contracts.conversations.life import (
-    EmbedConversations,
-    EmbedConversationsResult,
-    ReembedConversations,
-    ReembedConversationsResult,
-)
 from querymill_shared.contracts.conversations.load import LoadConversations, LoadConversationsResult
 from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
@@ -24,8 +18,6 @@ ConversationRequest = (
     | GrowConversations
     | UpdateConversation
     | DropConversation
-    | EmbedConversations
-    | ReembedConversations
     | RecomputeRanks
     | RankList
 )
@@ -34,8 +26,6 @@ ConversationJobResult = (
     | IngestConversationResult
     | LoadConversationsResult
     | GrowConversationsResult
-    | EmbedConversationsResult
-    | ReembedConversationsResult
     | RanksResult
     | RankListResult
 )

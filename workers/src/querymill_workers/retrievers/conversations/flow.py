@@ -5,13 +5,12 @@ from typing import assert_never
 from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.conversations.grow import GrowConversations
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
-from querymill_shared.contracts.conversations.life import EmbedConversations, ReembedConversations
 from querymill_shared.contracts.conversations.load import LoadConversations
 from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
-from querymill_workers.retrievers.conversations import embed, grow, ingest, load, reembed, search
+from querymill_workers.retrievers.conversations import grow, ingest, load, search
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ranks import listing, recompute
 
@@ -21,10 +20,6 @@ def flow_of(request: ConversationRequest) -> Flow[ConversationPorts]:
     match request:
         case ConversationSearch():
             return flow(request, search.step, search.conclude)
-        case EmbedConversations():
-            return one_step(request, embed.step, embed.ENDING)
-        case ReembedConversations():
-            return one_step(request, reembed.step, reembed.ENDING)
         case RecomputeRanks():
             return flow(request, recompute.step, recompute.conclude)
         case RankList():

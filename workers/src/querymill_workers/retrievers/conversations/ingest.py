@@ -32,7 +32,7 @@ from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
 from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
-from querymill_workers.retrievers.conversations.embed import submit_embedding
+from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from querymill_workers.retrievers.conversations.history import (
     Acceptance,
     History,
@@ -52,6 +52,7 @@ from querymill_workers.retrievers.conversations.ports.sessions import (
 from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.storing import Change, store_history
+from querymill_workers.vectors.embedding import submit_embedding
 
 #: Filters see nothing of ranks.
 NO_PARTS: Final = RankParts(base=0, depth=0, reference=0, quality=0)
@@ -215,7 +216,7 @@ def hand_in(
         # Even if nothing changed: an earlier attempt may have been killed right after it stored the session.
         ports.board.add_collections(KIND, [collection])
     bells = update_soon(collection, ports) if changed else update_what_waits(collection, ports)
-    jobs, rung = submit_embedding(collection, {session_id: 1}, ports, lane=request.lane, token=claim.job_id)
+    jobs, rung = submit_embedding(EMBEDDABLE, collection, {session_id: 1}, ports, lane=request.lane, token=claim.job_id)
     notes = ChangeNotes(
         session_id=session_id, outcome=change.outcome, total=change.total, embedding_job=jobs[0] if jobs else None
     )

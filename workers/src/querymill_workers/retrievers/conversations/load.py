@@ -13,7 +13,7 @@ from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.loading import Loading, LoadNotes, ending_of, load_slices
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.ledger.ports import Standing, Version, version_of
-from querymill_workers.retrievers.conversations.embed import submit_embedding
+from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from querymill_workers.retrievers.conversations.history import History, put_whole, session_of
 from querymill_workers.retrievers.conversations.ingest import acceptance_of, subject_of, too_late
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
@@ -22,6 +22,7 @@ from querymill_workers.retrievers.conversations.prepare import prepare_history, 
 from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EMBEDDED_CHARS
 from querymill_workers.retrievers.conversations.storing import Change, change_of, is_new, replace_all
+from querymill_workers.vectors.embedding import submit_embedding
 
 
 def step(claim: Claim, request: LoadConversations, ports: ConversationPorts) -> Sequence[Bell]:
@@ -62,7 +63,9 @@ def hand_in_loaded(
     ports.board.add_collections(KIND, [collection])
     changed = any(document.outcome == "ingested" for document in loaded)
     bells = update_soon(collection, ports) if changed else update_what_waits(collection, ports)
-    jobs, rung = submit_embedding(collection, passages, ports, lane=request.lane, token=claim.job_id, settle_s=settle_s)
+    jobs, rung = submit_embedding(
+        EMBEDDABLE, collection, passages, ports, lane=request.lane, token=claim.job_id, settle_s=settle_s
+    )
     hand_in(claim, request, LoadNotes(documents=tuple(loaded), embedding_jobs=tuple(jobs)), ending, ports)
     return [*bells, *one_per_queue(rung)]
 

@@ -9,18 +9,19 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.values import frozen
-from querymill_workers.inference.ports import Embeddings, cut_of
-from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
+from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.conversations.embed import model_to_compare
+from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
-from querymill_workers.retrievers.conversations.ports.passages import NearSession, PassageFilter, Vector
+from querymill_workers.retrievers.conversations.ports.passages import NearSession, PassageFilter
+from querymill_workers.retrievers.conversations.ports.sessions import KIND
 from querymill_workers.retrievers.conversations.recall import CANDIDATES
 from querymill_workers.retrievers.conversations.rules.question_frames import unframed
 from querymill_workers.retrievers.conversations.understanding import Question
 from querymill_workers.text.words import words
+from querymill_workers.vectors.question import embed_question
 
 #: Time kept free before the deadline, so that the words can answer after a failed embedding, in seconds.
 FALLBACK_MARGIN_S: Final = 0.3
@@ -44,27 +45,29 @@ def find_near(claim: Claim, question: Question, recalled: CachedSearch, ports: C
     request = question.request
     if not request.joins_vectors or recalled.is_recap or not words(request.query):
         return Nearness(asked=False)
-    searched_by = ports.conversation_passages.searched_by(request.collection)
-    if searched_by is None:
+    vectors = ports.vectors[KIND]
+    if vectors.active_model(request.collection) is None:
         # Nothing is embedded yet, so the model need not be asked.
-        counted = ports.conversation_passages.counts(request.collection, model=ports.embeddings.model)
+        counted = vectors.counts(request.collection, model=ports.embeddings.model)
         return Nearness(gaps=lacking(counted.pending))
     try:
-        model = model_to_compare(searched_by, ports)
-        vector, usage = embed_question(claim, question, model, ports)
+        embedded = embed_question(
+            EMBEDDABLE, claim, request, [embedded_text(question)], ports,
+            margin_s=FALLBACK_MARGIN_S, patience_s=EMBEDDING_PATIENCE_S,
+        )  # fmt: skip
     except (Unavailable, Refused) as error:
         return Nearness(gaps=(Degradation(stage="embed", reason=str(error), code=error.code),))
     found = ports.conversation_passages.nearest(
         request.collection,
-        vector,
-        model=model.model,
+        embedded.vectors[0],
+        model=embedded.model,
         limit=CANDIDATES[recalled.understanding.mode],
         where=where_to_look(question, recalled),
     )
-    cut = cut_of(request.query, model)
-    gaps = (*lacking(found.pending), *(() if cut is None else (Degradation(stage="embed", reason=cut, code="cut"),)))
+    cuts = (Degradation(stage="embed", reason=cut, code="cut") for cut in embedded.cuts)
+    gaps = (*lacking(found.pending), *cuts)
     # A passage at a right angle, or beyond, has nothing to do with the question.
-    return Nearness(tuple(near for near in found.sessions if near.cosine > 0), gaps, usage)
+    return Nearness(tuple(near for near in found.sessions if near.cosine > 0), gaps, embedded.usage)
 
 
 def lacking(pending: int) -> tuple[Degradation, ...]:
@@ -79,32 +82,8 @@ def where_to_look(question: Question, recalled: CachedSearch) -> PassageFilter:
     return PassageFilter(recalled.groups, question.timed.range.start, question.timed.range.end)
 
 
-def embed_question(
-    claim: Claim, question: Question, model: Embeddings, ports: ConversationPorts
-) -> tuple[Vector, Usage]:
-    """Embed the question without its time and its frame, which would be near to talks about talks.
-
-    Raises:
-        Unavailable, Refused: There is no vector in time.
-    """
+def embedded_text(question: Question) -> str:
+    """Return the question without its time and its frame, which would be near to talks about talks."""
     request, timed = question.request, question.timed
     text = timed.rest if timed is not None and words(timed.rest) else request.query
-    if request.simplification:
-        text, _ = unframed(text)
-    try:
-        caller = caller_of(
-            claim,
-            request,
-            ports,
-            margin_s=FALLBACK_MARGIN_S,
-            what="the embedding model",
-            patience_s=EMBEDDING_PATIENCE_S,
-        )
-    except Unavailable:
-        # No time is left to ask, but a vector that is cached takes none.
-        known = model.cached([text], input_type="query", collection=request.collection)
-        if known is None:
-            raise
-        return known[0], Usage()
-    vectors, usage = model.embed([text], input_type="query", caller=caller)
-    return vectors[0], usage
+    return unframed(text)[0] if request.simplification else text

@@ -30,7 +30,6 @@ CREATE TABLE conversations (
     roles         text[]      COLLATE "C" NOT NULL DEFAULT '{}',
     metadata      jsonb       NOT NULL DEFAULT '{}',
     passages_of   text,                                -- the revision whose passages are stored
-    waiting       text,                                -- the token of the embedding job that waits for the session
     -- No message is earlier: the end of a range is compared with it, as its beginning is with last_active.
     first_active  timestamptz GENERATED ALWAYS AS (earliest(times)) STORED,
     PRIMARY KEY (collection, session_id)
@@ -143,18 +142,14 @@ CREATE TABLE conversation_vectors (
     session_id text COLLATE "C" NOT NULL,
     key        text COLLATE "C" NOT NULL,
     embedding  any_vector,  -- null: the model's provider refused the text
+    refused    text,        -- why
+    at         timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (collection, model, session_id, key),
     FOREIGN KEY (collection, session_id, key)
         REFERENCES conversation_passages (collection, session_id, key) ON DELETE CASCADE
 ) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
-ALTER TABLE conversation_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL;
+ALTER TABLE conversation_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL, ALTER COLUMN refused SET STATISTICS 0;
 CREATE INDEX conversation_vectors_passage ON conversation_vectors (collection, session_id, key);
-
--- The model that searches of a collection compare.
-CREATE TABLE conversation_models (
-    collection text COLLATE "C" PRIMARY KEY,
-    model      text COLLATE "C" NOT NULL
-);
 
 -- generation: rises with every change of sessions or ranks, in the same transaction; caches are keyed by it.
 -- Names and counts only. No wall: the daily rebuild reads them over all collections.

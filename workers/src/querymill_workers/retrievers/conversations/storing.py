@@ -38,7 +38,7 @@ def store_history(
     if prepared is None:
         ports.words.trim(collection, SPACE, {session_id: 0})
         ports.conversation_passages.drop(collection, session_id)
-        ports.set_aside.drop(collection, KIND, [session_id])
+        ports.vectors[KIND].begin_embedding(collection, [session_id])
         return Change("dropped" if ports.conversations.drop(collection, session_id) else "unchanged", 0)
     if not is_new(known, history, prepared):
         return Change("unchanged", len(prepared.session.messages))
@@ -87,7 +87,7 @@ def replace_all(collection: str, replacements: Sequence[Replacement], ports: Sto
 def cut_again(collection: str, prepared: Sequence[PreparedConversation], ports: StoringPorts) -> None:
     """Put the passages of stored sessions in place of those that they had. What was refused is tried again."""
     ports.conversation_passages.put(collection, [cut_session(each.session, each.revision) for each in prepared])
-    ports.set_aside.drop(collection, KIND, [each.session.session_id for each in prepared])
+    ports.vectors[KIND].retry(collection, documents=[each.session.session_id for each in prepared])
 
 
 def index_again(collection: str, sessions: Sequence[ChatSession], words: Words) -> None:

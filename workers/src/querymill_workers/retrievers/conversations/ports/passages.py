@@ -1,17 +1,13 @@
-"""The passages of conversations that vectors are of, and the vectors."""
+"""The passages of conversations that vectors are of."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from querymill_shared.values import frozen
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage
-
-Vector = npt.NDArray[np.float32]
+from querymill_workers.vectors.ports import Vector
 
 
 @frozen
@@ -21,15 +17,6 @@ class CutSession:
     session_id: str
     revision: Revision
     passages: Sequence[EmbeddedPassage]
-
-
-@frozen
-class PendingPassage:
-    """A passage without a vector. ``key`` is the hash that it is stored by."""
-
-    session_id: str
-    key: str
-    text: str
 
 
 @frozen
@@ -63,14 +50,6 @@ class NearSessions:
     exact: bool = True
 
 
-@frozen
-class PassageCounts:
-    """How many passages a collection has; ``pending`` as in `NearSessions`."""
-
-    passages: int
-    pending: int
-
-
 class Passages(Protocol):
     """The passages of conversations of all collections. Every call names its collection and sees no other.
 
@@ -81,7 +60,7 @@ class Passages(Protocol):
     def put(self, collection: str, cut: Sequence[CutSession]) -> None:
         """Put the passages of stored sessions in place of those that they had.
 
-        A passage whose key stays keeps its vectors. What a provider refused waits for a vector again.
+        A passage whose key stays keeps its vectors.
         """
         ...
 
@@ -101,87 +80,9 @@ class Passages(Protocol):
         """List sessions that a release stored which cut no passages, in the order of their ids."""
         ...
 
-    def leave(self, collection: str) -> None:
-        """Forget by which model a collection without sessions is searched."""
-        ...
-
-    def await_embedding(
-        self, collection: str, tokens: Mapping[str, str], *, models: Sequence[str]
-    ) -> Mapping[str, str]:
-        """Note by session the token of the job that waits for it, if a vector of one of the models is missing.
-
-        A session for which a job waits already keeps its token. Returns the tokens of the sessions that lack a vector.
-        """
-        ...
-
-    def begin_embedding(self, collection: str, session_ids: Sequence[str]) -> None:
-        """Note that no job waits for these sessions any more: what changes from now on needs another."""
-        ...
-
-    def pending(
-        self, collection: str, *, model: str, limit: int, session_ids: Sequence[str] | None = None
-    ) -> Sequence[PendingPassage]:
-        """List the first passages of sessions, or of all, that wait for a vector of the model."""
-        ...
-
-    def still_pending(
-        self, collection: str, passages: Sequence[PendingPassage], *, model: str
-    ) -> Sequence[PendingPassage]:
-        """Return those passages that are stored and still wait for a vector of the model."""
-        ...
-
-    def counts(self, collection: str, *, model: str, session_ids: Sequence[str] | None = None) -> PassageCounts:
-        """Count the passages of sessions, or of all, and those that wait for a vector of the model."""
-        ...
-
-    def lacking(
-        self, collection: str, *, model: str, session_ids: Sequence[str] | None = None, unawaited: bool = False
-    ) -> Mapping[str, int]:
-        """Count by session the passages that wait for a vector of the model, where there are any.
-
-        With ``unawaited``, only of sessions that no job waits for.
-        """
-        ...
-
-    def fill(
-        self, collection: str, passages: Sequence[PendingPassage], vectors: Sequence[Vector | None], *, model: str
-    ) -> None:
-        """Store vectors of any dimension, searchable at once. None marks a passage that the provider refused.
-
-        A passage that was dropped meanwhile, or is another text by now, gets none.
-        """
-        ...
-
-    def retry(self, collection: str, *, model: str) -> None:
-        """Have the passages that the model's provider refused wait for a vector again."""
-        ...
-
     def nearest(self, collection: str, vector: Vector, *, model: str, limit: int, where: PassageFilter) -> NearSessions:
         """Find the ``limit`` sessions that are nearest to a vector, each by its nearest passage.
 
         The nearest comes first, ties by id. The filter is a predicate of the search. A zero vector has a cosine of 0.
         """
-        ...
-
-    def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
-        """Return the model whose vectors searches compare. A collection without one gets ``first``."""
-        ...
-
-    def switch(self, collection: str, *, model: str) -> bool:
-        """Have searches compare the vectors of a model, at once and for all sessions. Return whether they do now.
-
-        They do not while a passage waits for a vector of the model.
-        """
-        ...
-
-    def drop_other_models(self, collection: str, *, model: str) -> None:
-        """Drop the vectors of all other models."""
-        ...
-
-    def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:
-        """Make an index of near vectors if the collection is large and has none. Return whether it was made."""
-        ...
-
-    def drop_index(self, collection: str, *, model: str) -> None:
-        """Drop the index of a model, if there is one."""
         ...

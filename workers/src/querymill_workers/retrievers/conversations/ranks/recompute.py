@@ -17,7 +17,7 @@ from querymill_workers.jobs.follow_up import is_over, submit_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
-from querymill_workers.retrievers.conversations.embed import submit_what_lacks
+from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from querymill_workers.retrievers.conversations.ports import ConversationPorts, RankPorts
 from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks, Published, Underway
 from querymill_workers.retrievers.conversations.ports.sessions import Conversations
@@ -26,6 +26,7 @@ from querymill_workers.retrievers.conversations.ranks.update import update
 from querymill_workers.retrievers.conversations.reindex import index_in_passages
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
+from querymill_workers.vectors.embedding import submit_what_lacks
 
 #: An update waits this long for further changes, in seconds.
 DEBOUNCE_S = 1.0
@@ -113,7 +114,7 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts
     rung: Sequence[Bell] = []
     if part == 0:
         index_in_passages(collection, ports)
-        rung = submit_what_lacks(collection, ports, token=claim.job_id)
+        rung = submit_what_lacks(EMBEDDABLE, collection, ports, token=claim.job_id)
     done = begin(claim, request, ports)
     if done is None:
         return rung

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from querymill_shared.board import Board
-from querymill_shared.contracts.conversations.life import EmbedConversations
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.vectors import EmbeddedKind, EmbedDocuments
 from querymill_shared.values import frozen
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.conversations.history import forget_before
@@ -17,7 +17,7 @@ from querymill_workers.retrievers.conversations.ports.ranks import ConversationR
 from querymill_workers.retrievers.conversations.ports.sessions import KIND, Conversations
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.storing import store_history
-from querymill_workers.set_aside.ports import SetAside
+from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
 
@@ -27,7 +27,7 @@ class ConversationDocuments:
 
     conversations: Conversations
     conversation_passages: Passages
-    set_aside: SetAside
+    vectors: Mapping[EmbeddedKind, Vectors]
     words: Words
     ranks: ConversationRanks
     board: Board
@@ -43,11 +43,11 @@ class ConversationDocuments:
     ) -> Sequence[DocumentCard]:
         """See `Documents.list`."""
         cards = self.conversations.cards(collection, conditions, limit=limit, after=after)
-        model = self.conversation_passages.searched_by(collection)
+        model = self.vectors[KIND].active_model(collection)
         if model is None or not cards:
             return cards
         ids = [card.id for card in cards]
-        lacking = self.conversation_passages.lacking(collection, model=model, session_ids=ids)
+        lacking = self.vectors[KIND].lacking(collection, model=model, documents=ids)
         return [card.model_copy(update={"pending": lacking.get(card.id, 0)}) for card in cards]
 
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
@@ -72,11 +72,12 @@ class ConversationDocuments:
         request = RecomputeRanks(collection=collection, scope="changed", background=True)
         self.board.submit(request, idempotency_key=f"ranks {self.ranks.updates(collection)}")
         if change.total:
-            vectors = EmbedConversations(collection=collection, session_ids=(document,))
+            vectors = EmbedDocuments(collection=collection, retriever=KIND, documents=(document,))
             self.board.submit(vectors, idempotency_key=f"embed what {version.job_id} left of {document}")
         return max(1 + len(known.session.messages) - change.total - (change.total > 0), 1)
 
     def leave(self, collection: str) -> None:
         """See `Documents.leave`."""
         self.conversations.leave(collection)
-        self.conversation_passages.leave(collection)
+        if not self.conversations.count(collection, {}):
+            self.vectors[KIND].forget_model(collection)

@@ -1,4 +1,4 @@
-"""Passages of conversations and their vectors, in PostgreSQL with pgvector. Every statement names its collection."""
+"""Passages of conversations, in PostgreSQL with pgvector. Every statement names its collection."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -7,7 +7,7 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.postgres.connection import Pool, literal, within
+from querymill_workers.postgres.connection import Pool, within
 from querymill_workers.postgres.near import NearIndexes
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.postgres.reading import fetch_all
@@ -15,17 +15,15 @@ from querymill_workers.retrievers.conversations.ports.passages import (
     CutSession,
     NearSession,
     NearSessions,
-    PassageCounts,
     PassageFilter,
-    PendingPassage,
-    Vector,
 )
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage
+from querymill_workers.vectors.ports import Vector
+from querymill_workers.vectors.postgres import VectorTables
 
 _SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "postgres_passages.sql")
 
-#: Vectors dropped in one transaction.
-DROPPED_AT_ONCE: Final = 2_000
+VECTORS: Final = VectorTables("conversation_passages", "conversation_vectors", document="session_id")
 #: The passages of so many sessions are compared one by one, index or not.
 EXACT_SESSIONS: Final = 1_000
 #: Passages that an index search looks at for each session that is wanted, and how far it is widened.
@@ -46,10 +44,10 @@ _JOINED: Final = sql.SQL(
 class PostgresPassages:
     """`Passages` on PostgreSQL with pgvector. ``ef_search`` is the least breadth of an index search."""
 
-    def __init__(self, pool: Pool, *, ef_search: int) -> None:
+    def __init__(self, pool: Pool, near: NearIndexes, *, ef_search: int) -> None:
         self._pool = pool
         self._ef_search = ef_search
-        self._near = NearIndexes(pool, "conversation_vectors")
+        self._near = near
 
     def put(self, collection: str, cut: Sequence[CutSession]) -> None:
         """See `Passages.put`."""
@@ -58,7 +56,6 @@ class PostgresPassages:
             values = {"collection": collection, "session_ids": ids} | _columns(cut)
             connection.execute(_SQL["drop_changed_passages"], values)
             connection.execute(_SQL["put_passages"], values)
-            connection.execute(_SQL["drop_refused_passages"], {**values, "model": None})
             connection.execute(_SQL["cut_sessions"], values)
 
     def lasts(self, collection: str, revisions: Mapping[str, Revision]) -> Mapping[str, EmbeddedPassage]:
@@ -89,70 +86,6 @@ class PostgresPassages:
     def uncut(self, collection: str, *, limit: int) -> Sequence[str]:
         """See `Passages.uncut`."""
         return [session_id for (session_id,) in self._rows("uncut_sessions", collection, limit=limit)]
-
-    def leave(self, collection: str) -> None:
-        """See `Passages.leave`."""
-        with within(self._pool, collection) as connection:
-            connection.execute(_SQL["leave_passages"], {"collection": collection})
-
-    def await_embedding(
-        self, collection: str, tokens: Mapping[str, str], *, models: Sequence[str]
-    ) -> Mapping[str, str]:
-        """See `Passages.await_embedding`."""
-        given = {"session_ids": list(tokens), "tokens": list(tokens.values()), "models": list(models)}
-        return dict(self._rows("await_embedding", collection, **given))
-
-    def begin_embedding(self, collection: str, session_ids: Sequence[str]) -> None:
-        """See `Passages.begin_embedding`."""
-        with within(self._pool, collection) as connection:
-            values = {"collection": collection, "session_ids": list(session_ids)}
-            connection.execute(_SQL["begin_embedding"], values)
-
-    def pending(
-        self, collection: str, *, model: str, limit: int, session_ids: Sequence[str] | None = None
-    ) -> Sequence[PendingPassage]:
-        """See `Passages.pending`."""
-        chosen = None if session_ids is None else list(session_ids)
-        rows = self._rows("pending_passages", collection, model=model, limit=limit, session_ids=chosen)
-        return [PendingPassage(*row) for row in rows]
-
-    def still_pending(
-        self, collection: str, passages: Sequence[PendingPassage], *, model: str
-    ) -> Sequence[PendingPassage]:
-        """See `Passages.still_pending`."""
-        left = set(self._rows("still_pending", collection, model=model, **_places(passages)))
-        return [passage for passage in passages if (passage.session_id, passage.key) in left]
-
-    def counts(self, collection: str, *, model: str, session_ids: Sequence[str] | None = None) -> PassageCounts:
-        """See `Passages.counts`."""
-        where = PassageFilter(session_ids)
-        with within(self._pool, collection) as connection:
-            values = _values(where) | {"collection": collection, "model": model}
-            row = connection.execute(_counts(where), values).fetchone()
-        return PassageCounts(*row) if row else PassageCounts(0, 0)
-
-    def lacking(
-        self, collection: str, *, model: str, session_ids: Sequence[str] | None = None, unawaited: bool = False
-    ) -> Mapping[str, int]:
-        """See `Passages.lacking`."""
-        chosen = None if session_ids is None else list(session_ids)
-        rows = self._rows("lacking_sessions", collection, model=model, session_ids=chosen, unawaited=unawaited)
-        return dict(rows)
-
-    def fill(
-        self, collection: str, passages: Sequence[PendingPassage], vectors: Sequence[Vector | None], *, model: str
-    ) -> None:
-        """See `Passages.fill`."""
-        written = [None if vector is None else literal(vector) for vector in vectors]
-        values = {"collection": collection, "model": model, "embeddings": written, **_places(passages)}
-        with within(self._pool, collection) as connection:
-            connection.execute(_SQL["fill_passages"], values)
-
-    def retry(self, collection: str, *, model: str) -> None:
-        """See `Passages.retry`."""
-        with within(self._pool, collection) as connection:
-            values = {"collection": collection, "model": model, "session_ids": None}
-            connection.execute(_SQL["drop_refused_passages"], values)
 
     def nearest(self, collection: str, vector: Vector, *, model: str, limit: int, where: PassageFilter) -> NearSessions:
         """See `Passages.nearest`."""
@@ -186,32 +119,6 @@ class PostgresPassages:
                 return NearSessions([_near(row) for row in rows], counted[0][1], exact=False)
             candidates *= PASSAGES_PER_SESSION
         return None
-
-    def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
-        """See `Passages.searched_by`."""
-        values = {"collection": collection, "model": first}
-        with within(self._pool, collection) as connection:
-            if first is not None:
-                connection.execute(_SQL["first_passage_model"], values)
-            row = connection.execute(_SQL["passage_model"], values).fetchone()
-        return None if row is None else str(row[0])
-
-    def switch(self, collection: str, *, model: str) -> bool:
-        """See `Passages.switch`."""
-        return bool(self._rows("switch_passage_model", collection, model=model))
-
-    def drop_other_models(self, collection: str, *, model: str) -> None:
-        """See `Passages.drop_other_models`."""
-        while self._rows("drop_other_passage_vectors", collection, model=model, limit=DROPPED_AT_ONCE):
-            pass
-
-    def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:
-        """See `Passages.index_if_large`."""
-        return self._near.make(collection, model, dimensions=dimensions)
-
-    def drop_index(self, collection: str, *, model: str) -> None:
-        """See `Passages.drop_index`."""
-        self._near.drop(collection, model)
 
     def _rows(self, statement: str, collection: str, **values: Any) -> list[TupleRow]:
         with within(self._pool, collection) as connection:
@@ -267,10 +174,6 @@ def _values(where: PassageFilter) -> dict[str, Any]:
 def _near(row: TupleRow) -> NearSession:
     session_id, cosine, *columns = row
     return NearSession(session_id, cosine, EmbeddedPassage(*columns))
-
-
-def _places(passages: Sequence[PendingPassage]) -> dict[str, list[str]]:
-    return {"sessions": [each.session_id for each in passages], "keys": [each.key for each in passages]}
 
 
 def _columns(cut: Sequence[CutSession]) -> dict[str, list[Any]]:
