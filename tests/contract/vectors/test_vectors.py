@@ -12,6 +12,7 @@ from querymill_workers.postgres.connection import Pool, joined, open_pool
 from querymill_workers.vectors.ports import WHOLE, Counts, Part, Passage, Refused, RefusedKey
 from tests.fakes.vectors import vector_of
 from tests.fixtures.passages import IN_MEMORY, IN_POSTGRES, StoredPassages, embed, text_of
+from tests.fixtures.plans import plans_of, recorded, rows_read
 
 REFUSED = Refused("HTTP 400")
 
@@ -280,3 +281,19 @@ def test_many_vectors_of_other_models_are_dropped(pool: Pool, collection: str) -
         stored.vectors.fill(collection, dict.fromkeys(waiting, np.ones(1, np.float32)), model=model)
     stored.vectors.drop_other_models(collection, model="n")
     assert (counts(stored, collection), counts(stored, collection, model="n")) == ((2_100, 2_100, 0), (2_100, 0, 0))
+
+
+@pytest.mark.parametrize("kind", IN_POSTGRES)
+def test_a_page_of_what_is_pending_costs_no_look_at_the_pages_before(
+    database_url: str, pool: Pool, kind: str, collection: str
+) -> None:
+    stored = IN_POSTGRES[kind](pool)
+    stored.put(collection, {f"{number:03}.js": [f"soup {number}", "ships", "tea"] for number in range(700)})
+    embed(stored, collection)
+    listed = stored.vectors.pending(collection, model="n", limit=2_000)
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+    with recorded() as statements:
+        assert len(stored.vectors.pending(collection, model="n", limit=50, after=listed[-1])) == 50
+    read = rows_read("\n".join(plans_of(database_url, statements)))
+    assert 50 <= sum(read.values()) < 500, read

@@ -17,6 +17,7 @@ from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.calibration import IDENTITY
+from querymill_workers.vectors import embedding
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.embedded import INGESTS, Choosy, Collection
 from tests.fixtures.world import World, new_world
@@ -137,7 +138,11 @@ def test_a_cancelled_job_keeps_its_vectors_and_does_not_switch(collection: Colle
     assert (reembed(collection).total, collection.vectors.active_model("c")) == (40 - made, "other")
 
 
-def test_the_parts_tell_their_progress_and_list_each_passage_once(collection: Collection) -> None:
+@pytest.mark.parametrize("page", [3, 512])
+def test_the_parts_tell_their_progress_and_list_each_passage_once(
+    collection: Collection, page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "LISTED", page)
     collection.put(**MANY)
     world = collection.world
     world.with_ports(embeddings=WordEmbeddings(model="other"))

@@ -81,7 +81,9 @@ def embed_documents(claim: Claim, request: EmbedDocuments, target: Embeddable, p
         ports.board.postpone(claim, delay_s=wait, reason="waiting for more changes", cause="pause")
         return
     vectors.begin_embedding(collection, documents)
-    if vectors.pending(collection, model=own.model, limit=1):  # else the collection may have been dropped since
+    if vectors.active_model(collection) is None and vectors.pending(
+        collection, model=own.model, limit=1, documents=documents
+    ):  # else the collection may have been dropped since
         vectors.active_model(collection, first=own.model)
     models, embedded = models_to_embed_with(target, collection, ports), Embedded()
     for model in models:
@@ -133,16 +135,19 @@ def embed_pending(
 ) -> Iterator[Embedded]:
     """Embed the pending passages of documents, or of all, some at a time. Yield after each call what became of them."""
     vectors = ports.vectors[target.retriever]
-    after: Passage | None = None
-    while listed := vectors.pending(
-        collection, model=model.model, limit=LISTED, documents=documents, part=part, after=after
-    ):
-        after = listed[-1]
+    listed: Sequence[Passage] = ()
+    while True:
+        after = listed[-1] if listed else None
+        listed = vectors.pending(
+            collection, model=model.model, limit=LISTED, documents=documents, part=part, after=after
+        )  # fmt: skip
         for start in range(0, len(listed), target.batch):
             # Read again: of a document that was dropped or changed since, nothing is sent to the provider any more.
             some = vectors.still_pending(collection, listed[start : start + target.batch], model=model.model)
             if some:
                 yield embed_batch(target, collection, some, model, caller, ports)
+        if len(listed) < LISTED:
+            return
 
 
 def embed_batch(
