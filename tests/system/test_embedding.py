@@ -1,0 +1,94 @@
+"""Vectors of every retriever on real servers: a refused text, a change of the model, and what is ingested meanwhile."""
+
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from querymill import EmbedDocuments, Querymill
+from querymill_shared.contracts.vectors import EmbeddedKind
+from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.worker import WorkerProcess
+from tests.fixtures.command_line import CommandLine
+from tests.fixtures.deployment import Deployment
+from tests.fixtures.embedded import INGESTS
+from tests.system.retrievers.messages.test_life import NEW, OLD, mirrored, models_asked, moved
+from tests.system.test_set_aside_command import REFUSED, refusing
+
+__all__ = ["moved"]
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def ingest(mill: Querymill, kind: EmbeddedKind, collection: str, **texts: str) -> None:
+    for id_, text in texts.items():
+        mill.submit(INGESTS[kind](id_, text).model_copy(update={"collection": collection})).result(timeout=60)
+
+
+def embed(mill: Querymill, kind: EmbeddedKind, collection: str) -> Any:
+    """Embed what no other job has embedded yet."""
+    return mill.submit(EmbedDocuments(collection=collection, retriever=kind)).result(timeout=60)
+
+
+def listed(querymill: CommandLine, collection: str) -> list[tuple[str, str, str]]:
+    run = querymill("status", "--set-aside", "--collection", collection, "--json")
+    assert REFUSED not in run.stdout
+    return [(text["of"], text["document"], text["model"]) for text in json.loads(run.stdout)]
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize("kind", INGESTS)
+def test_a_refused_text_is_listed_and_tried_again_by_reembed(
+    mill: Querymill, querymill: CommandLine, openai_server: OpenAIServer, kind: EmbeddedKind
+) -> None:
+    collection = f"c{uuid4().hex[:12]}"
+    openai_server.script.embeddings = refusing
+    ingest(mill, kind, collection, **{"a.js": f"soup of {collection}", "bad.js": REFUSED})
+    until(lambda: listed(querymill, collection) == [(kind, "bad.js", OLD)])
+    for _ in range(2):
+        again = querymill("reembed", kind, "--collection", collection, "--json")
+        told = json.loads(again.stdout)
+        assert (told["retriever"], told["complete"], told["degraded"][0]["code"]) == (kind, False, "provider_refused")
+    openai_server.script.embeddings = lambda request: mirrored(request | {"model": OLD})
+    again = querymill("reembed", kind, "--collection", collection, "--json")
+    assert again.returncode == 0, again.stderr
+    told = json.loads(again.stdout)
+    assert (told["total"], told["complete"], listed(querymill, collection)) == (1, True, [])
+    wrong = querymill("reembed", kind, "--collection", f"{collection}x")
+    assert wrong.returncode != 0
+    assert f"no {kind} in" in wrong.stderr
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize("kind", INGESTS)
+def test_a_collection_that_grows_while_it_changes_its_model_ends_with_the_new_one(
+    mill: Querymill, moved: Deployment, openai_server: OpenAIServer, kind: EmbeddedKind
+) -> None:
+    collection = f"c{uuid4().hex[:12]}"
+    ingest(mill, kind, collection, **{f"{number}.js": f"ships {number} of {collection}" for number in range(24)})
+    until(lambda: embed(mill, kind, collection).pending == 0)
+    openai_server.reset()
+    openai_server.script.embeddings = mirrored
+    reembed = CommandLine(moved.environment)
+    with WorkerProcess(moved.environment), Querymill(settings=moved.settings) as later:
+        command = ("reembed", kind, "--collection", collection, "--json")
+        running = ThreadPoolExecutor(1).submit(reembed, *command)
+        until(lambda: NEW in models_asked(openai_server))
+        ingest(later, kind, collection, **{f"new{number}.js": f"tea {number} of {collection}" for number in range(6)})
+        told = json.loads(running.result(timeout=90).stdout)
+        assert (told["model"], told["complete"]) == (NEW, True)
+        assert 24 <= told["total"] <= 30
+        until(lambda: embed(later, kind, collection).pending == 0)
+        assert json.loads(reembed(*command).stdout)["total"] == 0
+        openai_server.requests.clear()
+        ingest(later, kind, collection, **{"last.js": f"salt of {collection}"})
+        until(lambda: embed(later, kind, collection).pending == 0 and models_asked(openai_server) == {NEW})
