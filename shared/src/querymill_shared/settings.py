@@ -166,14 +166,14 @@ class Settings(BaseSettings):
             description="vector length of EMBEDDING_MODEL; needed only for a model without a built-in profile",
         ),
     ] = None
-    querymill_former_embedding_model: Annotated[
+    querymill_previous_embedding_model: Annotated[
         str,
         Field(
             description="previous embedding model: collections whose vectors come from it are searched with it"
             " until they are embedded again; empty: by text",
         ),
     ] = ""
-    querymill_former_embedding_dimensions: Annotated[
+    querymill_previous_embedding_dimensions: Annotated[
         int | None,
         Field(
             ge=1,
@@ -182,13 +182,13 @@ class Settings(BaseSettings):
             " EMBEDDING_MODEL",
         ),
     ] = None
-    querymill_former_embedding_base_url: Annotated[
+    querymill_previous_embedding_base_url: Annotated[
         str,
         Field(
             description="base URL of the previous model's provider; empty: that of EMBEDDING_MODEL",
         ),
     ] = ""
-    querymill_former_embedding_api_key: Annotated[
+    querymill_previous_embedding_api_key: Annotated[
         SecretStr,
         Field(
             description="API key of the previous model's provider; empty: that of EMBEDDING_MODEL",
@@ -330,12 +330,12 @@ class Settings(BaseSettings):
         )
 
     @property
-    def former_embedding_endpoint(self) -> tuple[str, str]:
+    def previous_embedding_endpoint(self) -> tuple[str, str]:
         """Base URL and key of the previous embedding model's provider."""
         base_url, key = self.embedding_endpoint
         return (
-            self.querymill_former_embedding_base_url or base_url,
-            self.querymill_former_embedding_api_key.get_secret_value() or key,
+            self.querymill_previous_embedding_base_url or base_url,
+            self.querymill_previous_embedding_api_key.get_secret_value() or key,
         )
 
     def shown(self, name: str) -> str:

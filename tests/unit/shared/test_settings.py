@@ -46,7 +46,7 @@ SECRETS = {
     "openai_api_key": "sk-HUNTER",
     "embedding_base_url": "https://models.example/v1?api-key=HUNTER",
     "rerank_base_url": "https://HUNTER@rerank.example",
-    "querymill_former_embedding_base_url": "https://u:HUNTER@former.example",
+    "querymill_previous_embedding_base_url": "https://u:HUNTER@former.example",
 }
 
 

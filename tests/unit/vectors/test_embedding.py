@@ -10,7 +10,7 @@ from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.set_aside import ListSetAside, SetAsideResult
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
 from querymill_workers.dispatch.embedding import target_of
-from querymill_workers.inference.ports import FormerModel
+from querymill_workers.inference.ports import PreviousModel
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.vectors.embedding import JOB_PASSAGES, parts_of, submit_embedding
@@ -174,7 +174,7 @@ def test_a_job_begins_once_its_documents_have_settled(collection: Collection) ->
 def test_while_searches_compare_the_previous_model_a_new_document_is_embedded_by_both(collection: Collection) -> None:
     world, other = collection.world, WordEmbeddings(model="other")
     collection.put(**{"a.js": "hot soup"})
-    world.with_ports(embeddings=other, former=FormerModel(world.embeddings, IDENTITY))
+    world.with_ports(embeddings=other, previous=PreviousModel(world.embeddings, IDENTITY))
     collection.put(**{"b.js": "cold tea"})
     assert collection.vectors.active_model("c") == "words"
     assert (collection.pending("words"), collection.pending("other")) == (0, 1)

@@ -12,7 +12,7 @@ from querymill_shared.board import Verdict
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.vectors import PARTS, EmbeddedKind, ReembedResult
-from querymill_workers.inference.ports import FormerModel, InputType, Vectors
+from querymill_workers.inference.ports import InputType, PreviousModel, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage
@@ -28,7 +28,7 @@ MANY = {f"f{number}.js": f"soup {number}" for number in range(40)}
 def with_other(collection: Collection, other: WordEmbeddings) -> WordEmbeddings:
     """Give the workers another model, and keep the previous one within reach."""
     world = collection.world
-    world.with_ports(embeddings=other, former=FormerModel(world.ports.embeddings, IDENTITY))
+    world.with_ports(embeddings=other, previous=PreviousModel(world.ports.embeddings, IDENTITY))
     return other
 
 
@@ -195,9 +195,9 @@ def test_a_collection_that_changes_meanwhile_ends_switched_with_every_passage_em
     collection.put(**{"first.js": "first"})
     for each in before:
         world.run(change(*each))
-    former = FormerModel(world.ports.embeddings, IDENTITY) if is_reachable else None
+    previous = PreviousModel(world.ports.embeddings, IDENTITY) if is_reachable else None
     other = Interrupted("other", world, [change(*each) for each in during])
-    world.with_ports(embeddings=other, former=former)
+    world.with_ports(embeddings=other, previous=previous)
     request = collection.reembed("other")
     job_id, chance = world.submit(request), random.Random(seed)
     while not world.board.has_ended(job_id):

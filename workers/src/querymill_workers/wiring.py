@@ -28,7 +28,7 @@ from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddi
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankEndpoint, open_endpoint
 from querymill_workers.inference.memory import WordAnswers, WordEmbeddings, WordJudge, WordRewriter
-from querymill_workers.inference.ports import FormerModel, Judge
+from querymill_workers.inference.ports import Judge, PreviousModel
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.refusals import HalvingJudge
 from querymill_workers.inference.rewriter import ChatRewriter
@@ -216,24 +216,24 @@ def embedding_endpoint(chosen: Settings, profile: EmbeddingProfile, base_url: st
     return OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s, most_bytes=profile.most_bytes), profile)
 
 
-def former_profile(chosen: Settings) -> EmbeddingProfile | None:
+def previous_profile(chosen: Settings) -> EmbeddingProfile | None:
     """Return the profile of the previous embedding model, or None if the settings name none.
 
     Unless it is known or set, it has the dimension of EMBEDDING_MODEL.
     """
-    if not chosen.querymill_former_embedding_model:
+    if not chosen.querymill_previous_embedding_model:
         return None
-    dimensions = chosen.querymill_former_embedding_dimensions or embedding_profile(chosen).dimensions
-    return profile_of(chosen.querymill_former_embedding_model, dimensions=dimensions)
+    dimensions = chosen.querymill_previous_embedding_dimensions or embedding_profile(chosen).dimensions
+    return profile_of(chosen.querymill_previous_embedding_model, dimensions=dimensions)
 
 
-def former_model(chosen: Settings) -> FormerModel | None:
+def previous_model(chosen: Settings) -> PreviousModel | None:
     """Return the previous embedding model, or None if the settings name none."""
-    profile = former_profile(chosen)
+    profile = previous_profile(chosen)
     if profile is None:
         return None
-    base_url, key = chosen.former_embedding_endpoint
-    return FormerModel(embeddings_of(chosen, profile, base_url, key), calibration_of(profile.model))
+    base_url, key = chosen.previous_embedding_endpoint
+    return PreviousModel(embeddings_of(chosen, profile, base_url, key), calibration_of(profile.model))
 
 
 def chat(chosen: Settings) -> ChatModel:
@@ -339,7 +339,7 @@ def ports() -> Ports:
         clock=time.monotonic,
         max_attempts=chosen.querymill_max_attempts,
         outage_patience_s=chosen.querymill_outage_patience_s,
-        former=former_model(chosen),
+        previous=previous_model(chosen),
     )
     return with_documents(built)
 

@@ -32,7 +32,7 @@ def moved(deployment: Deployment) -> Deployment:
         "REDIS_URL": deployment.environment["REDIS_URL"].removesuffix("/2") + "/3",
         "EMBEDDING_MODEL": NEW,
         "QUERYMILL_EMBEDDING_DIMENSIONS": str(DIMENSIONS),
-        "QUERYMILL_FORMER_EMBEDDING_MODEL": OLD,
+        "QUERYMILL_PREVIOUS_EMBEDDING_MODEL": OLD,
     }
     environment = deployment.environment | changed
     return Deployment(

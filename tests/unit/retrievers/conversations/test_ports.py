@@ -62,7 +62,7 @@ class OnlyConversations(OnlyRanks):
     conversation_passages: MemoryPassages = field(default_factory=MemoryPassages)
     vectors: Mapping[EmbeddedKind, Vectors] = field(init=False)
     embeddings: WordEmbeddings = field(default_factory=WordEmbeddings)
-    former: None = None
+    previous: None = None
     words: MemoryWords = field(default_factory=MemoryWords)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     documents: Mapping[Retriever, Documents] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import decode_result
 from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_workers.documents.ports import Documents, ForgetfulVectors, Samples
-from querymill_workers.inference.ports import Embeddings, FormerModel, Judge
+from querymill_workers.inference.ports import Embeddings, Judge, PreviousModel
 from querymill_workers.jobs.bell import Heartbeat
 from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.files.flow import flow_of
@@ -42,7 +42,7 @@ class OnlyFiles:
     text_vectors: ForgetfulVectors
     parser: SourceParser
     embeddings: Embeddings
-    former: FormerModel | None
+    previous: PreviousModel | None
     judge: Judge
     file_profiles: FileProfiles
     count_tokens: Callable[[str], int]

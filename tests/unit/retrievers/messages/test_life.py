@@ -16,7 +16,7 @@ from querymill_shared.contracts.messages.life import (
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.dispatch import journey
-from querymill_workers.inference.ports import FormerModel, InputType, Vectors
+from querymill_workers.inference.ports import InputType, PreviousModel, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Failed, Unavailable
 from querymill_workers.jobs.usage import Usage
@@ -51,8 +51,8 @@ def search(world: World, query: str, **fields: object) -> MessageResult:
 def change_model(world: World, *, keep_former: bool = True) -> tuple[WordEmbeddings, Mirrored]:
     """Give the workers another embedding model; the one before may be asked still."""
     before, after = world.embeddings, Mirrored("mirrored")
-    former = FormerModel(before, Calibration(((0.0, 0.0), (1.0, 0.95)))) if keep_former else None
-    world.with_ports(embeddings=after, former=former)
+    previous = PreviousModel(before, Calibration(((0.0, 0.0), (1.0, 0.95)))) if keep_former else None
+    world.with_ports(embeddings=after, previous=previous)
     return before, after
 
 

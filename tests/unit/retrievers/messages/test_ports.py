@@ -15,7 +15,7 @@ from querymill_shared.contracts.messages.life import EmbedMessages, EmbedSession
 from querymill_shared.contracts.messages.load import LoadSessions
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.documents.ports import Documents, ForgetfulCaches, ForgetfulVectors, Samples
-from querymill_workers.inference.ports import Embeddings, FormerModel
+from querymill_workers.inference.ports import Embeddings, PreviousModel
 from querymill_workers.jobs.bell import Heartbeat
 from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.messages.flow import flow_of
@@ -47,7 +47,7 @@ class OnlyMessages:
     text_vectors: ForgetfulVectors
     embeddings: Embeddings
     calibration: Calibration
-    former: FormerModel | None
+    previous: PreviousModel | None
 
 
 @pytest.fixture

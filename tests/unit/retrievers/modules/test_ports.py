@@ -13,7 +13,7 @@ from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_workers.documents.ports import Documents
-from querymill_workers.inference.ports import FormerModel
+from querymill_workers.inference.ports import PreviousModel
 from querymill_workers.jobs.bell import Heartbeat
 from querymill_workers.jobs.heartbeat import NoHeartbeat
 from querymill_workers.ledger.memory import MemoryLedger
@@ -47,7 +47,7 @@ class OnlyModules:
     descriptions: Descriptions = DESCRIPTIONS
     vectors: Mapping[EmbeddedKind, Vectors] = field(default_factory=lambda: {"modules": DESCRIPTIONS.vectors})
     embeddings: WordEmbeddings = field(default_factory=WordEmbeddings)
-    former: FormerModel | None = None
+    previous: PreviousModel | None = None
     words: Words = field(default_factory=MemoryWords)
     ledger: Ledger = field(default_factory=MemoryLedger)
     documents: Mapping[Retriever, Documents] = field(default_factory=dict)

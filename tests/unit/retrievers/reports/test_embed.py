@@ -18,7 +18,7 @@ from querymill_shared.contracts.reports.life import (
     embedding_of,
 )
 from querymill_shared.contracts.reports.search import ReportResult
-from querymill_workers.inference.ports import FormerModel
+from querymill_workers.inference.ports import PreviousModel
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.faults import Failed, Unavailable
 from querymill_workers.retrievers.reports.embed import BATCH
@@ -177,7 +177,7 @@ def change_model(world: World) -> WordEmbeddings:
     """Have the workers use another model, and the previous one as long as searches need it."""
     previous = world.embeddings
     world.embeddings = WordEmbeddings("another")
-    world.with_ports(embeddings=world.embeddings, former=FormerModel(previous, IDENTITY))
+    world.with_ports(embeddings=world.embeddings, previous=PreviousModel(previous, IDENTITY))
     return previous
 
 
@@ -207,7 +207,7 @@ def test_reembedding_makes_every_vector_and_switches(world: World) -> None:
 def test_a_search_by_a_model_that_nobody_serves_says_what_to_do(world: World) -> None:
     world.ingest(LONG)
     change_model(world)
-    world.with_ports(former=None)
+    world.with_ports(previous=None)
     job_id = world.run(search())
     assert "run `querymill reembed reports`" in world.board.picture(job_id).record.reason
 

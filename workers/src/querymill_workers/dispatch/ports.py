@@ -8,7 +8,7 @@ from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.values import frozen
 from querymill_workers.documents.ports import Documents, ForgetfulCaches, Samples
 from querymill_workers.inference.answer_ports import Answers
-from querymill_workers.inference.ports import Embeddings, FormerModel, Judge, Rewriter
+from querymill_workers.inference.ports import Embeddings, Judge, PreviousModel, Rewriter
 from querymill_workers.jobs.bell import Heartbeat
 from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.conversations.ports.caches import (
@@ -42,7 +42,7 @@ from querymill_workers.words.ports import Words
 class Ports:
     """Every port that a flow may use. Each retriever sees only its own part, through a protocol of its own.
 
-    ``clock`` returns monotonic seconds. ``former`` is the previous embedding model, if one is configured.
+    ``clock`` returns monotonic seconds. ``previous`` is the previous embedding model, if one is configured.
     """
 
     board: Board
@@ -80,4 +80,4 @@ class Ports:
     clock: Callable[[], float]
     max_attempts: int
     outage_patience_s: float
-    former: FormerModel | None = None
+    previous: PreviousModel | None = None

@@ -55,7 +55,7 @@ def cut_of(query: str, embeddings: Embeddings) -> str | None:
 
 
 @frozen
-class FormerModel:
+class PreviousModel:
     """The previous embedding model, while its provider is still configured, and the meaning of its cosines."""
 
     embeddings: Embeddings

@@ -118,9 +118,9 @@ def models_to_embed_with(target: Embeddable, collection: str, ports: VectorPorts
     active = vectors.active_model(collection)
     if active is None:
         return [] if target.only_if_asked else [own]
-    if ports.former is None or active != ports.former.embeddings.model or active == own.model:
+    if ports.previous is None or active != ports.previous.embeddings.model or active == own.model:
         return [own]
-    return [own, ports.former.embeddings]
+    return [own, ports.previous.embeddings]
 
 
 def embed_pending(

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.values import frozen
-from querymill_workers.inference.ports import Embeddings, FormerModel
+from querymill_workers.inference.ports import Embeddings, PreviousModel
 from querymill_workers.jobs.ports import Common
 from querymill_workers.ledger.ports import Ledger
 
@@ -181,7 +181,7 @@ class Vectors(Protocol):
 
 
 class VectorPorts(Common, Protocol):
-    """What embedding may touch. ``former`` is the previous embedding model, if one is configured."""
+    """What embedding may touch. ``previous`` is the previous embedding model, if one is configured."""
 
     @property
     def vectors(self) -> Mapping[EmbeddedKind, Vectors]: ...
@@ -193,4 +193,4 @@ class VectorPorts(Common, Protocol):
     def embeddings(self) -> Embeddings: ...
 
     @property
-    def former(self) -> FormerModel | None: ...
+    def previous(self) -> PreviousModel | None: ...

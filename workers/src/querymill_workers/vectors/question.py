@@ -38,11 +38,11 @@ def compared_model(target: Embeddable, collection: str, ports: VectorPorts) -> E
     active, own = ports.vectors[target.retriever].active_model(collection), ports.embeddings
     if active in (None, own.model):
         return own
-    if ports.former is not None and active == ports.former.embeddings.model:
-        return ports.former.embeddings
+    if ports.previous is not None and active == ports.previous.embeddings.model:
+        return ports.previous.embeddings
     raise Refused(
         f"the collection's vectors come from {active} but the workers embed by {own.model};"
-        f" run `querymill reembed {target.retriever}`, or set QUERYMILL_FORMER_EMBEDDING_MODEL to {active} until then"
+        f" run `querymill reembed {target.retriever}`, or set QUERYMILL_PREVIOUS_EMBEDDING_MODEL to {active} until then"
     )
 
 

@@ -101,10 +101,10 @@ def models_to_embed_with(collection: str, ports: MessagePorts) -> Sequence[Embed
     comes first, so that the switch to it misses no message.
     """
     searched_by = ports.sessions.searched_by(collection, first=ports.embeddings.model)
-    former = ports.former
-    if former is None or searched_by != former.embeddings.model or searched_by == ports.embeddings.model:
+    previous = ports.previous
+    if previous is None or searched_by != previous.embeddings.model or searched_by == ports.embeddings.model:
         return [ports.embeddings]
-    return [ports.embeddings, former.embeddings]
+    return [ports.embeddings, previous.embeddings]
 
 
 def submit_embedding(

@@ -11,7 +11,7 @@ from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.values import frozen
 from querymill_workers.documents.ports import BurialPorts, CleaningPorts
-from querymill_workers.inference.ports import Embeddings, FormerModel, Vectors
+from querymill_workers.inference.ports import Embeddings, PreviousModel, Vectors
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.messages.rules.sessions import (
@@ -271,7 +271,7 @@ class DropPorts(Protocol):
 
 
 class MessagePorts(CleaningPorts, BurialPorts, Protocol):
-    """Everything that `messages` may touch. ``former`` is the previous embedding model, if one is configured."""
+    """Everything that `messages` may touch. ``previous`` is the previous embedding model, if one is configured."""
 
     @property
     def messages(self) -> Messages: ...
@@ -292,4 +292,4 @@ class MessagePorts(CleaningPorts, BurialPorts, Protocol):
     def calibration(self) -> Calibration: ...
 
     @property
-    def former(self) -> FormerModel | None: ...
+    def previous(self) -> PreviousModel | None: ...

@@ -219,13 +219,13 @@ def model_of(collection: str, ports: MessagePorts) -> SearchModel:
     searched_by = ports.sessions.searched_by(collection)
     if searched_by in (None, ports.embeddings.model):
         return SearchModel(ports.embeddings, ports.calibration)
-    former = ports.former
-    if former is None or searched_by != former.embeddings.model:
+    previous = ports.previous
+    if previous is None or searched_by != previous.embeddings.model:
         raise Refused(
             f"the collection's vectors come from {searched_by} but the workers embed by {ports.embeddings.model};"
-            f" run `querymill reembed messages`, or set QUERYMILL_FORMER_EMBEDDING_MODEL to {searched_by} until then"
+            f" run `querymill reembed messages`, or set QUERYMILL_PREVIOUS_EMBEDDING_MODEL to {searched_by} until then"
         )
-    return SearchModel(former.embeddings, former.calibration)
+    return SearchModel(previous.embeddings, previous.calibration)
 
 
 def embed_question(

@@ -14,10 +14,10 @@ def models_to_embed_with(collection: str, ports: ReportPorts) -> Sequence[Embedd
     comes first, so that the switch to it misses no report.
     """
     searched_by = ports.report_life.searched_by(collection, first=ports.embeddings.model)
-    former = ports.former
-    if former is None or searched_by != former.embeddings.model or searched_by == ports.embeddings.model:
+    previous = ports.previous
+    if previous is None or searched_by != previous.embeddings.model or searched_by == ports.embeddings.model:
         return [ports.embeddings]
-    return [ports.embeddings, former.embeddings]
+    return [ports.embeddings, previous.embeddings]
 
 
 def searching_model(collection: str, ports: ReportPorts) -> Embeddings:
@@ -29,10 +29,10 @@ def searching_model(collection: str, ports: ReportPorts) -> Embeddings:
     searched_by = ports.reports.searched_by(collection)
     if searched_by in (None, ports.embeddings.model):
         return ports.embeddings
-    former = ports.former
-    if former is None or searched_by != former.embeddings.model:
+    previous = ports.previous
+    if previous is None or searched_by != previous.embeddings.model:
         raise Refused(
             f"the collection's vectors come from {searched_by} but the workers embed by {ports.embeddings.model};"
-            f" run `querymill reembed reports`, or set QUERYMILL_FORMER_EMBEDDING_MODEL to {searched_by} until then"
+            f" run `querymill reembed reports`, or set QUERYMILL_PREVIOUS_EMBEDDING_MODEL to {searched_by} until then"
         )
-    return former.embeddings
+    return previous.embeddings

@@ -12,7 +12,7 @@ from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.values import frozen
 from querymill_workers.documents.ports import BurialPorts
-from querymill_workers.inference.ports import Embeddings, FormerModel, Judge, Rewriter, Vectors
+from querymill_workers.inference.ports import Embeddings, Judge, PreviousModel, Rewriter, Vectors
 from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
@@ -261,7 +261,7 @@ class ReportLife(Protocol):
 
 
 class ReportPorts(AnswerPorts, BurialPorts, Protocol):
-    """What the flows of `reports` may touch. ``former`` is the previous embedding model, if one is configured."""
+    """What the flows of `reports` may touch. ``previous`` is the previous embedding model, if one is configured."""
 
     @property
     def reports(self) -> Reports: ...
@@ -279,7 +279,7 @@ class ReportPorts(AnswerPorts, BurialPorts, Protocol):
     def embeddings(self) -> Embeddings: ...
 
     @property
-    def former(self) -> FormerModel | None: ...
+    def previous(self) -> PreviousModel | None: ...
 
     @property
     def rewriter(self) -> Rewriter: ...
