@@ -132,10 +132,10 @@ def _models_of(settings: Settings) -> list["_Model"]:
     if settings.rerank_base_url:
         key = settings.rerank_api_key.get_secret_value()
         models.append(_Model("rerank endpoint", settings.rerank_base_url, key, "RERANK_BASE_URL", "RERANK_MODEL"))
-    if settings.querymill_former_embedding_model:
-        url, key = settings.former_embedding_endpoint
-        prefix = "QUERYMILL_FORMER_EMBEDDING"
-        models.append(_Model("former embedding model", url, key, f"{prefix}_BASE_URL", f"{prefix}_MODEL"))
+    if settings.querymill_previous_embedding_model:
+        url, key = settings.previous_embedding_endpoint
+        prefix = "QUERYMILL_PREVIOUS_EMBEDDING"
+        models.append(_Model("previous embedding model", url, key, f"{prefix}_BASE_URL", f"{prefix}_MODEL"))
     return models
 
 

@@ -41,7 +41,7 @@ _REMEDIES: Final = {
 }
 _OF_MISFIT: Final = {
     "embedding models": "set QUERYMILL_EMBEDDING_DIMENSIONS, or name another model",
-    "former embedding model": "set QUERYMILL_FORMER_EMBEDDING_DIMENSIONS, or name another model",
+    "previous embedding model": "set QUERYMILL_PREVIOUS_EMBEDDING_DIMENSIONS, or name another model",
     "rerank endpoint": "name a model whose relevance is from 0 to 1",
 }
 #: After these it is the address or the key that is to blame, not the model.
@@ -63,9 +63,9 @@ def main() -> int:
     }
     if settings.rerank_base_url:
         trials["rerank endpoint"] = lambda: try_rerank(settings)
-    if (former := wiring.former_profile(settings)) is not None:
-        base_url, key = settings.former_embedding_endpoint
-        trials["former embedding model"] = lambda: try_embeddings(settings, former, base_url, key)
+    if (previous := wiring.previous_profile(settings)) is not None:
+        base_url, key = settings.previous_embedding_endpoint
+        trials["previous embedding model"] = lambda: try_embeddings(settings, previous, base_url, key)
     with ThreadPoolExecutor(len(trials)) as pool:
         for found in pool.map(lambda trial: result_of(*trial), trials.items()):
             said = settings.mask_secrets(found["said"])
