@@ -9,7 +9,8 @@ from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
 from querymill_workers.retrievers.reports.rules.glossary import Glossary
-from querymill_workers.wiring import ports_in_memory, with_documents
+from querymill_workers.stores import with_documents
+from querymill_workers.wiring import ports_in_memory
 from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
 

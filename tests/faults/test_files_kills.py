@@ -12,8 +12,8 @@ import pytest
 from querymill_shared.meters import Meters
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.stores import vectors_in
 from querymill_workers.vectors.ports import Vectors
-from querymill_workers.wiring import vectors_in
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine

@@ -36,8 +36,8 @@ from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.set_aside.postgres import PostgresSetAside
+from querymill_workers.stores import vectors_in
 from querymill_workers.vectors.ports import Vectors
-from querymill_workers.wiring import vectors_in
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.tenant_rows import fill
 

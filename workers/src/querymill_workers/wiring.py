@@ -3,15 +3,12 @@
 import os
 import socket
 import time
-from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 
 import redis
 
 from querymill_shared.board import MemoryBoard, ValkeyBoard
 from querymill_shared.board.connections import open_commands
-from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.meters import Meters
 from querymill_shared.settings import Settings
 from querymill_shared.shorthands import MODULE_SHORTHANDS
@@ -37,13 +34,11 @@ from querymill_workers.jobs.heartbeat import Heartbeat, NoHeartbeat
 from querymill_workers.jobs.log_lines import log_end
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.postgres import PostgresLedger
-from querymill_workers.postgres.connection import Pool, open_pool
+from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.near import NearIndexes
 from querymill_workers.postgres.samples import NoSamples, PostgresSamples
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
-from querymill_workers.retrievers.conversations.stores import postgres_passages as conversations_in_postgres
 from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
-from querymill_workers.retrievers.conversations.stores.documents import ConversationDocuments
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
 from querymill_workers.retrievers.conversations.stores.memory_passages import MemoryPassages
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
@@ -52,23 +47,17 @@ from querymill_workers.retrievers.conversations.stores.postgres_passages import 
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
 from querymill_workers.retrievers.files.profiles import file_profiles
-from querymill_workers.retrievers.files.stores import postgres as files_in_postgres
-from querymill_workers.retrievers.files.stores.documents import FileDocuments
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
-from querymill_workers.retrievers.messages.stores.documents import SessionDocuments
 from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
-from querymill_workers.retrievers.modules.stores import postgres_descriptions as modules_in_postgres
-from querymill_workers.retrievers.modules.stores.documents import ModuleDocuments
 from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
 from querymill_workers.retrievers.modules.stores.mongo import MongoModules
 from querymill_workers.retrievers.modules.stores.postgres import PostgresRegister
 from querymill_workers.retrievers.modules.stores.postgres_descriptions import PostgresDescriptions
 from querymill_workers.retrievers.reports import glossary
-from querymill_workers.retrievers.reports.stores.documents import ReportDocuments
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports
 from querymill_workers.retrievers.reports.stores.memory_life import MemoryReportLife
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
@@ -77,10 +66,9 @@ from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.set_aside.memory import MemorySetAside
 from querymill_workers.set_aside.postgres import PostgresSetAside
+from querymill_workers.stores import vectors_in, with_documents
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
-from querymill_workers.vectors.ports import Vectors
-from querymill_workers.vectors.postgres import PostgresVectors
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
 
@@ -255,39 +243,6 @@ def chat_endpoint(chosen: Settings) -> OpenAIChat:
     """Return the endpoint of the chat model, without limits and caches."""
     base_url, key = chosen.openai_base_url, chosen.openai_api_key.get_secret_value()
     return OpenAIChat(open_client(base_url, key, timeout_s=chosen.querymill_chat_timeout_s), chosen.chat_model)
-
-
-def with_documents(ports: Ports) -> Ports:
-    """Return ports with the documents of their stores, as lists, exports and deletions see them."""
-    return replace(
-        ports,
-        documents={
-            "modules": ModuleDocuments(
-                ports.modules, ports.descriptions, ports.vectors["modules"], ports.words, ports.board
-            ),
-            "files": FileDocuments(ports.files, ports.words, ports.vectors["files"]),
-            "messages": SessionDocuments(ports.messages, ports.sessions, ports.words, ports.set_aside),
-            "reports": ReportDocuments(ports.report_life, ports.words, ports.set_aside),
-            "conversations": ConversationDocuments(
-                ports.conversations,
-                ports.conversation_passages,
-                ports.vectors,
-                ports.words,
-                ports.ranks,
-                ports.board,
-                ports.technical_keywords,
-            ),
-        },
-    )
-
-
-def vectors_in(pool: Pool, counted: Meters, near: NearIndexes | None = None) -> Mapping[EmbeddedKind, Vectors]:
-    """Return the vectors of each retriever, in PostgreSQL. ``near`` are the indexes of those of conversations."""
-    return {
-        "conversations": PostgresVectors(pool, "conversations", conversations_in_postgres.VECTORS, counted, near),
-        "files": PostgresVectors(pool, "files", files_in_postgres.VECTORS, counted),
-        "modules": PostgresVectors(pool, "modules", modules_in_postgres.VECTORS, counted),
-    }
 
 
 @cache

@@ -19,8 +19,8 @@ from querymill_workers.retrievers.files.ports import SPACE
 from querymill_workers.retrievers.files.stores.documents import FileDocuments
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.stores import vectors_in
 from querymill_workers.vectors.ports import Refused
-from querymill_workers.wiring import vectors_in
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.ports import memory_ports

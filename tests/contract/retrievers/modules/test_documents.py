@@ -23,7 +23,7 @@ from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from querymill_workers.retrievers.modules.stores.mongo import MongoModules
 from querymill_workers.retrievers.modules.stores.postgres import PostgresRegister
 from querymill_workers.retrievers.modules.stores.postgres_descriptions import PostgresDescriptions
-from querymill_workers.wiring import vectors_in
+from querymill_workers.stores import vectors_in
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.jobs import KeepingBoard

@@ -16,8 +16,8 @@ from querymill_shared.meters import Meters
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.files.ports import Files
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
+from querymill_workers.stores import vectors_in
 from querymill_workers.vectors.ports import Vectors
-from querymill_workers.wiring import vectors_in
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fixtures.command_line import CommandLine
