@@ -25,10 +25,10 @@ import psutil
 import psycopg
 
 from querymill import Querymill, Settings
-from querymill.ingestion import LoadProgress, ingest
-from querymill.kinds import kind_named
-from querymill.kinds.files.lines import batched
-from querymill.lines import GoodLine
+from querymill.cli.kinds import kind_named
+from querymill.ingesting.jsonl import GoodLine
+from querymill.ingesting.kinds.files import batched
+from querymill.ingesting.submitting import LoadProgress, ingest
 from querymill_embedded import Part, temporary_stack
 from querymill_shared.contracts.files.ingest import SourceFile
 from querymill_workers.postgres.migrate import migrate

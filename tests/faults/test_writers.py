@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from querymill import UnknownJob
-from querymill.broker import Doorbell
+from querymill.client.broker import Doorbell
 from querymill_shared.board import ValkeyBoard, keys
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest

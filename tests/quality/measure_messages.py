@@ -15,7 +15,7 @@ from querymill import MessageResult, MessageSearch, Querymill
 from querymill.cli.progress import with_bar
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console
-from querymill.lines import GoodLine
+from querymill.ingesting.jsonl import GoodLine
 from querymill_evaluation.measures import measure_run
 from querymill_evaluation.message_sets import MessageSet, filter_fields, read_message_set
 from querymill_shared.contracts.messages.ingest import IngestSession

@@ -24,7 +24,7 @@ from querymill import (
     TextToEmbed,
     UnknownCollection,
 )
-from querymill.doctor import diagnose
+from querymill.cli.doctor import diagnose
 from querymill_shared.contracts.filters import Retriever
 from tests.fakes.openai_server import OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess

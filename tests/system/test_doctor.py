@@ -11,7 +11,7 @@ import psycopg
 import pytest
 import redis
 
-from querymill.doctor import Finding, diagnose
+from querymill.cli.doctor import Finding, diagnose
 from querymill_shared.settings import Settings
 from querymill_workers.postgres.migrate import migrate
 from tests.fakes.answers import judgement

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from querymill import AnswerQuestion, JobCancelled, Querymill, ReportSearch
-from querymill.job import Job
+from querymill.client.job import Job
 from querymill_shared.contracts.answer import AnswerResult
 from querymill_shared.contracts.conversations.ingest import IngestConversation
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks

@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from querymill import Querymill, Settings
-from querymill.doctor import diagnose
+from querymill.cli.doctor import diagnose
 from querymill_shared.contracts.filters import Retriever
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess

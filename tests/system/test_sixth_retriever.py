@@ -20,7 +20,7 @@ PACKAGES = ("querymill_shared", "querymill", "querymill_workers")
 #: Tests that know what the type checker cannot: that nothing of a folder is forgotten.
 GUARDS = (
     "tests/unit/shared/contracts/test_jobs.py",
-    "tests/unit/producers/kinds/test_registration.py",
+    "tests/unit/producers/cli/kinds/test_registration.py",
     "tests/unit/producers/test_exports.py",
 )
 MOST_EDITED = 6

@@ -19,9 +19,9 @@ import redis
 
 from querymill import AsyncQuerymill, JobCancelled, Querymill, ReportResult, ReportSearch
 from querymill.cli.demo import Shown, sample_folder, show_everything
+from querymill.cli.sample import COLLECTION
 from querymill.cli.terminal import Console
 from querymill.keys import Keyring, Scope
-from querymill.kinds.sample import COLLECTION
 from querymill_embedded import free_ports
 from querymill_embedded.wheels import valkey_server
 from querymill_shared.board import ValkeyBoard

@@ -16,14 +16,14 @@ W = "querymill_workers"
 
 #: For each contract, an import that nobody may write: who imports, and what.
 SEEDS = {
-    "Producers and workers meet only in shared": ("querymill.client", f"{W}.wiring"),
-    "Workers know neither producers nor the embedded stack": (f"{W}.wiring", "querymill.client"),
+    "Producers and workers meet only in shared": ("querymill.client.mill", f"{W}.wiring"),
+    "Workers know neither producers nor the embedded stack": (f"{W}.wiring", "querymill.client.mill"),
     "The embedded stack knows neither producers nor workers": ("querymill_embedded.stack", f"{W}.wiring"),
     "Shared depends on nobody, and on no driver but the board's and the broker's": (
         "querymill_shared.queues",
         "celery",
     ),
-    "Producers are light: no database driver, no model client, no evaluation": ("querymill.client", "psycopg"),
+    "Producers are light: no database driver, no model client, no evaluation": ("querymill.client.mill", "psycopg"),
     "Evaluation knows the client, never the workers": ("querymill_evaluation.sets", f"{W}.wiring"),
     "Workers are layered": (f"{W}.jobs.bell", f"{W}.dispatch.journey"),
     "No retriever knows another": (f"{W}.retrievers.reports.search", f"{W}.retrievers.files.ports"),
@@ -33,22 +33,20 @@ SEEDS = {
     "The client knows Celery in one file": ("querymill.fleet", "celery"),
     "The client knows MCP in its server alone": ("querymill.agents.tools.search", "mcp"),
     "Adapters know the client alone": ("querymill.adapters.searching", "querymill.agents.found"),
-    "Nothing knows the adapters": ("querymill.client", "querymill.adapters.searching"),
+    "Nothing knows the adapters": ("querymill.client.mill", "querymill.adapters.searching"),
     "Each library is known by its adapter alone": ("querymill.adapters.haystack", "langchain_core"),
-    "The client knows no kind and no command": ("querymill.batches", "querymill.kinds.kind"),
-    "In the client, a terminal carries the kinds": ("querymill.cli.progress", "querymill.kinds.kind"),
+    "The client knows no kind and no command": ("querymill.ingesting.ingestion_log", "querymill.cli.kind"),
     "Reading documents knows no command, no kind, no gateway and no board": (
         "querymill.reading.reports",
-        "querymill.ingestion",
+        "querymill.ingesting.submitting",
     ),
     "Histories know no command, no kind, no gateway and no board": (
         "querymill.histories.rows",
-        "querymill.ingestion",
+        "querymill.ingesting.submitting",
     ),
     "Rules of histories are pure": ("querymill.histories.rules.times", "sqlite3"),
     "Rules of reading are pure": ("querymill.reading.rules.tables", "zipfile"),
     "The engines of documents are imported by their formats only": ("querymill.reading.process", "pypdfium2"),
-    "In the client, no kind knows another": ("querymill.kinds.reports.lines", "querymill.kinds.files.lines"),
     "No cycles": (f"{W}.text.stemming", f"{W}.text.words"),
 }
 

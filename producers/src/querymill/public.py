@@ -1,12 +1,12 @@
 """Every public name of the client, by what it is for. `import querymill` imports this when a name is first used."""
 
 # Clients
-from querymill.client import AsyncQuerymill, Querymill
-from querymill.ingestion import LoadProgress
-from querymill.job import AsyncJob, Job
-from querymill.lines import BadLine
-from querymill.loading import Ingestion
-from querymill.path_options import PathOptions, UnreadPath, UnusablePath
+from querymill.client.job import AsyncJob, Job
+from querymill.client.mill import AsyncQuerymill, Querymill
+from querymill.ingesting.jsonl import BadLine
+from querymill.ingesting.loading import Ingestion
+from querymill.ingesting.path_options import PathOptions, UnreadPath, UnusablePath
+from querymill.ingesting.submitting import LoadProgress
 
 # Requests and results
 from querymill_shared.contracts.answer import (

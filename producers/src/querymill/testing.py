@@ -13,8 +13,8 @@ first passage. The package ``querymill-workers`` must be installed; it is found 
 from importlib.metadata import entry_points
 from typing import Any, Final
 
-from querymill.client import Querymill, ringing_after
-from querymill.watch import Watch
+from querymill.client.events.watch import Watch
+from querymill.client.mill import Querymill, ringing_after
 from querymill_shared.board import MemoryBoard, MemoryWatchedBoard
 from querymill_shared.contracts.errors import QuerymillError
 

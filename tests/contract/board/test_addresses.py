@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from querymill.broker import Doorbell
+from querymill.client.broker import Doorbell
 from querymill.keys import Keyring
 from querymill_shared.backlog import Backlog
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard, ValkeyWatchedBoard

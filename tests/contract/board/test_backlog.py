@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from querymill.broker import Doorbell
+from querymill.client.broker import Doorbell
 from querymill_shared.backlog import Backlog, QueueState
 from querymill_shared.bells import message
 from querymill_shared.board import ValkeyBoard

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import redis
 
-from querymill.job import Job
-from querymill.watch import Watch
+from querymill.client.events.watch import Watch
+from querymill.client.job import Job
 from querymill_shared.board import Board, Outcome, ValkeyBoard, ValkeyWatchedBoard, Verdict, keys
 from querymill_shared.contracts.errors import JobCancelled, JobFailed, UnknownJob
 from querymill_shared.contracts.events import Done, Failed

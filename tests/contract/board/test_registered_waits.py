@@ -10,9 +10,9 @@ import pytest
 import redis
 
 from querymill import AsyncQuerymill, Querymill
-from querymill.early_ends import MOST
-from querymill.job import Job
-from querymill.reader import CHECK_S
+from querymill.client.events.early_ends import MOST
+from querymill.client.events.reader import CHECK_S
+from querymill.client.job import Job
 from querymill_shared.board import ValkeyBoard, Verdict, keys
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch, Routing
@@ -76,7 +76,7 @@ def server(quiet_valkey_url: str) -> Iterator[redis.Redis]:
 @pytest.fixture
 def mill(on_valkey: ValkeyBoard, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Querymill]:
     # Nothing is found by the check that comes every two seconds.
-    monkeypatch.setattr("querymill.reader.CHECK_S", 6_000.0)
+    monkeypatch.setattr("querymill.client.events.reader.CHECK_S", 6_000.0)
     on_valkey.add_collections("reports", [COLLECTION])
     with Querymill(settings=settings) as opened:
         listen(opened)
@@ -223,8 +223,8 @@ def test_an_end_that_nobody_told_is_found_by_looking(
     mill: Querymill, on_valkey: ValkeyBoard, server: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread that looks was told nothing of the wait, and must not sleep until nobody has waited for long."""
-    monkeypatch.setattr("querymill.reader.IDLE_S", 600.0)
-    monkeypatch.setattr("querymill.reader.CHECK_S", CHECK_S)
+    monkeypatch.setattr("querymill.client.events.reader.IDLE_S", 600.0)
+    monkeypatch.setattr("querymill.client.events.reader.CHECK_S", CHECK_S)
     mill._watch.close()  # the next reader has these limits
     listen(mill)
     job = mill.submit(asking("told by an older release"))
@@ -237,8 +237,8 @@ def test_an_early_end_is_not_kept_for_longer_than_seconds(
     mill: Querymill, on_valkey: ValkeyBoard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What its result quotes may be forgotten meanwhile: then the board says so, and not this process's memory."""
-    monkeypatch.setattr("querymill.early_ends.KEEP_S", 0.2)
-    monkeypatch.setattr("querymill.reader.CHECK_S", CHECK_S)
+    monkeypatch.setattr("querymill.client.events.early_ends.KEEP_S", 0.2)
+    monkeypatch.setattr("querymill.client.events.reader.CHECK_S", CHECK_S)
     mill._watch.close()
     listen(mill)
     job = mill.submit(asking("forgotten"))

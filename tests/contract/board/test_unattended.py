@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from querymill.watch import Watch
+from querymill.client.events.watch import Watch
 from querymill_shared.board import Board, WatchedBoard, keys
 from querymill_shared.board.lives import ALIVE_S, listening
 from querymill_shared.board.picture import WorkerLife
@@ -78,8 +78,8 @@ def test_where_a_worker_of_an_older_release_runs_nothing_is_said(settings: Setti
 def test_a_wait_that_no_worker_will_end_is_logged_once_and_named_when_it_times_out(
     board: Board, settings: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("querymill.reader.UNATTENDED_S", 0.3)
-    monkeypatch.setattr("querymill.reader.LISTENING_EVERY_S", 0.2)
+    monkeypatch.setattr("querymill.client.events.reader.UNATTENDED_S", 0.3)
+    monkeypatch.setattr("querymill.client.events.reader.LISTENING_EVERY_S", 0.2)
     begin(board, Queue.EXPAND)
     job_id, _ = board.submit(SEARCH)
     watch = Watch(lambda: open_watched(board, settings))
@@ -97,7 +97,7 @@ def test_a_wait_that_no_worker_will_end_is_logged_once_and_named_when_it_times_o
 def test_a_wait_that_a_worker_ends_says_nothing(
     board: Board, settings: Settings, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("querymill.reader.UNATTENDED_S", 0.3)
+    monkeypatch.setattr("querymill.client.events.reader.UNATTENDED_S", 0.3)
     begin(board, *Queue)
     job_id, _ = board.submit(SEARCH)
     watch = Watch(lambda: open_watched(board, settings))

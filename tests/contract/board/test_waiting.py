@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 
-from querymill.job import Job
-from querymill.watch import Watch
+from querymill.client.events.watch import Watch
+from querymill.client.job import Job
 from querymill_shared.board import Board, Outcome, ValkeyBoard, ValkeyWatchedBoard, Verdict, keys
 from querymill_shared.contracts.errors import ClientClosed, JobFailed, UnknownJob
 from querymill_shared.contracts.events import Progress
@@ -153,7 +153,7 @@ def test_the_threads_end_when_nobody_waits(
     def reading() -> list[str]:
         return [thread.name for thread in threading.enumerate() if thread.name.startswith("querymill-l")]
 
-    monkeypatch.setattr("querymill.reader.IDLE_S", 0.1)
+    monkeypatch.setattr("querymill.client.events.reader.IDLE_S", 0.1)
     before = len(reading())
     watch, (job_id, _) = opened(board), board.submit(INGEST)
     with pytest.raises(TimeoutError):
@@ -245,7 +245,7 @@ def test_a_job_that_expires_unseen_is_not_waited_for_for_ever(
 
 
 def test_a_board_that_is_away_from_the_start_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("querymill.reader.PATIENCE_S", 0.3)
+    monkeypatch.setattr("querymill.client.events.reader.PATIENCE_S", 0.3)
     nobody = Settings(redis_url="redis://127.0.0.1:1/0")
     watch = Watch(lambda: ValkeyWatchedBoard.connect(nobody))
     with pytest.raises(redis.ConnectionError):

@@ -11,7 +11,7 @@ import httpx
 import pytest
 import redis
 
-from querymill.doctor import Finding, diagnose
+from querymill.cli.doctor import Finding, diagnose
 from querymill.gateway.app import create_app
 from querymill.gateway.gate import SESSION_S
 from querymill.gateway.server import UnguardedHost, serve

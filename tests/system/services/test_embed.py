@@ -13,9 +13,9 @@ import psycopg
 import pytest
 
 from querymill import EmbedTexts, JobFailed, Querymill, TextToEmbed, UnknownJob
-from querymill.appended_file import UnusableFile
-from querymill.backfill import IN_FLIGHT, Backfill, Order, Piece, read_pieces
-from querymill.vector_file import VectorFile
+from querymill.cli.bulk.appended_file import UnusableFile
+from querymill.cli.bulk.embed_file import IN_FLIGHT, Backfill, Order, Piece, read_pieces
+from querymill.cli.bulk.vector_file import VectorFile
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fakes.worker import WorkerProcess

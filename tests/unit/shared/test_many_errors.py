@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 import pytest
 from pydantic import ValidationError
 
+from querymill.cli.kinds import KINDS
 from querymill.gateway.problems import of_rules
-from querymill.kinds import KINDS
-from querymill.lines import rules_broken
+from querymill.ingesting.jsonl import rules_broken
 from querymill_shared.contracts.errors import MAX_ERRORS, first_errors
 from querymill_shared.contracts.jobs import validate_request
 

@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass
 from typing import Final
 
-from querymill.client import AsyncQuerymill, Querymill
+from querymill.client.mill import AsyncQuerymill, Querymill
 
 _lock: Final = threading.Lock()
 _clients: Final[dict[str | None, Querymill]] = {}

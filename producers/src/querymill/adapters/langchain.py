@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, SecretStr, model_validator
 from querymill.adapters.clients import Clients
 from querymill.adapters.passages import Passage
 from querymill.adapters.searching import Searching
-from querymill.client import AsyncQuerymill, Querymill
+from querymill.client.mill import AsyncQuerymill, Querymill
 from querymill.install_hints import install_hint
 
 try:

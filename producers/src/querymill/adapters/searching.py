@@ -9,8 +9,8 @@ from typing import Any, Final, cast, get_args
 
 from querymill.adapters.clients import Clients
 from querymill.adapters.passages import Documents, Passage, files_to_read, passages_of
-from querymill.client import AsyncQuerymill
-from querymill.job import AsyncJob
+from querymill.client.job import AsyncJob
+from querymill.client.mill import AsyncQuerymill
 from querymill_shared.contracts.errors import JobEnded, QuerymillError
 from querymill_shared.contracts.jobs import Search, SearchResult
 from querymill_shared.contracts.modules.search import CANDIDATES

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from querymill.agents.places import Place
-from querymill.client import AsyncQuerymill
+from querymill.client.mill import AsyncQuerymill
 from querymill.keys import Scope
 from querymill_shared.contracts.errors import QuerymillError, UnknownCollection
 from querymill_shared.contracts.events import Event

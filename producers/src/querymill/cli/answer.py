@@ -9,7 +9,7 @@ from querymill.cli import screen
 from querymill.cli.request_file import fields_in
 from querymill.cli.screen_answers import show_answered
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
+from querymill.client.mill import Querymill
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.fields import Lane
 

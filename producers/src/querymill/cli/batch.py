@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from querymill.batch import Answered, Question, ResultsFile, ask_all, read_questions
+from querymill.cli.bulk.batch_search import Answered, Question, ResultsFile, ask_all, read_questions
 from querymill.cli.exits import Exit, WrongUse, why_unusable
+from querymill.cli.kinds import NAMES, kind_named
 from querymill.cli.progress import progress_bar
 from querymill.cli.search import search_of
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
-from querymill.kinds import NAMES, kind_named
-from querymill.lines import BadLine
+from querymill.client.mill import Querymill
+from querymill.ingesting.jsonl import BadLine
 
 
 def register(app: typer.Typer) -> None:

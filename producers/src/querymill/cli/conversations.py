@@ -9,8 +9,8 @@ import typer
 from querymill.cli.exits import WrongUse
 from querymill.cli.jobs import JsonOption
 from querymill.cli.terminal import echo
-from querymill.client import Querymill
-from querymill.lines import rule_broken
+from querymill.client.mill import Querymill
+from querymill.ingesting.jsonl import rule_broken
 from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
     IngestConversationResult,

@@ -16,13 +16,13 @@ from rich.text import Text
 from querymill.cli.demo_answers import answer_and_judge
 from querymill.cli.demo_models import rerank_and_embed
 from querymill.cli.exits import WrongUse
+from querymill.cli.kind import DemoStep
+from querymill.cli.kinds import KINDS
+from querymill.cli.kinds.reports.demo import questions
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
+from querymill.client.mill import Querymill
 from querymill.install_hints import install_hint
-from querymill.kinds import KINDS
-from querymill.kinds.kind import DemoStep
-from querymill.kinds.reports.demo import questions
 from querymill_shared.contracts.reports.search import ReportResult
 
 

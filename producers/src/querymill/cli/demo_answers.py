@@ -3,11 +3,11 @@
 from rich.text import Text
 
 from querymill.cli import screen
+from querymill.cli.sample import COLLECTION
 from querymill.cli.screen import show_degraded
 from querymill.cli.screen_answers import show_answer
 from querymill.cli.terminal import Console
-from querymill.client import Querymill
-from querymill.kinds.sample import COLLECTION
+from querymill.client.mill import Querymill
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
 #: A chat model on a few CPU cores reads slowly: few passages, and a short answer.

@@ -1,9 +1,9 @@
 """The demo's step on the models alone: the hits of a search reranked, texts embedded."""
 
 from querymill.cli import screen
+from querymill.cli.sample import COLLECTION
 from querymill.cli.terminal import Console
-from querymill.client import Querymill
-from querymill.kinds.sample import COLLECTION
+from querymill.client.mill import Querymill
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.search import ReportResult
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankResult

@@ -12,13 +12,13 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from querymill.backfill import Backfill, EmbedProgress, Order, Piece, read_pieces
+from querymill.cli.bulk.embed_file import Backfill, EmbedProgress, Order, Piece, read_pieces
+from querymill.cli.bulk.vector_file import VectorFile
 from querymill.cli.exits import Exit, WrongUse, why_unusable
 from querymill.cli.progress import progress_bar
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
-from querymill.lines import BadLine
-from querymill.vector_file import VectorFile
+from querymill.client.mill import Querymill
+from querymill.ingesting.jsonl import BadLine
 
 
 def register(app: typer.Typer) -> None:

@@ -12,23 +12,23 @@ from typing import Annotated, Any, BinaryIO, Final
 
 import typer
 
-from querymill.batches import BatchRecord, recorded
 from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.ingest_documents import load_documents
 from querymill.cli.ingest_histories import load_histories
+from querymill.cli.kind import Kind
+from querymill.cli.kinds import NAMES, kind_named
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo, saying_if_interrupted
-from querymill.client import Querymill
+from querymill.client.mill import Querymill
 from querymill.extras import require
-from querymill.kinds import NAMES, kind_named
-from querymill.kinds.kind import Kind
-from querymill.lines import STDIN, BadLine, GoodLine, Lines
-from querymill.loading import Ingestion, check_collection
-from querymill.path_options import PathOptions
-from querymill.paths.documents import DocumentOptions
-from querymill.paths.histories import FROM, HistoryOptions, are_histories
-from querymill.paths.lines import are_lines, plain_file
-from querymill.paths.loading import refuse_foreign
+from querymill.ingesting.ingestion_log import BatchRecord, recorded
+from querymill.ingesting.jsonl import STDIN, BadLine, GoodLine, Lines
+from querymill.ingesting.loading import Ingestion, check_collection
+from querymill.ingesting.path_options import PathOptions
+from querymill.ingesting.sources.documents import DocumentOptions
+from querymill.ingesting.sources.histories import FROM, HistoryOptions, are_histories
+from querymill.ingesting.sources.lines import are_lines, plain_file
+from querymill.ingesting.sources.paths import refuse_foreign
 from querymill.reading.compressed import BROKEN as DAMAGED
 from querymill.reading.compressed import open_plain
 

@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import typer
 
-from querymill.batches import BatchRecord, recorded
 from querymill.cli.exits import Exit
+from querymill.cli.kind import Kind
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
-from querymill.ingestion import LoadProgress
-from querymill.kinds.kind import Kind
-from querymill.lines import Lines
-from querymill.paths.documents import DocumentOptions, Feed, Loaded, Say, found_at
+from querymill.client.mill import Querymill
+from querymill.ingesting.ingestion_log import BatchRecord, recorded
+from querymill.ingesting.jsonl import Lines
+from querymill.ingesting.sources.documents import DocumentOptions, Feed, Loaded, Say, found_at
+from querymill.ingesting.submitting import LoadProgress
 from querymill.reading.process import Reader
 from querymill.reading.sources import LeftOut, Source
 

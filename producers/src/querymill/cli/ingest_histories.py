@@ -10,16 +10,16 @@ from typing import Any, Final
 
 import typer
 
-from querymill.batches import recorded
 from querymill.cli.exits import Exit
+from querymill.cli.kind import Kind
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
+from querymill.client.mill import Querymill
 from querymill.histories.finding import Found
 from querymill.histories.session import Unread
-from querymill.ingestion import LoadProgress
-from querymill.kinds.kind import Kind
-from querymill.paths.histories import Feed, HistoryOptions, found_at
+from querymill.ingesting.ingestion_log import recorded
+from querymill.ingesting.sources.histories import Feed, HistoryOptions, found_at
+from querymill.ingesting.submitting import LoadProgress
 
 #: Files that ``--json`` names; of more it gives the number.
 NAMED: Final = 1_000

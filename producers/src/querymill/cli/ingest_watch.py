@@ -13,26 +13,26 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from querymill.batches import BatchRecord, recorded
 from querymill.cli.exits import WrongUse
+from querymill.cli.kind import Kind
 from querymill.cli.terminal import Console, echo
-from querymill.cli.watch_documents import DocumentFollower, TreeFollower
-from querymill.client import Querymill
-from querymill.following.histories import HistoryFollower, Spot
-from querymill.following.lines import LineFollower
-from querymill.following.rounds import Follower, follow
-from querymill.following.sent import Sent, sent_path
-from querymill.following.sessions import SessionSender, Told
-from querymill.following.several import Several
+from querymill.client.mill import Querymill
 from querymill.histories.files import head_of
 from querymill.histories.finding import format_of, places
 from querymill.histories.formats import FORMATS
-from querymill.kinds.kind import Kind
-from querymill.lines import STDIN
-from querymill.paths.documents import DocumentOptions, Feed, Loaded
-from querymill.paths.histories import HistoryOptions
+from querymill.ingesting.ingestion_log import BatchRecord, recorded
+from querymill.ingesting.jsonl import STDIN
+from querymill.ingesting.sources.documents import DocumentOptions, Feed, Loaded
+from querymill.ingesting.sources.histories import HistoryOptions
 from querymill.reading.archives import is_archive
 from querymill.reading.process import Reader
+from querymill.watch.documents import DocumentFollower, TreeFollower
+from querymill.watch.histories import HistoryFollower, Spot
+from querymill.watch.lines import LineFollower
+from querymill.watch.rounds import Follower, follow
+from querymill.watch.sent import Sent, sent_path
+from querymill.watch.sessions import SessionSender, Told
+from querymill.watch.several import Several
 from querymill_shared.addresses import mask
 from querymill_shared.settings import Settings
 

@@ -14,12 +14,12 @@ from rich.table import Table
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
-from querymill.job import Job
-from querymill.telling.bars import Bar, totals_of
-from querymill.telling.numbers import duration
-from querymill.telling.verdict import verdict
-from querymill.telling.waterfall import Waterfall, waterfall
+from querymill.client.job import Job
+from querymill.client.mill import Querymill
+from querymill.presenting.explain.bars import Bar, totals_of
+from querymill.presenting.explain.verdict import verdict
+from querymill.presenting.explain.waterfall import Waterfall, waterfall
+from querymill.presenting.numbers import duration
 from querymill_shared.board import Picture, Step
 from querymill_shared.board.picture import JobState
 from querymill_shared.contracts.errors import QuerymillError, UnknownJob

@@ -32,7 +32,7 @@ async def _serve(serve_tools: Any, collections: list[str], *, may_ingest: bool) 
     from mcp.server.stdio import stdio_server
 
     from querymill.agents.access import Access, ClientAccess
-    from querymill.client import AsyncQuerymill
+    from querymill.client.mill import AsyncQuerymill
 
     async with AsyncQuerymill() as mill:
         access = ClientAccess(mill, collections, may_ingest=may_ingest)

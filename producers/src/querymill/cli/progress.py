@@ -14,9 +14,9 @@ from rich.progress import (
 )
 
 from querymill.cli.terminal import Console
-from querymill.client import Querymill
-from querymill.ingestion import LoadProgress, ingest
-from querymill.lines import GoodLine, Packing
+from querymill.client.mill import Querymill
+from querymill.ingesting.jsonl import GoodLine, Packing
+from querymill.ingesting.submitting import LoadProgress, ingest
 
 
 def progress_bar(*columns: ProgressColumn, console: Console) -> Progress:

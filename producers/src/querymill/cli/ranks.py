@@ -7,7 +7,7 @@ from rich.table import Table
 
 from querymill.cli.jobs import JsonOption
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
+from querymill.client.mill import Querymill
 from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RecomputeRanks
 
 Collection = Annotated[str, typer.Option(help="the collection")]

@@ -8,7 +8,7 @@ import typer
 from querymill.cli import screen
 from querymill.cli.request_file import fields_in
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
+from querymill.client.mill import Querymill
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.rerank import Rerank
 

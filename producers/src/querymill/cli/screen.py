@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from querymill.cli.terminal import Console
-from querymill.telling.absence import say_absence
+from querymill.presenting.explain.absence import say_absence
 from querymill_shared.contracts.events import (
     AnswerPart,
     Done,

@@ -4,7 +4,7 @@ from rich.text import Text
 
 from querymill.cli.screen import show_degraded
 from querymill.cli.terminal import Console
-from querymill.telling.numbers import laps
+from querymill.presenting.numbers import laps
 from querymill_shared.contracts.answer import AnswerResult, Citation, WrittenAnswer
 
 

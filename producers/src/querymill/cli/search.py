@@ -11,12 +11,12 @@ from pydantic import Field, TypeAdapter
 
 from querymill.cli.documents import filter_of, retriever_named
 from querymill.cli.exits import WrongUse
+from querymill.cli.kind import Kind
+from querymill.cli.kinds import KINDS
 from querymill.cli.request_file import fields_in
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
-from querymill.job import Job
-from querymill.kinds import KINDS
-from querymill.kinds.kind import Kind
+from querymill.client.job import Job
+from querymill.client.mill import Querymill
 from querymill_shared.contracts.jobs import Search
 
 _SEARCHES: Final[TypeAdapter[Search]] = TypeAdapter(Annotated[Search, Field(discriminator="kind")])

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pydantic
 import typer
 
+from querymill.cli.doctor import broken_settings, diagnose, proxy_findings
 from querymill.cli.exits import Exit, Unreachable, WrongUse
 from querymill.cli.machine import read_queues, worker_command
 from querymill.cli.readiness import await_gateway, await_listeners
 from querymill.cli.terminal import Console, echo
-from querymill.doctor import broken_settings, diagnose, proxy_findings
 from querymill.install_hints import install_hint
 from querymill_shared.addresses import mask_text
 from querymill_shared.given import given, given_settings, instead_of_files, names_given

@@ -9,8 +9,8 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from querymill.cli.exits import WrongUse
 from querymill.cli.progress import progress_bar
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
-from querymill.job import Job
+from querymill.client.job import Job
+from querymill.client.mill import Querymill
 from querymill_shared.contracts import events
 from querymill_shared.contracts.messages.life import ForgetSession, ReembedMessages
 from querymill_shared.contracts.reindex import IndexedKind, Reindex

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, TypeVar, cast
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from querymill.documents import PAGE_S
+from querymill.client.documents import PAGE_S
 from querymill.filters import BadFilter, read_filter
 from querymill.gateway import audit
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight

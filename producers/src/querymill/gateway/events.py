@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
+from querymill.client.events.waits import Delivery, Wait, is_later
 from querymill.gateway import sse
 from querymill.gateway.gate import caller_of, gate_of
 from querymill.gateway.problems import Problem
@@ -16,7 +17,6 @@ from querymill.gateway.routing import JSON, GatewayRoute, answers, takes
 from querymill.gateway.shapes import detail_of
 from querymill.gateway.sse import EventStream, Inbox
 from querymill.gateway.waiting import MAX_WAIT_S, look_at, shows_requests
-from querymill.waits import Delivery, Wait, is_later
 from querymill_shared.board import Told
 from querymill_shared.board.summaries import Summary
 

@@ -11,7 +11,8 @@ from typing import Final
 import redis.asyncio
 from fastapi import Request
 
-from querymill.client import AsyncQuerymill
+from querymill.client.events.watch import Watch
+from querymill.client.mill import AsyncQuerymill
 from querymill.gateway.meter import LEASE_S, Meter
 from querymill.gateway.problems import Problem, no_collection, unavailable
 from querymill.keys import (
@@ -24,7 +25,6 @@ from querymill.keys import (
     are_required,
     parts_of,
 )
-from querymill.watch import Watch
 from querymill_shared.board import AsyncValkeyBoard, keys
 from querymill_shared.board.away import AWAY
 from querymill_shared.board.clock import read_clock_later

@@ -16,6 +16,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.requests import ClientDisconnect
 
+from querymill.cli.kinds import KINDS
 from querymill.gateway import audit
 from querymill.gateway.batches import batch_of, remember
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
@@ -26,10 +27,9 @@ from querymill.gateway.routing import GatewayRoute, answers, check_media, media_
 from querymill.gateway.shapes import BatchBody, ReadDocument, RejectedLine, UploadBody, UploadOutcome
 from querymill.gateway.submitting import submit_job
 from querymill.gateway.waiting import WaitSeconds, wait_for_ends
-from querymill.ingestion import IN_FLIGHT, PACKED_BYTES, PACKED_DOCUMENTS
+from querymill.ingesting.jsonl import GoodLine, Lines, rules_broken
+from querymill.ingesting.submitting import IN_FLIGHT, PACKED_BYTES, PACKED_DOCUMENTS
 from querymill.keys import Scope
-from querymill.kinds import KINDS
-from querymill.lines import GoodLine, Lines, rules_broken
 from querymill_shared.contracts.errors import QuerymillError, Unavailable
 from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.contracts.filters import Retriever

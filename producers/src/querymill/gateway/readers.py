@@ -13,7 +13,7 @@ from fastapi import Query, Request
 from querymill.gateway.problems import Problem, invalid, unavailable
 from querymill.gateway.receiving import LIMITS, Received
 from querymill.gateway.shapes import ReadDocument
-from querymill.lines import GoodLine, Lines, rules_broken
+from querymill.ingesting.jsonl import GoodLine, Lines, rules_broken
 from querymill.reading.document import Document, EngineMissing, Unreadable
 from querymill.reading.process import Reader
 from querymill.reading.reports import SOURCE, report_of

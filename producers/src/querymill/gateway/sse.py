@@ -14,9 +14,9 @@ from typing import Final
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from querymill.client.events.waits import Delivery, Wait
 from querymill.gateway.gate import Stopping
 from querymill.gateway.waiting import until_gone
-from querymill.waits import Delivery, Wait
 
 MEDIA_TYPE: Final = "text/event-stream"
 #: Events, and bytes of events, that may wait for a reader.

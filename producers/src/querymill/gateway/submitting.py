@@ -9,6 +9,7 @@ from fastapi import Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 
+from querymill.client.job import AsyncJob
 from querymill.gateway import audit
 from querymill.gateway.gate import caller_of, gate_of, need, need_sight
 from querymill.gateway.problems import Problem, invalid, links_of, no_collection, of_rules
@@ -16,7 +17,6 @@ from querymill.gateway.scopes import REQUESTS, scopes_of
 from querymill.gateway.shapes import job_of
 from querymill.gateway.under_way import is_filling
 from querymill.gateway.waiting import look_at
-from querymill.job import AsyncJob
 from querymill.keys import ApiKey, Scope
 from querymill_shared.board import Record
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownCollection, UnknownJob, UnreadableJob

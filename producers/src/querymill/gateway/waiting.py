@@ -14,11 +14,11 @@ from fastapi import Query, Request
 from fastapi.responses import Response
 from starlette.types import Receive
 
+from querymill.client.events.waits import Heard
 from querymill.gateway.gate import caller_of, gate_of, need
 from querymill.gateway.problems import Problem, links_of, not_found
 from querymill.gateway.scopes import scope_of_kind
 from querymill.keys import Scope
-from querymill.waits import Heard
 from querymill_shared.addresses import mask_text
 from querymill_shared.board import CANCELLED, Verdict
 from querymill_shared.board.summaries import Summary

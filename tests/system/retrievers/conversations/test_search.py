@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from querymill import ConversationResult, ConversationSearch, Querymill, UnknownCollection
-from querymill.kinds.conversations.demo import ASKED
-from querymill.kinds.conversations.lines import LINES
-from querymill.lines import GoodLine
+from querymill.cli.kinds.conversations.demo import ASKED
+from querymill.ingesting.jsonl import GoodLine
+from querymill.ingesting.kinds.conversations import LINES
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from querymill.client.events.waits import Delivery, Heard, Wait
 from querymill.gateway import sse
 from querymill.gateway.gate import Stopping
 from querymill.gateway.sse import WAITING_BYTES, WAITING_EVENTS, EventStream, Inbox, encode
-from querymill.waits import Delivery, Heard, Wait
 from querymill_shared.board import Told
 
 

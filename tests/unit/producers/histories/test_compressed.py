@@ -8,9 +8,9 @@ import pytest
 import zstandard
 
 from querymill.cli.ingest import opened
-from querymill.path_options import UnusablePath
-from querymill.paths.histories import HistoryOptions, are_histories, found_at
-from querymill.paths.lines import are_lines, plain_file
+from querymill.ingesting.path_options import UnusablePath
+from querymill.ingesting.sources.histories import HistoryOptions, are_histories, found_at
+from querymill.ingesting.sources.lines import are_lines, plain_file
 from querymill.reading.compressed import open_plain, plain_name
 from tests.fixtures.histories import claude_line, one, said, write_lines
 

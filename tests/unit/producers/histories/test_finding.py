@@ -12,8 +12,8 @@ from querymill.histories.formats import BY_NAME, FORMATS
 from querymill.histories.rows import MAX_CHARS, MAX_MESSAGES, rows_of
 from querymill.histories.rules.times import moment
 from querymill.histories.session import Said, Session
-from querymill.path_options import UnusablePath
-from querymill.paths.histories import HistoryOptions, are_histories
+from querymill.ingesting.path_options import UnusablePath
+from querymill.ingesting.sources.histories import HistoryOptions, are_histories
 from querymill_shared.contracts.sessions import ChatSession
 from tests.fixtures.histories import claude_line, write_json, write_lines
 

@@ -6,9 +6,9 @@ import pytest
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.ingest import load
-from querymill.path_options import UnusablePath
-from querymill.paths.documents import found_at
-from querymill.paths.lines import are_lines
+from querymill.ingesting.path_options import UnusablePath
+from querymill.ingesting.sources.documents import found_at
+from querymill.ingesting.sources.lines import are_lines
 from querymill.reading.sources import Source
 
 

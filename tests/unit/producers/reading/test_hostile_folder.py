@@ -5,8 +5,8 @@ from pathlib import Path
 
 from querymill.cli.ingest_documents import loaded
 from querymill.cli.terminal import Console
-from querymill.kinds.reports.lines import LINES
-from querymill.paths.documents import DocumentOptions
+from querymill.ingesting.kinds.reports import LINES
+from querymill.ingesting.sources.documents import DocumentOptions
 from querymill.reading.document import Limits
 from querymill.reading.process import Reader
 from querymill.testing import MemoryMill

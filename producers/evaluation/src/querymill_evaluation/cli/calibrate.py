@@ -10,7 +10,7 @@ import typer
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
+from querymill.client.mill import Querymill
 from querymill_evaluation.calibration import (
     Comparison,
     Vector,

@@ -12,7 +12,7 @@ from querymill.cli.exits import WrongUse
 from querymill.cli.progress import with_bar
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
+from querymill.client.mill import Querymill
 from querymill_evaluation.cli.evaluate_files import prepare_files
 from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample
 from querymill_evaluation.file_calibration import VECTORS, WORDS, JudgedFile, profile

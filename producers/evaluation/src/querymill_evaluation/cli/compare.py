@@ -12,7 +12,7 @@ from rich.progress import track
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
+from querymill.client.mill import Querymill
 from querymill_evaluation.cli.evaluate_kinds import Sample
 from querymill_evaluation.cli.measuring import ask, head_of, ingest_set, known_kind, parse_option, prepared
 from querymill_evaluation.comparison import as_figures, compare_runs, in_words

@@ -11,7 +11,7 @@ import typer.core
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
-from querymill.client import Querymill
+from querymill.client.mill import Querymill
 from querymill_evaluation import measures
 from querymill_evaluation.cli.compare import compare
 from querymill_evaluation.cli.draft import draft

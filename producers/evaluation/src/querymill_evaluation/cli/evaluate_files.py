@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from querymill.cli.exits import WrongUse
-from querymill.client import Querymill
-from querymill.kinds.files.lines import batched
-from querymill.lines import GoodLine
+from querymill.client.mill import Querymill
+from querymill.ingesting.jsonl import GoodLine
+from querymill.ingesting.kinds.files import batched
 from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample, score_by_rank
 from querymill_evaluation.file_sets import FileSet, read_file_set
 from querymill_shared.contracts.files.ingest import CompareFiles

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 from querymill.cli.exits import WrongUse
-from querymill.client import Querymill
-from querymill.kinds.conversations import lines as conversations
-from querymill.kinds.messages import lines as messages
-from querymill.kinds.modules import lines as modules
-from querymill.kinds.reports import lines as reports
-from querymill.lines import GoodLine, Lines, Q
+from querymill.client.mill import Querymill
+from querymill.ingesting.jsonl import GoodLine, Lines, Q
+from querymill.ingesting.kinds import conversations as conversations
+from querymill.ingesting.kinds import messages as messages
+from querymill.ingesting.kinds import modules as modules
+from querymill.ingesting.kinds import reports as reports
 from querymill_evaluation.conversation_sets import asked_at, read_conversation_set
 from querymill_evaluation.message_sets import filter_fields, read_message_set
 from querymill_evaluation.module_sets import module_request, read_module_set

@@ -12,7 +12,7 @@ from querymill.agents.searches import dated
 from querymill.agents.stored_text import clean_line
 from querymill.agents.tools.replies import Entry, compose
 from querymill.agents.tools.scope import chosen
-from querymill.telling.numbers import quantity
+from querymill.presenting.numbers import quantity
 from querymill_shared.contracts.documents import DocumentCard, DocumentList, ListDocuments
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.filters import RESERVED, Retriever

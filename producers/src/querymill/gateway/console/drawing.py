@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from querymill.gateway.console.wording import duration
-from querymill.telling.bars import Bar, BarKind, totals_of
-from querymill.telling.waterfall import Row, Waterfall
+from querymill.presenting.explain.bars import Bar, BarKind, totals_of
+from querymill.presenting.explain.waterfall import Row, Waterfall
 
 #: What each sort of time is called, and the class that draws it. Work is filled; waiting is an outline or a pattern.
 NAMES: Final[dict[BarKind, tuple[str, str]]] = {

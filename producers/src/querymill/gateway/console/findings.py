@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 from querymill.gateway.console.wording import count, score
-from querymill.telling.absence import say_lever
+from querymill.presenting.explain.absence import say_lever
 from querymill_shared.contracts.conversations.search import ConversationResult, Gate, WhyNot
 from querymill_shared.contracts.embed import EmbedResult
 from querymill_shared.contracts.files.search import FileResult

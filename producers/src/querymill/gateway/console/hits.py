@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from querymill.gateway.console.rendering import address
-from querymill.telling.excerpts import Excerpt, excerpt, marks_of, question_words
-from querymill.telling.score_trees import score_tree
-from querymill.telling.scores import Balance, ScorePart, adds_up, equation
+from querymill.presenting.excerpts import Excerpt, excerpt, marks_of, question_words
+from querymill.presenting.explain.score_trees import score_tree
+from querymill.presenting.explain.scores import Balance, ScorePart, adds_up, equation
 from querymill_shared.contracts.answer import AnswerResult
 from querymill_shared.contracts.conversations.search import ConversationHit, ConversationResult
 from querymill_shared.contracts.files.search import FileHit, FileResult

@@ -23,9 +23,9 @@ from querymill.gateway.scopes import REQUESTS, scope_of_kind
 from querymill.gateway.submitting import submit_job
 from querymill.gateway.waiting import cancel, look_at
 from querymill.keys import Scope
-from querymill.telling.missing import MissingPart, missing
-from querymill.telling.verdict import verdict
-from querymill.telling.waterfall import waterfall
+from querymill.presenting.explain.degradations import MissingPart, missing
+from querymill.presenting.explain.verdict import verdict
+from querymill.presenting.explain.waterfall import waterfall
 from querymill_shared.board import Picture, Told
 from querymill_shared.contracts.answer import WrittenAnswer
 from querymill_shared.contracts.jobs import AnyResult, Search, decode_result

@@ -15,12 +15,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.types import Scope as AsgiScope
 
+from querymill.cli.kinds import KINDS
 from querymill.gateway.console import trees, wording
 from querymill.gateway.door import SESSION_COOKIES, session_of
 from querymill.gateway.problems import Problem, invalid
 from querymill.keys import ApiKey, Scope
-from querymill.kinds import KINDS
-from querymill.telling.numbers import day_or_time, quantity
+from querymill.presenting.numbers import day_or_time, quantity
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "

@@ -1,7 +1,7 @@
 """How the tree of a score is written: each number with the numbers that it comes from, in one line. Pure."""
 
 from querymill.gateway.console.wording import score
-from querymill.telling.scores import ScorePart
+from querymill.presenting.explain.scores import ScorePart
 
 
 def is_inverse(part: ScorePart) -> bool:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from querymill.gateway.console import drawing
 from querymill.gateway.console.drawing import draw
-from querymill.telling.bars import Bar
-from querymill.telling.waterfall import waterfall
+from querymill.presenting.explain.bars import Bar
+from querymill.presenting.explain.waterfall import waterfall
 from querymill_shared.board import Part, Picture, Record, Step
 from querymill_shared.board.attempts import encode_facts
 

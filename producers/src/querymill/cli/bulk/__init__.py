@@ -1,0 +1,1 @@
+"""Many questions, or many texts, as one run that can be resumed."""

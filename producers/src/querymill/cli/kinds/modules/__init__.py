@@ -1,0 +1,12 @@
+"""The `modules` kind: code, found by the modules it uses."""
+
+from typing import Final
+
+from querymill.cli.kind import Kind
+from querymill.cli.kinds.modules.demo import STEPS
+from querymill.cli.kinds.modules.options import options
+from querymill.cli.kinds.modules.screen import show
+from querymill.ingesting.kinds.modules import LINES
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
+
+KIND: Final = Kind("modules", ModuleSearch, ModuleResult, options=options, show=show, ingest=LINES, demo=STEPS)

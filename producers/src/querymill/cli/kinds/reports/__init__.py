@@ -1,0 +1,14 @@
+"""The `reports` kind: annual reports and other documents of companies, asked questions."""
+
+from typing import Final
+
+from querymill.cli.kind import Kind
+from querymill.cli.kinds.reports.demo import STEPS
+from querymill.cli.kinds.reports.options import options
+from querymill.cli.kinds.reports.screen import show
+from querymill.ingesting.kinds.reports import LINES
+from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
+
+KIND: Final = Kind(
+    "reports", ReportSearch, ReportResult, options=options, show=show, ingest=LINES, demo=STEPS, reads_documents=True
+)

@@ -1,0 +1,21 @@
+"""The sample of the demo: fictional documents that come with the embedded stack."""
+
+from pathlib import Path
+from typing import Final
+
+from querymill.cli.progress import with_bar
+from querymill.cli.terminal import Console
+from querymill.client.mill import Querymill
+from querymill.ingesting.jsonl import GoodLine, Lines, Q
+from querymill.ingesting.submitting import LoadProgress
+
+#: The collection that holds the sample.
+COLLECTION: Final = "demo"
+
+
+def load_sample(
+    mill: Querymill, lines: Lines[Q], path: Path, console: Console
+) -> tuple[list[GoodLine[Q]], list[LoadProgress]]:
+    """Ingest a file of the sample with a progress bar; returns its lines, and what became of each."""
+    good = [line for line in lines.read(path, COLLECTION) if isinstance(line, GoodLine)]
+    return good, with_bar(mill, good, console, size=sum(line.size for line in good))

@@ -1,0 +1,1 @@
+"""The client: it submits jobs to the board, and follows them."""

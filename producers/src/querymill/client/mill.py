@@ -1,0 +1,276 @@
+"""The client, synchronous and asynchronous: it validates a request, writes the job to the board, and rings."""
+
+import asyncio
+import copyreg
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from functools import cache
+from typing import Any, Protocol, Self, TypeVar, cast
+
+from querymill.client.documents import AsyncDocumentCalls, DocumentCalls
+from querymill.client.events.early_ends import Registration
+from querymill.client.events.watch import Watch
+from querymill.client.job import AsyncJob, Job
+from querymill.extras import require
+from querymill.ingesting.loading import Ingestion, LoadCalls, OnEvent, Rows, load_async
+from querymill.ingesting.path_options import PathOptions
+from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard, ValkeyWatchedBoard
+from querymill_shared.board.batches import BatchShelf
+from querymill_shared.board.connections import CLIENT_COMMANDS
+from querymill_shared.board.submitting import Submitted
+from querymill_shared.contracts.errors import UnknownCollection
+from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.jobs import JobRequest, Search
+from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.settings import Settings
+
+R = TypeVar("R", bound=JobResult)
+
+
+class Accepts(Protocol):
+    """Puts a job on the board and tells the workers of it."""
+
+    def __call__(self, request: JobRequest, *, idempotency_key: str | None = None, watcher: str = "") -> Submitted:
+        """Return the job that it led to. Not every board can tell a watcher how it ends."""
+        ...
+
+
+class Rings(Protocol):
+    """Tells the workers that a job is on the board."""
+
+    def ring(self, job_id: str, request: JobRequest) -> None:
+        """Ring for every step of a job."""
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+def ringing_after(board: Board, doorbell: Rings) -> Accepts:
+    """Submit, and then ring elsewhere than on the board."""
+
+    def accept(request: JobRequest, *, idempotency_key: str | None = None, watcher: str = "") -> Submitted:  # noqa: ARG001  # as in `Accepts`
+        job_id, is_new = board.submit(request, idempotency_key=idempotency_key)
+        if is_new:
+            doorbell.ring(job_id, request)
+        return Submitted(job_id, starts_work=is_new)
+
+    return accept
+
+
+class Querymill(DocumentCalls, LoadCalls):
+    """A connection to the board and its doorbells; safe to share between threads."""
+
+    #: Where the records of ingestions are kept; None in memory.
+    shelf: BatchShelf | None = None
+
+    def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
+        chosen = _chosen(redis_url, settings)
+        board = ValkeyBoard.connect(chosen, connections=CLIENT_COMMANDS)
+        watch = Watch(lambda: ValkeyWatchedBoard.connect(chosen))
+        doorbell = _doorbell_of(chosen)
+        if doorbell is None:
+            self._use(board, board.submit_and_ring, watch, close=(board.close,))
+        else:
+            self._use(board, ringing_after(board, doorbell), watch, close=(board.close, doorbell.close))
+        self.shelf = board.shelf()
+
+    def _use(self, board: Board, accept: Accepts, watch: Watch, *, close: Sequence[Callable[[], None]]) -> None:
+        self._board = board
+        self._accept = accept
+        self._watch = watch
+        self._close = (watch.close, *close)
+        self._known: dict[str, set[str]] = {}
+
+    def telling(self, sent: Callable[[JobRequest, str], None]) -> Self:
+        """Return this client as one that also tells of each job that it submits: the request, and the job's id."""
+        accept = self._accept
+
+        def told(request: JobRequest, *, idempotency_key: str | None = None, watcher: str = "") -> Submitted:
+            submitted = accept(request, idempotency_key=idempotency_key, watcher=watcher)
+            sent(request, submitted.job_id)
+            return submitted
+
+        other = copy(self)
+        other._accept = told  # noqa: SLF001  # of this class
+        return other
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections. Callers that still wait get `ClientClosed`."""
+        for close in self._close:
+            close()
+
+    def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> Job[R]:
+        """Submit a job. When this returns, the job is on the board and is certain to end, even if workers die.
+
+        If the ``idempotency_key`` was used before, the first job is returned and nothing is started. Once that job was
+        released, or its result has expired, the work starts again.
+
+        If an identical search is in flight and nothing was stored since, both are worked once. The job still has an id,
+        events, a result and an end of its own.
+
+        Raises:
+            UnknownCollection: Nothing was ever ingested into the collection; nothing is enqueued.
+            IdempotencyConflict: The key belongs to another request.
+            Overloaded: So much work waits that no worker could begin the job before its deadline; nothing is enqueued.
+            Unavailable: The board is away.
+        """
+        asked = cast("JobRequest", request)
+        if _asks_unknown(asked, self._known):
+            self._known[asked.kind] = self._board.collections(asked.kind)
+            _refuse_unknown(asked, self._known)
+        registration = _register(asked, self._watch)
+        watcher = registration.watcher if registration else ""
+        submitted = self._accept(asked, idempotency_key=idempotency_key, watcher=watcher)
+        return Job(
+            submitted.job_id,
+            self._board,
+            self._watch,
+            is_new=submitted.starts_work,
+            registration=registration if submitted.is_watched else None,
+        )
+
+    def job(self, job_id: str) -> Job[Any]:
+        """Return a job that was submitted before, by this process or another."""
+        return Job(job_id, self._board, self._watch)
+
+    def recent(self, *, most: int = 20) -> list[Job[Any]]:
+        """List the latest jobs, newest first."""
+        return [Job(job_id, self._board, self._watch) for job_id in self._board.recent(most=most)]
+
+    def dead(self, *, most: int = 20) -> list[Job[Any]]:
+        """List the dead jobs, the latest first: given up for good, and kept for a week to be replayed or dropped."""
+        return [Job(job_id, self._board, self._watch) for job_id in self._board.dead(most=most)]
+
+
+class AsyncQuerymill(AsyncDocumentCalls):
+    """`Querymill`, awaitable."""
+
+    def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
+        self._settings = _chosen(redis_url, settings)
+        self._board = AsyncValkeyBoard.connect(self._settings)
+        self._doorbell = _doorbell_of(self._settings)
+        self._watch = Watch(lambda: ValkeyWatchedBoard.connect(self._settings))
+        self._known: dict[str, set[str]] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections. Callers that still wait get `ClientClosed`."""
+        await asyncio.to_thread(self._watch.close)
+        await self._board.close()
+        if self._doorbell is not None:
+            self._doorbell.close()
+
+    async def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> AsyncJob[R]:
+        """See `Querymill.submit`."""
+        asked = cast("JobRequest", request)
+        if _asks_unknown(asked, self._known):
+            self._known[asked.kind] = await self._board.collections(asked.kind)
+            _refuse_unknown(asked, self._known)
+        registration = _register(asked, self._watch)
+        submitted = await self._board.submit(
+            asked,
+            idempotency_key=idempotency_key,
+            rings=self._doorbell is None,
+            watcher=registration.watcher if registration else "",
+        )
+        if submitted.starts_work and self._doorbell is not None:
+            await asyncio.to_thread(self._doorbell.ring, submitted.job_id, asked)
+        return AsyncJob(
+            submitted.job_id,
+            self._board,
+            self._watch,
+            is_new=submitted.starts_work,
+            is_replayed=submitted.is_replayed,
+            registration=registration if submitted.is_watched else None,
+        )
+
+    def job(self, job_id: str) -> AsyncJob[Any]:
+        """Return a job that was submitted before, by this process or another."""
+        return AsyncJob(job_id, self._board, self._watch)
+
+    async def ingest(
+        self,
+        kind: Retriever,
+        rows: Rows,
+        *,
+        collection: str,
+        options: PathOptions | None = None,
+        on_event: OnEvent = lambda _: None,
+    ) -> Ingestion:
+        """See `Querymill.ingest`. The rows are read in a thread; ``on_event`` is called in the loop."""
+        return await load_async(lambda: Querymill(settings=self._settings), kind, rows, collection, on_event, options)
+
+    async def recent(self, *, most: int = 20) -> list[AsyncJob[Any]]:
+        """See `Querymill.recent`."""
+        return [AsyncJob(job_id, self._board, self._watch) for job_id in await self._board.recent(most=most)]
+
+    async def dead(self, *, most: int = 20) -> list[AsyncJob[Any]]:
+        """See `Querymill.dead`."""
+        return [AsyncJob(job_id, self._board, self._watch) for job_id in await self._board.dead(most=most)]
+
+
+@cache
+def _own_client() -> Querymill:
+    return Querymill()
+
+
+@cache
+def _own_async_client() -> AsyncQuerymill:
+    return AsyncQuerymill()
+
+
+def _job_of(job_id: str) -> Job[Any]:
+    """Return a job that was pickled."""
+    return _own_client().job(job_id)
+
+
+def _async_job_of(job_id: str) -> AsyncJob[Any]:
+    return _own_async_client().job(job_id)
+
+
+copyreg.pickle(Job, lambda job: (_job_of, (job.id,)))
+copyreg.pickle(AsyncJob, lambda job: (_async_job_of, (job.id,)))
+
+
+def _chosen(redis_url: str | None, settings: Settings | None) -> Settings:
+    chosen = settings or Settings()
+    return chosen if redis_url is None else chosen.model_copy(update={"redis_url": redis_url})
+
+
+def _doorbell_of(settings: Settings) -> Rings | None:
+    """Return the doorbell of a broker of its own, or None if the broker is the board's own server, which then rings."""
+    if settings.broker_url == settings.redis_url:
+        return None
+    broker = require("querymill.client.broker", extra="broker", what="a CELERY_BROKER_URL other than REDIS_URL")
+    return cast("Rings", broker.Doorbell(settings.broker_url))
+
+
+def _register(request: JobRequest, watch: Watch) -> Registration | None:
+    """Return where the end of a search of one step is to be told, before anybody waits for it.
+
+    Of a job of several steps, no hits would be told on its way if all who are known to wait for it want the end only.
+    """
+    return watch.register() if isinstance(request, Search) and len(request.steps) == 1 else None
+
+
+def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:
+    searches = isinstance(request, Search)
+    return searches and request.collection not in known.get(request.kind, set())
+
+
+def _refuse_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> None:
+    if _asks_unknown(request, known):
+        raise UnknownCollection(request.collection, request.kind, known[request.kind])

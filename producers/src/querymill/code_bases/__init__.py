@@ -1,0 +1,1 @@
+"""A directory as files: which of them are source, and their texts."""

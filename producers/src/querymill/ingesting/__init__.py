@@ -1,0 +1,1 @@
+"""Documents on their way in: read, packed into jobs, followed, counted."""

@@ -1,0 +1,1 @@
+"""How lines of each kind become documents."""

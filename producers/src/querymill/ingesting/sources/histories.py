@@ -1,0 +1,183 @@
+"""Histories as other tools write them: find them at paths, read them, and yield what is to be loaded."""
+
+import os
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pydantic
+
+from querymill.histories.files import BROKEN, head_of
+from querymill.histories.finding import Found, find, format_of, places
+from querymill.histories.formats import BY_NAME, FORMATS
+from querymill.histories.rows import rows_of
+from querymill.histories.session import Asked, Format, Session, Tools, Unread
+from querymill.ingesting.jsonl import STDIN, GoodLine, Lines, rule_broken
+from querymill.ingesting.path_options import UnusablePath
+from querymill.reading.archives import is_archive
+from querymill.reading.document import Unreadable
+from querymill.reading.process import Reader
+from querymill_shared.contracts.conversations.search import zone_named
+
+#: What ``--from`` takes.
+FROM: Final = ", ".join(BY_NAME)
+TOOLS: Final[dict[str, Tools]] = {"none": "none", "summary": "summary", "full": "full"}
+#: The file in which standard input is kept.
+_PIPED: Final = "standard-input"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryOptions:
+    """What a caller says about histories: the format, how tool calls are shown, the zone of times that name none."""
+
+    origin: str | None = None
+    tools: str | None = None
+    time_zone: str | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is any."""
+        return any((self.origin, self.tools, self.time_zone))
+
+    def format(self) -> Format | None:
+        """Return the format.
+
+        Raises:
+            UnusablePath: There is no such format.
+        """
+        if self.origin is None:
+            return None
+        if self.origin not in BY_NAME:
+            raise UnusablePath(f"origin (--from): {self.origin}: must be one of {FROM}")
+        return BY_NAME[self.origin]
+
+    def shown(self) -> Tools:
+        """Return how tool calls are shown.
+
+        Raises:
+            UnusablePath: In no way that is known.
+        """
+        if (self.tools or "none") not in TOOLS:
+            raise UnusablePath(f"tools: {self.tools}: must be none, summary or full")
+        return TOOLS[self.tools or "none"]
+
+    def asked(self) -> Asked:
+        """Return what is asked of a format.
+
+        Raises:
+            UnusablePath: There is no such time zone.
+        """
+        try:
+            return Asked(zone_named(self.time_zone)) if self.time_zone else Asked()
+        except ValueError as error:
+            raise UnusablePath(f"time_zone: {error}") from error
+
+
+def are_histories(paths: Sequence[str], options: HistoryOptions) -> bool:
+    """Return whether paths are histories, and not one file of our JSON lines."""
+    if options.is_given or len(paths) != 1 or is_archive(paths[0]):
+        return True
+    path = Path(paths[0])
+    try:
+        return path != STDIN and (path.is_dir() or (path.is_file() and format_of(head_of(path)) is not None))
+    except BROKEN:
+        return False
+
+
+def found_at(paths: Sequence[str], only: Format | None, folder: Path) -> Found:
+    """Return the files to read. Standard input is kept in ``folder``.
+
+    Raises:
+        UnusablePath: There is none.
+    """
+    given = [Path(path) for path in paths]
+    unread: list[Unread] = []
+    archives: dict[Path, str] = {}
+    for number, path in enumerate(given):
+        if path == STDIN:
+            given[number] = folder / _PIPED
+            with given[number].open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
+        elif not path.exists():
+            raise UnusablePath(f"path: {path}: no such file")
+        elif is_archive(path.name) and path.is_file():
+            given[number] = folder / str(number)
+            archives[given[number]] = f"{path.absolute()}!"
+            unread += unpacked(path, given[number])
+    found = find(given, only) if given else _found_in_places(only)
+    found.unread += unread
+    found.archives |= archives
+    if not found.files:
+        where = " ".join(paths) or "none given, and in the places where the tools keep them"
+        why = "; ".join(f"{unread.place}: {unread.reason}" for unread in found.unread[:3])
+        raise UnusablePath(
+            f"path: {where}: no history of {only.name if only else FROM} there" + (f" ({why})" if why else "")
+        )
+    return found
+
+
+def unpacked(archive: Path, into: Path) -> list[Unread]:
+    """Unpack an archive into a folder, and return the members that were left out.
+
+    Raises:
+        UnusablePath: The archive is broken, or too large.
+    """
+    into.mkdir()
+    try:
+        with Reader() as reader:
+            members = reader.unpack(archive, into)
+    except Unreadable as error:
+        raise UnusablePath(f"path: {archive}: {error}") from error
+    return [Unread(f"{archive}!/{member}", why) for member, why in members if why]
+
+
+def _found_in_places(only: Format | None) -> Found:
+    found = Found()
+    for known, place in places(FORMATS if only is None else (only,), Path.home(), Path.cwd(), os.environ):
+        here = find([place], known)
+        for path in here.files.get(known.name, ()):
+            found.add(path, known)
+        found.unread += here.unread
+    return found
+
+
+@dataclass(slots=True)
+class Feed:
+    """Yields a request for each session, and counts them by format. ``on_unread`` is called for what cannot be read."""
+
+    lines: Lines[Any]
+    collection: str
+    asked: Asked
+    tools: Tools
+    on_unread: Callable[[Unread], None]
+    sessions: Counter[str] = field(default_factory=Counter)
+
+    def sessions_of(self, found: Found) -> Iterator[GoodLine[Any]]:
+        """Read the files, format by format."""
+        for name, files in found.files.items():
+            for read in BY_NAME[name].read(files, self.asked):
+                if isinstance(read, Session):
+                    yield from self._lines(read, name, found)
+                else:
+                    self.on_unread(Unread(found.shown(read.place), read.reason))
+
+    def _lines(self, session: Session, name: str, found: Found) -> Iterator[GoodLine[Any]]:
+        for row in rows_of(session, name, self.tools):
+            if session.source.name == _PIPED:
+                row["source"] = str(STDIN)
+            for part in (row, *row["messages"]) if found.archives else ():
+                if "source" in part:
+                    part["source"] = found.shown(part["source"])
+            try:
+                request = self.lines.request.model_validate({"collection": self.collection, self.lines.field: row})
+            except pydantic.ValidationError as error:
+                self.on_unread(Unread(f"{session.source}: {session.id}", rule_broken(error, below=self.lines.field)))
+                continue
+            self.sessions[name] += 1
+            size = sum(len(message["text"]) for message in row["messages"])
+            number = self.sessions.total()
+            yield GoodLine(number, size, request, unit="session", document=row["session_id"])

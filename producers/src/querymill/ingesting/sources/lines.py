@@ -1,0 +1,51 @@
+"""Files of JSON lines: what tells them from documents, and how compressed ones are read."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from querymill.ingesting.jsonl import STDIN
+from querymill.ingesting.path_options import UnusablePath
+from querymill.reading.compressed import BROKEN, is_compressed, open_plain, plain_name
+from querymill.reading.formats import BY_SUFFIX
+from querymill.reading.rules.beginnings import LOOKED_AT
+
+#: The endings of files of JSON lines.
+LINES_SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
+
+
+@contextmanager
+def plain_file(path: Path) -> Iterator[Path]:
+    """Give a file that is not compressed, in place of one that is.
+
+    Raises:
+        UnusablePath: It cannot be read.
+    """
+    if path.is_dir() or not is_compressed(path):
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(suffix=plain_name(path).suffix) as plain:
+        try:
+            with open_plain(path) as stream:
+                shutil.copyfileobj(stream, plain)
+        except (OSError, *BROKEN) as error:
+            raise UnusablePath(f"path: {path}: {error}") from error
+        plain.flush()
+        yield Path(plain.name)
+
+
+def are_lines(path: str) -> bool:
+    """Return whether there are JSON lines at a path, and no document: by the name, else by the first character."""
+    if path == str(STDIN):
+        peek = getattr(sys.stdin.buffer, "peek", None)
+        return peek is None or peek(LOOKED_AT)[:LOOKED_AT].lstrip()[:1] in (b"{", b"")
+    if plain_name(Path(path)).suffix.lower() in LINES_SUFFIXES:
+        return True
+    if Path(path).suffix.lower() in BY_SUFFIX or not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(LOOKED_AT).lstrip()[:1] == b"{"

@@ -1,0 +1,217 @@
+"""Ingesting documents: pack lines into jobs, keep a few jobs in flight, report progress.
+
+Lines are read while others are ingested. However large the file is, only the documents in flight are in memory.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar, cast
+
+from querymill.client.job import Job
+from querymill.ingesting.jsonl import GoodLine, Ingested, Packing
+from querymill_shared.contracts.errors import JobEnded
+from querymill_shared.contracts.events import Progress, StageFinished
+from querymill_shared.contracts.fields import Request
+from querymill_shared.contracts.loading import LoadedDocument, LoadResult
+from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
+from querymill_shared.contracts.reports.life import embedding_key, embedding_of
+from querymill_shared.contracts.results import Asks, JobResult
+
+R = TypeVar("R", bound=JobResult)
+#: Jobs in flight at once: enough to keep the workers busy, few enough for the board.
+IN_FLIGHT: Final = 8
+#: Seconds without news of a job after which a caller is told what it waits for.
+QUIET_S: Final = 5.0
+#: Documents, and bytes of their lines, that are packed into one job: a second or so of work.
+PACKED_DOCUMENTS, PACKED_BYTES = 64, 400_000
+
+
+class Submits(Protocol):
+    """The part of a client that ingestion needs."""
+
+    def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> Job[R]:
+        """See `Querymill.submit`."""
+        ...
+
+    def job(self, job_id: str) -> Job[Any]:
+        """See `Querymill.job`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """How far the documents are: ``size`` bytes are in, the last by this ``result`` or lost for this ``reason``.
+
+    ``waits_for`` says why nothing has advanced, such as a provider that does not respond.
+    """
+
+    size: float
+    result: Ingested | None = None
+    document: str | None = None
+    reason: str = ""
+    waits_for: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """The lines of one job."""
+
+    lines: Sequence[GoodLine[Any]]
+    request: Request
+
+    @property
+    def size(self) -> int:
+        """The length of the lines in bytes."""
+        return sum(line.size for line in self.lines)
+
+    @property
+    def name(self) -> str:
+        """The name of the first document, with the number of the others."""
+        first, *others = self.lines
+        return f"{first.name} and {len(others)} more" if others else first.name
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the documents."""
+        return frozenset(line.name for line in self.lines)
+
+
+def pack(lines: Iterable[GoodLine[Any]], packing: Packing | None) -> Iterator[Parcel]:
+    """Cut lines into jobs, in their order. No job holds two versions of a document."""
+    held: list[GoodLine[Any]] = []
+    names: set[str] = set()
+    size = 0
+    for line in lines:
+        full = packing is None or len(held) == PACKED_DOCUMENTS or size + line.size > PACKED_BYTES
+        if held and (full or line.name in names):
+            yield _parcel(held, packing)
+            held, names, size = [], set(), 0
+        held.append(line)
+        names.add(line.name)
+        size += line.size
+    if held:
+        yield _parcel(held, packing)
+
+
+def _parcel(lines: Sequence[GoodLine[Any]], packing: Packing | None) -> Parcel:
+    return Parcel(lines, lines[0].request if packing is None else packing.request_of(lines))
+
+
+def ingest(
+    mill: Submits, lines: Iterable[GoodLine[Any]], *, packing: Packing | None = None, vectors: bool = True
+) -> Iterator[LoadProgress]:
+    """Submit documents and follow their jobs; yields as they advance. A document is in once its vectors are stored.
+
+    Without ``vectors``, it is in once its words are, and its jobs leave the board: its vectors follow.
+
+    Ingestion is durable: if this stops half-way, the documents that were submitted are still ingested, and
+    submitting the same content again changes nothing.
+    """
+    parcels = pack(lines, packing)
+    held = next(parcels, None)
+    flying: deque[tuple[Parcel, Job[Any]]] = deque()
+    before = 0
+    while held is not None or flying:
+        # Two versions of one document that are in flight together may be stored in any order: the later one waits.
+        names = {name for parcel, _ in flying for name in parcel.names}
+        while held is not None and len(flying) < IN_FLIGHT and names.isdisjoint(held.names):
+            flying.append((held, mill.submit(cast("Asks[JobResult]", held.request))))
+            names |= held.names
+            held = next(parcels, None)
+        parcel, job = flying.popleft()
+        yield from _followed(job, parcel, before)
+        yield from _arrived(mill, parcel, job, before, vectors=vectors)
+        before += parcel.size
+
+
+def _followed(job: Job[Any], parcel: Parcel, before: int) -> Iterator[LoadProgress]:
+    """Follow a job to its end. Yield how far it is, and what it waits for when it is put back or says nothing."""
+    after, size, is_over = None, float(before), False
+    while not is_over:
+        last = after
+        try:
+            for event in job.events(timeout=QUIET_S, after=after):
+                after = event.id
+                if isinstance(event, Progress):
+                    size = before + parcel.size * event.done / max(event.total, 1)
+                    yield LoadProgress(size)
+                elif isinstance(event, StageFinished) and event.state == "retrying":
+                    yield LoadProgress(size, waits_for=f"{parcel.name}: {event.stage} is tried again: {event.reason}")
+            is_over = True
+        except TimeoutError:
+            if after == last:
+                yield LoadProgress(size, waits_for=f"{parcel.name}: {_open_steps(job)}")
+
+
+def _open_steps(job: Job[Any]) -> str:
+    """Say what the steps of a job are at, and why those were put back that had begun before."""
+    said = []
+    for step in job.picture().steps:
+        if not step.is_closed:
+            doing = "waits for a worker" if step.state == "waiting" else "is under way"
+            reasons = [attempt.reason for attempt in step.attempts if attempt.reason]
+            said.append(f"{step.name} {doing}" + (f", after: {reasons[-1]}" if reasons else ""))
+    return "; ".join(said) or "it ends"
+
+
+def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int, *, vectors: bool) -> Iterator[LoadProgress]:
+    """Say what became of each document, once its vectors are stored if these are waited for."""
+    try:
+        result = job.result(timeout=5)
+    except JobEnded as error:
+        yield from _outcomes(parcel, [(None, error.reason)] * len(parcel.lines), before)
+        return
+    lost = ""
+    embeddings = _embeddings_after(mill, parcel, job, result)
+    for embedding in embeddings if vectors else ():
+        yield from _followed(embedding, parcel, before)
+        lost = lost or _why_not_embedded(embedding)
+    if not isinstance(result, LoadResult):
+        why = f"{parcel.lines[0].unit} {parcel.lines[0].number}: {lost}" if lost else ""
+        yield LoadProgress(before + parcel.size, None if lost else result, document=parcel.name, reason=why)
+        if not vectors:
+            job.release()
+        return
+    each = outcome_of_each(parcel, result)
+    reasons = [entry.reason if entry.outcome == "failed" else lost for entry in each]
+    outcomes = [(None if why else entry, why) for entry, why in zip(each, reasons, strict=True)]
+    yield from _outcomes(parcel, outcomes, before)
+    if result.complete:  # the documents of a large file must not fill the board until their jobs expire
+        job.release()
+
+
+def outcome_of_each(parcel: Parcel, result: LoadResult) -> Sequence[LoadedDocument]:
+    """Return the outcome of each line. A document that was dropped while its job waited has been taken out of it."""
+    if len(result.documents) == len(parcel.lines):
+        return result.documents
+    known = {entry.document: entry for entry in result.documents}
+    return [known.get(line.name) or LoadedDocument(document=line.name, outcome="forgotten") for line in parcel.lines]
+
+
+def _embeddings_after(mill: Submits, parcel: Parcel, job: Job[Any], result: JobResult) -> list[Job[Any]]:
+    """Return the jobs that make the vectors of what was ingested."""
+    if isinstance(result, IngestResult):
+        # Its result cannot name the job, because clients of an earlier release would not read it.
+        stored = result.outcome in ("ingested", "unchanged")
+        request = embedding_of(cast("IngestReport", parcel.request))
+        return [mill.submit(request, idempotency_key=embedding_key(job.id))] if stored else []
+    jobs = result.embedding_jobs if isinstance(result, LoadResult) else [getattr(result, "embedding_job", None)]
+    return [mill.job(id_) for id_ in jobs if id_ is not None]
+
+
+def _outcomes(parcel: Parcel, outcomes: Sequence[tuple[Ingested | None, str]], before: int) -> Iterator[LoadProgress]:
+    size = before
+    for line, (result, reason) in zip(parcel.lines, outcomes, strict=True):
+        size += line.size
+        place = f"{line.unit} {line.number}: {reason}" if reason else ""
+        yield LoadProgress(size, result, document=line.name, reason=place)
+
+
+def _why_not_embedded(embedding: Job[Any]) -> str:
+    """Tell a document that is only stored from one whose vectors are stored too."""
+    try:
+        embedding.result(timeout=5)
+    except JobEnded as error:
+        return f"stored and searchable by text, but embedding failed: {error.reason}"
+    return ""

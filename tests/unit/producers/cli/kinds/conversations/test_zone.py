@@ -1,0 +1,36 @@
+"""The time zone that the command line sends."""
+
+from pathlib import Path
+
+import pytest
+
+from querymill.cli.kinds.conversations.options import options
+from querymill.cli.kinds.conversations.zone import machine_zone
+
+
+def linked(folder: Path, name: str) -> Path:
+    target = folder / "zoneinfo" / name
+    target.parent.mkdir(parents=True)
+    target.touch()
+    link = folder / "localtime"
+    link.symlink_to(target)
+    return link
+
+
+def test_the_environment_comes_before_the_machine(tmp_path: Path) -> None:
+    link = linked(tmp_path, "Asia/Shanghai")
+    assert machine_zone({}, localtime=link) == "Asia/Shanghai"
+    assert machine_zone({"TZ": ":Europe/Berlin"}, localtime=link) == "Europe/Berlin"
+
+
+@pytest.mark.parametrize("name", ["UTC", "Etc/UTC", "CET-1CEST", "no zone"])
+def test_utc_and_unknown_names_are_not_sent(tmp_path: Path, name: str) -> None:
+    assert machine_zone({"TZ": name}, localtime=tmp_path) is None
+    assert machine_zone({}, localtime=tmp_path) is None
+
+
+def test_a_search_is_sent_with_the_zone_unless_it_says_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    assert options(query="ships")["time_zone"] == "Asia/Shanghai"
+    assert options(query="ships", time_zone="UTC")["time_zone"] == "UTC"
+    assert "time_zone" not in options(request=tmp_path / "request.json")
