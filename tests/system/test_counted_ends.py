@@ -18,7 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from querymill import FileSearch, IngestFiles, JobFailed, ModuleSearch, Querymill, ReportSearch, Settings, SourceFile
-from querymill.gateway.fleet import FRESH_S
+from querymill.gateway.http.fleet import FRESH_S
 from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from tests.fakes.openai_server import Answer, OpenAIServer
 from tests.fakes.worker import WorkerProcess

@@ -18,11 +18,11 @@ from schemathesis.specs.openapi import checks
 
 from querymill.gateway import server
 from querymill.gateway.app import create_app
-from querymill.gateway.intake import MEDIA_TYPES
-from querymill.gateway.openai_shape import is_openai_path
-from querymill.gateway.problems import KINDS
+from querymill.gateway.http.intake import MEDIA_TYPES
+from querymill.gateway.http.problems import KINDS
+from querymill.gateway.http.scopes import REQUESTS
+from querymill.gateway.openai.shape import is_openai_path
 from querymill.gateway.schema import REQUEST, request_examples
-from querymill.gateway.scopes import REQUESTS
 from querymill.keys import STORED_AT, Scope
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.jobs import validate_request

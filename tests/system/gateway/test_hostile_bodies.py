@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from querymill.gateway.intake import REFUSED_BEYOND_GOOD
+from querymill.gateway.http.intake import REFUSED_BEYOND_GOOD
 from querymill_shared.settings import Settings
 from tests.fixtures.gateways import PATIENCE_S, GatewayProcess, gateway_process
 

@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from querymill.gateway import receiving
-from querymill.gateway.readers import ReadingRoom
-from querymill.gateway.receiving import Received
+from querymill.gateway.http import receiving
+from querymill.gateway.http.readers import ReadingRoom
+from querymill.gateway.http.receiving import Received
 from querymill.install_hints import install_hint
 from querymill.reading import process
 from querymill.reading.document import EngineMissing, Limits

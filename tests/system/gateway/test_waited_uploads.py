@@ -8,7 +8,7 @@ import httpx
 import pytest
 import redis
 
-from querymill.gateway.waiting import MAX_WAIT_S
+from querymill.gateway.http.waiting import MAX_WAIT_S
 from querymill.keys import STORED_AT, Scope
 from querymill_shared.board import ValkeyBoard, Verdict
 from querymill_shared.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from querymill.cli.kinds import KINDS
-from querymill.gateway.problems import of_rules
+from querymill.gateway.http.problems import of_rules
 from querymill.ingesting.jsonl import rules_broken
 from querymill_shared.contracts.errors import MAX_ERRORS, first_errors
 from querymill_shared.contracts.jobs import validate_request

@@ -13,27 +13,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import Scope
 
-from querymill.gateway import (
-    batches,
-    chat,
-    completions,
-    console,
-    documents,
-    events,
-    intake,
-    jobs,
-    openai_shape,
-    operation,
-    pages,
-    problems,
-    schema,
-)
-from querymill.gateway.agents import AgentRoom
+from querymill.gateway import console, schema
 from querymill.gateway.console import problem_pages
-from querymill.gateway.door import Door, is_console
-from querymill.gateway.gate import Gate
-from querymill.gateway.problems import Problem
-from querymill.gateway.readers import ReadingRoom
+from querymill.gateway.http import batches, chat, documents, events, intake, jobs, operation, pages, problems
+from querymill.gateway.http.door import Door, is_console
+from querymill.gateway.http.gate import Gate
+from querymill.gateway.http.problems import Problem
+from querymill.gateway.http.readers import ReadingRoom
+from querymill.gateway.mcp import AgentRoom
+from querymill.gateway.openai import completions, shape
 from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
 from querymill_shared.metrics import FleetFigures
@@ -105,5 +93,5 @@ async def _look_for_keys(gate: Gate) -> None:
 
 def respond(scope: Scope, problem: Problem) -> Response:
     """Answer a problem as its caller reads it: a page, OpenAI's shape, or problem details."""
-    answer = problem_pages.respond if is_console(scope["path"]) else openai_shape.respond
+    answer = problem_pages.respond if is_console(scope["path"]) else shape.respond
     return answer(scope, problem)

@@ -11,11 +11,11 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import Field, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from querymill.gateway.openai_shape import COMPLETIONS, CompletionRequest, is_openai_path
-from querymill.gateway.problems import MEDIA_TYPE
-from querymill.gateway.routing import JSON
-from querymill.gateway.scopes import REQUESTS
-from querymill.gateway.shapes import EventBody
+from querymill.gateway.http.problems import MEDIA_TYPE
+from querymill.gateway.http.routing import JSON
+from querymill.gateway.http.scopes import REQUESTS
+from querymill.gateway.http.shapes import EventBody
+from querymill.gateway.openai.shape import COMPLETIONS, CompletionRequest, is_openai_path
 from querymill_shared.contracts.events import Event
 from querymill_shared.contracts.jobs import AnyResult, JobRequest
 

@@ -8,11 +8,11 @@ from pydantic import ValidationError
 
 from querymill.gateway.console.hits import hits_of
 from querymill.gateway.console.rendering import address, read_form, render, see
-from querymill.gateway.documents import fetch
-from querymill.gateway.gate import gate_of
-from querymill.gateway.problems import Problem, not_found
-from querymill.gateway.submitting import submit_job
-from querymill.gateway.waiting import look_at
+from querymill.gateway.http.documents import fetch
+from querymill.gateway.http.gate import gate_of
+from querymill.gateway.http.problems import Problem, not_found
+from querymill.gateway.http.submitting import submit_job
+from querymill.gateway.http.waiting import look_at
 from querymill_shared.contracts.conversations.search import ConversationHit
 from querymill_shared.contracts.documents import ShowDocument, ShownDocument
 from querymill_shared.contracts.files.search import FileHit

@@ -6,18 +6,18 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
 
-from querymill.gateway import audit
 from querymill.gateway.console.hits import PAGE, hits_of
 from querymill.gateway.console.job_list import rows_of
 from querymill.gateway.console.pictures import picture_beside
 from querymill.gateway.console.reading import MAX_DIGITS, number_of, reading_of
 from querymill.gateway.console.rendering import address, read_form, render, see
-from querymill.gateway.documents import fetch, fetch_whole, filter_of, find
-from querymill.gateway.gate import caller_of, gate_of, need, need_sight
-from querymill.gateway.job_search import find_jobs
-from querymill.gateway.problems import Problem, no_collection, not_found, of_rules
-from querymill.gateway.submitting import submit_job
-from querymill.gateway.waiting import look_at
+from querymill.gateway.http import audit
+from querymill.gateway.http.documents import fetch, fetch_whole, filter_of, find
+from querymill.gateway.http.gate import caller_of, gate_of, need, need_sight
+from querymill.gateway.http.job_search import find_jobs
+from querymill.gateway.http.problems import Problem, no_collection, not_found, of_rules
+from querymill.gateway.http.submitting import submit_job
+from querymill.gateway.http.waiting import look_at
 from querymill.keys import Scope
 from querymill_shared.contracts.documents import (
     DocumentList,

@@ -9,11 +9,11 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from querymill.gateway import audit
 from querymill.gateway.console.rendering import address, read_form, render, see
-from querymill.gateway.gate import caller_of, gate_of, need
-from querymill.gateway.job_search import records_of
-from querymill.gateway.problems import invalid
+from querymill.gateway.http import audit
+from querymill.gateway.http.gate import caller_of, gate_of, need
+from querymill.gateway.http.job_search import records_of
+from querymill.gateway.http.problems import invalid
 from querymill.keys import Scope
 from querymill_shared.board import Record
 

@@ -6,11 +6,11 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from querymill.gateway.batches import batch_of, latest_batches
 from querymill.gateway.console.rendering import render
 from querymill.gateway.console.wording import age, count
-from querymill.gateway.gate import caller_of, gate_of, need
-from querymill.gateway.shapes import BatchBody
+from querymill.gateway.http.batches import batch_of, latest_batches
+from querymill.gateway.http.gate import caller_of, gate_of, need
+from querymill.gateway.http.shapes import BatchBody
 from querymill.keys import Scope
 
 router = APIRouter()

@@ -10,10 +10,10 @@ from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import address, render
 from querymill.gateway.console.wording import short
-from querymill.gateway.gate import gate_of
-from querymill.gateway.job_search import Wanted, find_jobs
-from querymill.gateway.scopes import REQUESTS
-from querymill.gateway.shapes import State
+from querymill.gateway.http.gate import gate_of
+from querymill.gateway.http.job_search import Wanted, find_jobs
+from querymill.gateway.http.scopes import REQUESTS
+from querymill.gateway.http.shapes import State
 from querymill_shared.board import Record
 from querymill_shared.contracts.fields import Lane
 

@@ -9,19 +9,19 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
 
-from querymill.gateway import audit, events, jobs
 from querymill.gateway.console.absences import may_ask_why_not
 from querymill.gateway.console.copying import copies_of
 from querymill.gateway.console.drawing import draw
 from querymill.gateway.console.findings import facts_of, missed_of
 from querymill.gateway.console.hits import PAGE, HitView, answer_pieces, answer_so_far, hits_of
 from querymill.gateway.console.rendering import address, read_form, render, see
-from querymill.gateway.gate import caller_of, gate_of
-from querymill.gateway.job_search import find_jobs
-from querymill.gateway.problems import not_found
-from querymill.gateway.scopes import REQUESTS, scope_of_kind
-from querymill.gateway.submitting import submit_job
-from querymill.gateway.waiting import cancel, look_at
+from querymill.gateway.http import audit, events, jobs
+from querymill.gateway.http.gate import caller_of, gate_of
+from querymill.gateway.http.job_search import find_jobs
+from querymill.gateway.http.problems import not_found
+from querymill.gateway.http.scopes import REQUESTS, scope_of_kind
+from querymill.gateway.http.submitting import submit_job
+from querymill.gateway.http.waiting import cancel, look_at
 from querymill.keys import Scope
 from querymill.presenting.explain.degradations import MissingPart, missing
 from querymill.presenting.explain.verdict import verdict

@@ -18,12 +18,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import HEADERS, address
-from querymill.gateway.documents import fetch_whole
-from querymill.gateway.gate import gate_of
-from querymill.gateway.problems import Problem
-from querymill.gateway.readers import room_of
-from querymill.gateway.receiving import LIMITS
-from querymill.gateway.waiting import matches
+from querymill.gateway.http.documents import fetch_whole
+from querymill.gateway.http.gate import gate_of
+from querymill.gateway.http.problems import Problem
+from querymill.gateway.http.readers import room_of
+from querymill.gateway.http.receiving import LIMITS
+from querymill.gateway.http.waiting import matches
 from querymill.reading.document import Unreadable
 from querymill.reading.reports import SOURCE, STAMP
 from querymill.reading.sources import sha256_in

@@ -5,10 +5,10 @@ from typing import Final
 from fastapi.responses import Response
 from starlette.types import Scope
 
-from querymill.gateway import problems
 from querymill.gateway.console.rendering import address, render_in, see
-from querymill.gateway.door import is_console
-from querymill.gateway.problems import KINDS, Problem
+from querymill.gateway.http import problems
+from querymill.gateway.http.door import is_console
+from querymill.gateway.http.problems import KINDS, Problem
 
 #: What goes on while the board is away.
 _MEANWHILE: Final = (

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import render
-from querymill.gateway.documents import fetch, find
+from querymill.gateway.http.documents import fetch, find
 from querymill_shared.contracts.conversations.ranks import RankedSession, RankList, RankListResult
 
 router = APIRouter()

@@ -17,8 +17,8 @@ from starlette.types import Scope as AsgiScope
 
 from querymill.cli.kinds import KINDS
 from querymill.gateway.console import trees, wording
-from querymill.gateway.door import SESSION_COOKIES, session_of
-from querymill.gateway.problems import Problem, invalid
+from querymill.gateway.http.door import SESSION_COOKIES, session_of
+from querymill.gateway.http.problems import Problem, invalid
 from querymill.keys import ApiKey, Scope
 from querymill.presenting.numbers import day_or_time, quantity
 

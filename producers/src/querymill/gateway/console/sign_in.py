@@ -3,7 +3,6 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from querymill.gateway import audit
 from querymill.gateway.console.rendering import (
     THEME_COOKIE,
     THEMES,
@@ -12,8 +11,9 @@ from querymill.gateway.console.rendering import (
     render,
     see,
 )
-from querymill.gateway.door import SESSION_COOKIES, is_console, session_of
-from querymill.gateway.gate import caller_of, gate_of
+from querymill.gateway.http import audit
+from querymill.gateway.http.door import SESSION_COOKIES, is_console, session_of
+from querymill.gateway.http.gate import caller_of, gate_of
 
 router = APIRouter()
 

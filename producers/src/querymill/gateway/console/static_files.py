@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import STATIC, static_digest, static_file
-from querymill.gateway.problems import not_found
+from querymill.gateway.http.problems import not_found
 
 router = APIRouter()
 

@@ -4,7 +4,7 @@ import pytest
 
 from querymill.gateway.console.forms import FIRST, fields_of, form_of
 from querymill.gateway.console.search import KINDS
-from querymill.gateway.scopes import REQUESTS
+from querymill.gateway.http.scopes import REQUESTS
 from querymill_shared.contracts.filters import Retriever
 
 

@@ -16,9 +16,9 @@ from querymill.gateway.console.ranks import WEIGHTS, rank_row
 from querymill.gateway.console.reading import reading_of
 from querymill.gateway.console.rendering import POLICY, form_token
 from querymill.gateway.console.search import KINDS
-from querymill.gateway.problems import Problem
-from querymill.gateway.scopes import REQUESTS
-from querymill.gateway.shapes import BatchBody, RejectedLine
+from querymill.gateway.http.problems import Problem
+from querymill.gateway.http.scopes import REQUESTS
+from querymill.gateway.http.shapes import BatchBody, RejectedLine
 from querymill.keys import LOOPBACK_CALLER, Scope
 from querymill_shared.board import Counts, Picture, Record, Step
 from querymill_shared.contracts.conversations.ranks import RankedSession

@@ -1,0 +1,100 @@
+"""Batches: how far the jobs of an ingestion are, kept for a week after it."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+
+from querymill.gateway.http.gate import Gate, caller_of, gate_of, need
+from querymill.gateway.http.problems import Problem, not_found
+from querymill.gateway.http.routing import GatewayRoute, answers
+from querymill.gateway.http.shapes import BatchBody, FailedDocument
+from querymill.keys import Scope
+from querymill_shared.board.batches import (
+    BATCH_TTL_S,
+    BATCHES,
+    MAX_LISTED,
+    MAX_REJECTED,
+    OPEN_TTL_S,
+    batch_key,
+    batch_text,
+)
+
+router = APIRouter(route_class=GatewayRoute, tags=["documents"])
+
+#: The states of jobs whose documents are stored; "" is that of a job that was let go.
+_STORED: Final = ("done", "")
+
+
+async def remember(gate: Gate, about: BatchBody, jobs: Sequence[tuple[str, int]], *, is_first: bool) -> None:
+    """Keep how far an upload is: its jobs, each with its number of documents. The first time, list it, too."""
+    text = batch_text(about.model_dump_json(), jobs)
+    await gate.remember(batch_key(about.batch), text, ttl_s=OPEN_TTL_S if about.is_open else BATCH_TTL_S)
+    if is_first:
+        await gate.list_in(BATCHES, about.batch, at=about.began_at, longest=MAX_LISTED)
+
+
+@router.get("/v1/batches/{batch}", response_model=BatchBody, responses=answers())
+async def show_batch(request: Request, batch: str) -> Response:
+    """Say how far the jobs of an upload are."""
+    return JSONResponse((await batch_of(request, batch)).model_dump(mode="json"))
+
+
+async def batch_of(request: Request, batch: str) -> BatchBody:
+    """Return how far the jobs of an upload are.
+
+    Raises:
+        Problem: There is none that the caller may see.
+    """
+    if len(batch) != 32 or not set(batch) <= set("0123456789abcdef"):
+        raise not_found()
+    gate = gate_of(request)
+    kept = await gate.recall(batch_key(batch))
+    if kept is None:
+        raise not_found()
+    about, *lines = kept.split("\n")
+    jobs = [line.partition(" ") for line in lines]
+    body = BatchBody.model_validate_json(about)
+    if not caller_of(request).sees(body.collection):
+        raise not_found()
+    need(caller_of(request), Scope.INGEST)
+    states = await gate.mill.board.states([job_id for job_id, _, _ in jobs])
+    body.jobs.update(Counter(state for state in states if state))
+    # Those that did not store all their documents stay on the board for as long as their batch.
+    stored = sum(int(documents or 1) for (_, _, documents), state in zip(jobs, states, strict=True) if state in _STORED)
+    done = [job_id for (job_id, _, _), state in zip(jobs, states, strict=True) if state == "done"]
+    failed = [document for result in await gate.mill.board.lacking(done) for document in failed_in(result)]
+    return body.model_copy(
+        update={
+            "gone": states.count(""), "stored": stored - len(failed), "failed": len(failed),
+            "first_failed": failed[:MAX_REJECTED],
+        }
+    )  # fmt: skip
+
+
+def failed_in(result: str) -> list[FailedDocument]:
+    """Return the documents that a job of many could not store, from its result as JSON."""
+    documents = json.loads(result).get("documents") or ()
+    return [
+        FailedDocument(document=each["document"], reason=each.get("reason", ""))
+        for each in documents
+        if isinstance(each, dict) and each.get("outcome") == "failed"
+    ]
+
+
+async def latest_batches(request: Request, *, limit: int) -> list[BatchBody]:
+    """Return the latest uploads that the caller may see, the latest first."""
+    found: list[BatchBody] = []
+    if Scope.INGEST not in caller_of(request).scopes:
+        return found
+    for batch in await gate_of(request).latest_in(BATCHES, limit=MAX_LISTED):
+        try:
+            found.append(await batch_of(request, batch))
+        except Problem:
+            continue  # it was forgotten, or is another's
+        if len(found) == limit:
+            break
+    return found

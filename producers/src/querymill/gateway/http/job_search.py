@@ -1,0 +1,159 @@
+"""Finding jobs on the board: the newest first, page by page, and only those that a key may see."""
+
+import json
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from fastapi import Request
+
+from querymill.gateway.http.gate import caller_of, gate_of
+from querymill.gateway.http.problems import invalid
+from querymill.gateway.http.scopes import scope_of_kind
+from querymill.gateway.http.shapes import moment
+from querymill.keys import ApiKey, Scope
+from querymill_shared.board import Record
+from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
+
+#: A page looks at no more jobs than this, and for no longer than this, in seconds.
+LOOKED_AT, LOOKED_S = 2_000, 0.15
+#: Records that are read in one round trip.
+AT_ONCE: Final = 100
+#: Entries of the list of jobs that are read in one round trip, once the first page's worth was not enough.
+LISTED_AT_ONCE: Final = 500
+#: Later than any time, in ms since the epoch.
+NEVER_MS: Final = 1 << 52
+#: A listed job: when it was submitted, in ms since the epoch, and its id.
+Listed = tuple[int, str]
+#: The value, or the possible values, of fields of records; None is any value.
+Wanted = Mapping[str, str | bool | Collection[str] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundJobs:
+    """A page of jobs, newest first; the cursor of the next page, if there is one, and the time looked back to."""
+
+    records: Sequence[Record]
+    next: str | None
+    back_to: datetime | None
+    looked_at: int
+
+
+async def find_jobs(request: Request, wanted: Wanted, *, limit: int, before: str | None = None) -> FoundJobs:
+    """Find the jobs that the caller may see, newest first.
+
+    Only so many jobs are looked at, and only for a while.
+
+    Raises:
+        Problem: The cursor is not one.
+    """
+    caller = caller_of(request)
+    found: list[Record] = []
+    last: Listed | None = None
+    is_end, looked_at = True, 0
+    async with aclosing(_looked_at(request, _read_cursor(before), limit)) as looked:
+        async for entry, record, is_oldest in looked:
+            last, is_end, looked_at = entry, is_oldest, looked_at + 1
+            if record is not None and _fits(record, wanted) and sees_job(caller, record):
+                found.append(record)
+            if len(found) == limit:
+                break
+    cursor = None if last is None or is_end else _cursor(last)
+    return FoundJobs(found, cursor, moment(None if last is None else last[0] / 1000), looked_at)
+
+
+def _fits(record: Record, wanted: Wanted) -> bool:
+    for name, value in wanted.items():
+        possible = (value,) if isinstance(value, str | bool) else value
+        if possible is not None and getattr(record, name) not in possible:
+            return False
+    return True
+
+
+def sees_job(caller: ApiKey, record: Record) -> bool:
+    """Return whether a key may see a job."""
+    return caller.sees(record.collection) and may_read(caller, record.kind)
+
+
+async def _listed(request: Request, before: Listed | None, first: int) -> AsyncGenerator[tuple[list[Listed], bool]]:
+    """Yield the listed jobs in portions, the newest first, and with each whether it is the last one.
+
+    The ``first`` portion is as long as a page: most pages need no more. The list of a busy board is long.
+    """
+    board, seen, size = gate_of(request).mill.board, 0, min(first, AT_ONCE)
+    after, beside = before, 0  # jobs of one millisecond are told apart by their ids, which the board's list cannot skip
+    while seen < LOOKED_AT:
+        most = size + beside + 1
+        listed = await board.listed(until_ms=NEVER_MS if after is None else after[0], most=most)
+        older = [entry for entry in listed if after is None or entry < after]
+        some, is_last = older[:size], len(listed) < most and len(older) <= size
+        if some or is_last:
+            yield some, is_last
+        if is_last:
+            return
+        if not some:
+            beside = 2 * most
+            continue
+        seen += len(some)
+        same = sum(ms == some[-1][0] for ms, _ in some)
+        beside = same + beside if same == len(some) else same
+        after, size = some[-1], LISTED_AT_ONCE
+
+
+async def _looked_at(
+    request: Request, before: Listed | None, first: int
+) -> AsyncGenerator[tuple[Listed, Record | None, bool]]:
+    """Yield the listed jobs with their records for as long as a page may take, and always some.
+
+    With each it says whether it is the oldest one.
+    """
+    ends = time.monotonic() + LOOKED_S
+    async with aclosing(_listed(request, before, first)) as portions:
+        async for listed, is_last in portions:
+            for start in range(0, len(listed), AT_ONCE):
+                some = listed[start : start + AT_ONCE]
+                for entry, record in zip(some, await records_of(request, [id_ for _, id_ in some]), strict=True):
+                    yield entry, record, is_last and entry == listed[-1]
+                if time.monotonic() > ends:
+                    return
+
+
+def may_read(caller: ApiKey, kind: str) -> bool:
+    """Return whether a key may see jobs of a kind."""
+    return bool({scope_of_kind(kind), Scope.OPERATE} & caller.scopes)
+
+
+async def records_of(request: Request, job_ids: Sequence[str]) -> list[Record | None]:
+    """Return the records of jobs, None for each that has expired or cannot be read."""
+    board = gate_of(request).mill.board
+    try:
+        return [found.record for found in await board.summaries(job_ids)]
+    except (UnknownJob, UnreadableJob):
+        return [await _record(request, job_id) for job_id in job_ids]
+
+
+async def _record(request: Request, job_id: str) -> Record | None:
+    try:
+        return (await gate_of(request).mill.board.summary(job_id)).record
+    except (UnknownJob, UnreadableJob):
+        return None
+
+
+def _cursor(after: Listed) -> str:
+    return urlsafe_b64encode(json.dumps(after).encode()).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str | None) -> Listed | None:
+    if cursor is None:
+        return None
+    try:
+        ms, job_id = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (ValueError, TypeError):
+        ms, job_id = -1, ""
+    if not isinstance(ms, int) or not isinstance(job_id, str) or not 0 <= ms <= NEVER_MS:
+        raise invalid(("before", "must be the cursor of a former page"))
+    return ms, job_id

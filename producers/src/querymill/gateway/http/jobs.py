@@ -1,0 +1,163 @@
+"""The routes of jobs: submit, list, look, result, cancel."""
+
+import asyncio
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from querymill.gateway.http import audit
+from querymill.gateway.http.gate import caller_of, gate_of
+from querymill.gateway.http.job_search import Wanted, find_jobs
+from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
+from querymill.gateway.http.shapes import CancelBody, JobBody, JobDetail, JobList, State, detail_of, job_of
+from querymill.gateway.http.submitting import accepted, read_idempotency_key, read_request, submit_job
+from querymill.gateway.http.waiting import (
+    OnDisconnect,
+    WaitSeconds,
+    answer_of,
+    cancel,
+    cancelled,
+    etag_of,
+    failed,
+    look_at,
+    matches,
+    result_response,
+    shows_requests,
+    wait_for_end,
+)
+from querymill_shared.board import Record
+from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.fields import CollectionName, Lane
+
+router = APIRouter(route_class=GatewayRoute, tags=["jobs"])
+_IDEMPOTENCY_SCHEMA: Final[dict[str, Any]] = {"pattern": r'^("[!#-~]{1,255}"|[!-~]{1,255})$'}
+
+
+@router.post(
+    "/v1/jobs",
+    status_code=202,
+    response_model=JobBody,
+    responses=answers(
+        {200: {"description": "The result, if it was there in time", "content": {JSON: {}}}},
+        problems=(409, 410, 415, 424),
+    ),
+)
+async def submit(
+    request: Request,
+    wait: WaitSeconds = 0,
+    on_disconnect: OnDisconnect = "finish",
+    idempotency_key: Annotated[str | None, Header(max_length=257, json_schema_extra=_IDEMPOTENCY_SCHEMA)] = None,
+) -> Response:
+    """Submit a job of any kind. With ``wait`` the response is its result, if that is there in time.
+
+    A request that is sent again with the same `Idempotency-Key` leads to the same job.
+    """
+    check_media(request, JSON)
+    asked = await read_request(request)
+    job = await submit_job(request, asked, read_idempotency_key(idempotency_key))
+    replayed = {"Idempotent-Replayed": "true"} if job.is_replayed else {}
+    if wait > 0:
+        waited = await wait_for_end(request, job.id, wait)
+        if waited.end is not None:
+            response = answer_of(job.id, waited.end)
+            response.headers.update(replayed)
+            return response
+        if waited.is_gone and on_disconnect == "cancel" and not job.is_replayed:
+            await cancel(request, job.id)
+    found = await gate_of(request).mill.board.summary(job.id)
+    return accepted(found.record, replayed)
+
+
+@router.get("/v1/jobs", response_model=JobList, responses=answers(never=(404,)))
+async def list_jobs(
+    request: Request,
+    state: State | None = None,
+    kind: Annotated[str | None, Query(max_length=100)] = None,
+    collection: CollectionName | None = None,
+    lane: Lane | None = None,
+    complete: Annotated[bool | None, Query(description="false: the result lacks a part")] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    before: Annotated[str | None, Query(max_length=100, description="the cursor `next` of a former page")] = None,
+) -> Response:
+    """List the jobs that the key may see, newest first.
+
+    A page looks at a limited number of jobs. If it found fewer than ``limit``, ``next`` continues where it stopped.
+    """
+    wanted: Wanted = {"state": state, "kind": kind, "collection": collection, "lane": lane, "is_complete": complete}
+    found = await find_jobs(request, wanted, limit=limit, before=before)
+    page = JobList(jobs=[job_of(record) for record in found.records], next=found.next, looked_back_to=found.back_to)
+    url = request.url.include_query_params(before=found.next)
+    link = {"Link": f'<{url.path}?{url.query}>; rel="next"'} if found.next else {}
+    return JSONResponse(page.model_dump(mode="json"), headers=link)
+
+
+@router.get(
+    "/v1/jobs/{job_id}",
+    response_model=JobDetail,
+    responses=answers({304: {"description": "As it was: `If-None-Match` names the last event"}}),
+)
+async def show_job(request: Request, job_id: str) -> Response:
+    """Show a job with its steps, in any state."""
+    found = await look_at(request, job_id)
+    tag = {"ETag": f'W/"{found.last}"', "Cache-Control": "private, no-cache"}
+    if matches(request, tag["ETag"]):
+        return Response(status_code=304, headers=tag)
+    picture = (await gate_of(request).mill.board.picture(job_id)).for_caller()
+    return JSONResponse(detail_of(picture, shows_request=shows_requests(request)).model_dump(mode="json"), headers=tag)
+
+
+@router.get(
+    "/v1/jobs/{job_id}/result",
+    response_model=None,
+    responses=answers(
+        {
+            200: {"description": "The result", "content": {JSON: {}}},
+            202: {"description": "It is not over", "model": JobBody},
+            304: {"description": "A result never changes"},
+        },
+        problems=(410, 424),
+    ),
+)
+async def result(request: Request, job_id: str, wait: WaitSeconds = 0) -> Response:
+    """Return the result of a job, waiting for it if asked to."""
+    found = await look_at(request, job_id)
+    record = found.record
+    if record.state == "done" and matches(request, etag_of(job_id)):
+        return Response(status_code=304, headers={"ETag": etag_of(job_id)})
+    if not record.is_over and wait > 0:
+        waited = await wait_for_end(request, job_id, wait)
+        if waited.end is not None:
+            return answer_of(job_id, waited.end)
+    return await _stored(request, record)
+
+
+async def _stored(request: Request, record: Record) -> Response:
+    """Return what there is of a result now."""
+    match record.state:
+        case "done":
+            text = await gate_of(request).mill.board.result(record.job_id)
+            if text is None:
+                raise UnknownJob(record.job_id)
+            return result_response(record.job_id, text)
+        case "failed" | "dead":
+            raise failed(record.job_id, record.state, record.reason, record.code or None)
+        case "cancelled":
+            raise cancelled(record.job_id)
+        case "queued" | "running":
+            return accepted(record, {"Retry-After": "1"})
+
+
+@router.delete("/v1/jobs/{job_id}", response_model=CancelBody, responses=answers())
+async def cancel_job(request: Request, job_id: str) -> Response:
+    """Cancel a job. A job that has ended stays as it is. If others wait for the same work, it continues for them."""
+    found = await look_at(request, job_id)
+    is_cancelled = await asyncio.shield(asyncio.ensure_future(cancel(request, job_id)))
+    state: State = "cancelled" if is_cancelled else await _state(request, found.record)
+    audit.note(caller_of(request), "cancel", request_id=request.state.request_id, job=job_id, cancelled=is_cancelled)
+    body = CancelBody(job_id=job_id, state=state, cancelled=is_cancelled)
+    return JSONResponse(body.model_dump(mode="json"))
+
+
+async def _state(request: Request, record: Record) -> State:
+    return (await gate_of(request).mill.board.summary(record.job_id)).record.state

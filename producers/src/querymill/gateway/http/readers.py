@@ -1,0 +1,165 @@
+"""Reading uploaded documents, a few at a time, in processes of their own, and making reports of them."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from fastapi import Query, Request
+
+from querymill.gateway.http.problems import Problem, invalid, unavailable
+from querymill.gateway.http.receiving import LIMITS, Received
+from querymill.gateway.http.shapes import ReadDocument
+from querymill.ingesting.jsonl import GoodLine, Lines, rules_broken
+from querymill.reading.document import Document, EngineMissing, Unreadable
+from querymill.reading.process import Reader
+from querymill.reading.reports import SOURCE, report_of
+
+#: Documents that are read at once: each may take a core and much memory.
+READERS: Final = 2
+#: Documents that are received or wait for a reader at once: each is a file on the disk.
+RECEIVED: Final = 16
+#: How long a document waits for a reader, in seconds.
+QUEUE_S: Final = 60.0
+#: How long the picture of a page waits for a reader, in seconds: a person is looking at the page.
+PICTURE_QUEUE_S: Final = 20.0
+_BUSY: Final = "too many documents are read; send it again"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFields:
+    """What a caller says about an uploaded document. What is given stands in place of what the document proposes."""
+
+    name: Annotated[str | None, Query(max_length=255, description="documents: the name of the file")] = None
+    id: Annotated[
+        str | None,
+        Query(
+            pattern=r"^[0-9a-zA-Z._-]{1,100}$",
+            description="documents: the id, under which a later upload replaces it; else a hash of the content",
+        ),
+    ] = None
+    title: Annotated[str | None, Query(max_length=500, description="documents: the title")] = None
+    company: Annotated[str | None, Query(max_length=500, description="documents: whom they are about")] = None
+    period: Annotated[str | None, Query(max_length=500, description="documents: as 2022 or 2022 Q3")] = None
+    published_at: Annotated[str | None, Query(max_length=40, description="documents: the day, as 2022-05-20")] = None
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything is given."""
+        return any(value is not None for value in asdict(self).values())
+
+
+class ReadingRoom:
+    """The readers of one gateway. A process is started when it is needed, and kept for the next document."""
+
+    def __init__(self) -> None:
+        self._idle: list[Reader] = []
+        self._places = asyncio.Semaphore(READERS)
+        self._files = asyncio.Semaphore(RECEIVED)
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Hold a place for the file of a document.
+
+        Raises:
+            Problem: There is none.
+        """
+        if self._files.locked():
+            raise unavailable(_BUSY, retry_after_s=10)
+        async with self._files:
+            yield
+
+    async def read(self, file: Received) -> Document:
+        """Read a document, once a reader is free.
+
+        Raises:
+            Problem: It cannot be read, or no reader became free.
+        """
+        async with self._free_reader(QUEUE_S) as reader:
+            try:
+                return await asyncio.to_thread(reader.read, file.path, name=file.name)
+            except EngineMissing as error:
+                raise Problem("media-type", f"this gateway reads no such documents: {error}") from None
+            except Unreadable as error:
+                raise Problem("unreadable", f"document: {error}", errors=[("document", str(error))]) from None
+
+    async def draw(self, path: Path, number: int, *, sha256: str) -> bytes:
+        """Return a page of a PDF file, from 1, as a PNG picture, if the content of the file has that hash.
+
+        Raises:
+            Unreadable: There is no picture of it.
+            Problem: No reader became free.
+        """
+        async with self._free_reader(PICTURE_QUEUE_S) as reader:
+            return await asyncio.to_thread(reader.draw, path, number, sha256=sha256)
+
+    @asynccontextmanager
+    async def _free_reader(self, patience_s: float) -> AsyncIterator[Reader]:
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._places.acquire()
+        except TimeoutError:
+            raise unavailable(_BUSY, retry_after_s=10) from None
+        reader = self._idle.pop() if self._idle else Reader(LIMITS)
+        try:
+            yield reader
+        except asyncio.CancelledError:
+            reader.give_up()  # otherwise its thread would continue
+            reader = Reader(LIMITS)
+            raise
+        finally:
+            self._idle.append(reader)
+            self._places.release()
+
+    def close(self) -> None:
+        """End the processes."""
+        for reader in self._idle:
+            reader.close()
+
+
+def room_of(request: Request) -> ReadingRoom:
+    """Return the readers of the application."""
+    room: ReadingRoom = request.app.state.reading
+    return room
+
+
+def line_of(
+    lines: Lines[Any], collection: str, document: Document, file: Received, given: GivenFields
+) -> tuple[GoodLine[Any], ReadDocument]:
+    """Return what is ingested of a document, and what is reported to the caller.
+
+    Raises:
+        Problem: A field breaks a rule.
+    """
+    fields = {name: value for name, value in asdict(given).items() if name not in ("id", "name")}
+    row = report_of(document, given.id or hash_of(file.path), fields, {SOURCE: file.name})
+    try:
+        asked = lines.request.model_validate({"collection": collection, lines.field: row})
+    except ValueError as error:
+        raise invalid(
+            *((place or "document", rule) for place, rule in rules_broken(error, below=lines.place))
+        ) from None
+    line = GoodLine(1, file.path.stat().st_size, asked, unit="document", document=lines.document_of(asked))
+    return line, _told(row, document)
+
+
+def hash_of(path: Path) -> str:
+    """Return the id of a document that has none: a hash of its content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:40]
+
+
+def _told(row: Mapping[str, Any], document: Document) -> ReadDocument:
+    return ReadDocument(
+        id=row["sha1"],
+        format=document.format,
+        pages=len(document.pages),
+        title=row["title"],
+        company=row["company"],
+        period=row["period"],
+        published_at=row["published_at"],
+        remarks=[str(remark) for remark in document.remarks][:100],
+    )

@@ -1,0 +1,112 @@
+"""Submitting a job for a caller: what the body asks for, who may, and what is noted."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import ValidationError
+
+from querymill.client.job import AsyncJob
+from querymill.gateway.http import audit
+from querymill.gateway.http.gate import caller_of, gate_of, need, need_sight
+from querymill.gateway.http.problems import Problem, invalid, links_of, no_collection, of_rules
+from querymill.gateway.http.scopes import REQUESTS, scopes_of
+from querymill.gateway.http.shapes import job_of
+from querymill.gateway.http.under_way import is_filling
+from querymill.gateway.http.waiting import look_at
+from querymill.keys import ApiKey, Scope
+from querymill_shared.board import Record
+from querymill_shared.contracts.errors import IdempotencyConflict, UnknownCollection, UnknownJob, UnreadableJob
+from querymill_shared.contracts.jobs import JobRequest, validate_request
+from querymill_shared.contracts.results import Asks, JobResult
+
+T = TypeVar("T")
+#: A body up to this many bytes takes longer to hand over to a thread than to read.
+SMALL_BODY: Final = 20_000
+_IDEMPOTENCY_KEY: Final = re.compile(r'"(?P<quoted>[!#-~]{1,255})"|(?P<bare>[!-~]{1,255})')
+
+
+async def read_request(request: Request) -> JobRequest:
+    """Read the body as a request of any kind.
+
+    Raises:
+        Problem: It breaks a rule.
+    """
+    try:
+        return await read_body(request, validate_request)
+    except ValidationError as error:
+        raise of_rules(error, below=REQUESTS) from None
+
+
+async def read_body(request: Request, read: Callable[[bytes], T]) -> T:
+    """Return what a body is read as. A large one is read in a thread, so that others are served in the meantime."""
+    body = await request.body()
+    return read(body) if len(body) <= SMALL_BODY else await asyncio.to_thread(read, body)
+
+
+async def submit_job(
+    request: Request, asked: JobRequest, idempotency_key: str | None = None, *, is_noted: bool = True
+) -> AsyncJob[Any]:
+    """Submit a job if the caller may, and write an audit line for a write, unless the route does.
+
+    The job is stored and rung even if the client disconnects during the call.
+
+    Raises:
+        Problem: The caller may not, the key belongs to another request, or the collection is being filled.
+        UnknownCollection: The collection holds nothing, and no ingestion that the caller may see is under way.
+    """
+    caller = caller_of(request)
+    need(caller, *scopes_of(asked))
+    need_sight(caller, asked.collection)
+    key = None if idempotency_key is None else _of_caller(caller, idempotency_key)
+    submission = gate_of(request).mill.submit(cast("Asks[JobResult]", asked), idempotency_key=key)
+    try:
+        job = await asyncio.shield(asyncio.ensure_future(submission))
+    except UnknownCollection as error:
+        if await is_filling(request, asked.collection, asked.kind):
+            raise no_collection(is_under_way=True) from error
+        raise
+    except IdempotencyConflict as error:
+        raise await _conflict(request, error.job_id) from error
+    if is_noted and scopes_of(asked) != {Scope.SEARCH} and not job.is_replayed:
+        what = {"kind": asked.kind, "collection": asked.collection, "job": job.id}
+        audit.note(caller, "submit", request_id=request.state.request_id, **what)
+    return job
+
+
+async def _conflict(request: Request, job_id: str) -> Problem:
+    """Return the problem of a key that was used for another request. It names the job to a caller who may see it."""
+    try:
+        await look_at(request, job_id)
+    except (Problem, UnknownJob, UnreadableJob):
+        return Problem("idempotency-conflict")
+    said = f"Idempotency-Key: belongs to job {job_id}, whose request is another; use a new key"
+    return Problem("idempotency-conflict", said, more={"job_id": job_id, "links": links_of(job_id)})
+
+
+def _of_caller(caller: ApiKey, idempotency_key: str) -> str:
+    """Return a key that is this caller's own. Without API keys there is one caller, and it is that of the client."""
+    return f"{caller.id}\n{idempotency_key}" if caller.id else idempotency_key
+
+
+def read_idempotency_key(written: str | None) -> str | None:
+    """Read the header: 1 to 255 visible characters, bare or quoted.
+
+    Raises:
+        Problem: It is something else.
+    """
+    if written is None:
+        return None
+    found = _IDEMPOTENCY_KEY.fullmatch(written)
+    if found is None:
+        raise invalid(("Idempotency-Key", "must be 1 to 255 visible characters, bare or quoted"))
+    return found["quoted"] or found["bare"]
+
+
+def accepted(record: Record, headers: dict[str, str]) -> Response:
+    """Answer with a job that has not ended."""
+    at = {"Location": f"/v1/jobs/{record.job_id}"}
+    return JSONResponse(job_of(record).model_dump(mode="json"), 202, headers | at)

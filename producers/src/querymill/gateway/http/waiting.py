@@ -1,0 +1,169 @@
+"""Waiting for the end of a job on behalf of a request.
+
+It ends when the job is over, the time is up, the client has gone, or the process is about to stop.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import Query, Request
+from fastapi.responses import Response
+from starlette.types import Receive
+
+from querymill.client.events.waits import Heard
+from querymill.gateway.http.gate import caller_of, gate_of, need
+from querymill.gateway.http.problems import Problem, links_of, not_found
+from querymill.gateway.http.scopes import scope_of_kind
+from querymill.keys import Scope
+from querymill_shared.addresses import mask_text
+from querymill_shared.board import CANCELLED, Verdict
+from querymill_shared.board.summaries import Summary
+from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.events import Cancelled, Done, Failed, decode_event
+
+#: Proxies cut a request that is silent for a minute.
+MAX_WAIT_S: Final = 55.0
+#: The longest job id is the only one.
+_ID_CHARS: Final = 32
+
+WaitSeconds = Annotated[
+    float, Query(ge=0, le=MAX_WAIT_S, allow_inf_nan=False, description="how long to wait for the end, in seconds")
+]
+OnDisconnect = Annotated[
+    Literal["finish", "cancel"],
+    Query(description="what becomes of the job if the client goes while this request waits"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """How a wait ended: by the end of the job if there is one, and whether the client has gone."""
+
+    end: Heard | None = None
+    is_gone: bool = False
+
+
+async def look_at(request: Request, job_id: str) -> Summary:
+    """Return the summary of a job that the caller may see.
+
+    Raises:
+        Problem: There is none, or the key lacks the scope for it.
+    """
+    if len(job_id) != _ID_CHARS or not set(job_id) <= set("0123456789abcdef"):
+        raise not_found()
+    found = await gate_of(request).mill.board.summary(job_id)
+    caller = caller_of(request)
+    if not caller.sees(found.record.collection):
+        raise not_found()
+    if Scope.OPERATE not in caller.scopes:
+        need(caller, scope_of_kind(found.record.kind))
+    return found
+
+
+def shows_requests(request: Request) -> bool:
+    """Return whether the caller may read what was asked, and not only how it fared."""
+    return Scope.SEARCH in caller_of(request).scopes
+
+
+async def until_gone(receive: Receive) -> None:
+    """Wait until a client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def wait_for_end(request: Request, job_id: str, wait_s: float) -> Waited:
+    """Wait for the end of a job.
+
+    Raises:
+        UnknownJob: It is not on the board.
+    """
+    until = time.monotonic() + wait_s
+    return await _waited(request, lambda: gate_of(request).mill.watch.end_async(job_id, until=until))
+
+
+async def wait_for_ends(request: Request, job_ids: Sequence[str], wait_s: float) -> bool:
+    """Wait for the ends of several jobs. Return whether all are over."""
+    watch, until = gate_of(request).mill.watch, time.monotonic() + wait_s
+
+    async def last_end() -> Heard | None:
+        heard = None
+        for job_id in job_ids:
+            with suppress(UnknownJob):  # it ended long ago
+                heard = await watch.end_async(job_id, until=until)
+        return heard
+
+    return (await _waited(request, last_end)).end is not None
+
+
+async def _waited(request: Request, wait: Callable[[], Coroutine[Any, Any, Heard | None]]) -> Waited:
+    gate = gate_of(request)
+    async with gate.waiting(caller_of(request)):
+        end = asyncio.create_task(wait())
+        gone = asyncio.create_task(until_gone(request.receive))
+        stop = asyncio.create_task(gate.stopping.wait())
+        tasks: tuple[asyncio.Task[Any], ...] = (end, gone, stop)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if not end.done():
+                return Waited(is_gone=gone.done())
+            return Waited(end.result())
+        except TimeoutError:
+            return Waited()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def cancel(request: Request, job_id: str) -> bool:
+    """Cancel a job. Return False if it was over already."""
+    return await gate_of(request).mill.board.settle(job_id, Verdict("cancelled", reason=CANCELLED))
+
+
+def answer_of(job_id: str, heard: Heard) -> Response:
+    """Return the response of a job that is over.
+
+    Raises:
+        Problem: It has no result.
+    """
+    match decode_event(heard.told[-1].body):
+        case Done() if heard.result is not None:
+            return result_response(job_id, heard.result)
+        case Failed(reason=reason, code=code):
+            raise failed(job_id, "failed", reason, code)
+        case Cancelled():
+            raise cancelled(job_id)
+        case _:
+            raise not_found()
+
+
+def result_response(job_id: str, result: str) -> Response:
+    """Return a result as it is stored. It never changes, but it may be forgotten."""
+    headers = {"ETag": etag_of(job_id), "Cache-Control": "private, no-cache"}
+    return Response(result, 200, headers, media_type="application/json")
+
+
+def etag_of(job_id: str) -> str:
+    """Return the entity tag of the result of a job."""
+    return f'"{job_id}"'
+
+
+def failed(job_id: str, state: str, reason: str, code: str | None) -> Problem:
+    """Return the problem of a job that failed."""
+    more = {"job_id": job_id, "state": state, "code": code, "links": links_of(job_id)}
+    return Problem("job-failed", mask_text(reason), more=more)
+
+
+def cancelled(job_id: str) -> Problem:
+    """Return the problem of a job that was cancelled."""
+    return Problem("job-cancelled", more={"job_id": job_id, "state": "cancelled", "links": links_of(job_id)})
+
+
+def matches(request: Request, tag: str) -> bool:
+    """Return whether a caller has this version already."""
+    given = {part.strip().removeprefix("W/") for part in request.headers.get("if-none-match", "").split(",")}
+    return "*" in given or tag.removeprefix("W/") in given

@@ -1,0 +1,90 @@
+"""The route of agents: MCP over HTTP, in both eras of the protocol, without sessions, so that any replica answers.
+
+The door has checked the key, the host and the origin before the SDK sees a request. The SDK cancels a call when its
+client goes.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+from fastapi import Request
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from querymill.agents.access import Access, Running
+from querymill.agents.places import Place
+from querymill.agents.server import Context, serve_tools
+from querymill.agents.tools import faults
+from querymill.gateway.http import problems
+from querymill.gateway.http.door import MAX_BODY
+from querymill.gateway.http.gate import caller_of, gate_of
+from querymill.gateway.http.submitting import submit_job
+from querymill.keys import Scope as KeyScope
+from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.jobs import JobRequest
+
+PATH = "/mcp"
+
+
+class KeyAccess:
+    """The access that the key of a request gives."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._caller = caller_of(request)
+
+    @property
+    def scopes(self) -> frozenset[KeyScope]:
+        """The scopes of the key."""
+        return self._caller.scopes
+
+    async def collections(self) -> Mapping[str, Sequence[Retriever]]:
+        """Return the stored collections that the key may see."""
+        found = await gate_of(self._request).mill.collections()
+        return {name: kinds for name, kinds in found.items() if self._caller.sees(name)}
+
+    def may_name(self, collection: str) -> bool:
+        """Whether the key may see a collection."""
+        return self._caller.sees(collection)
+
+    async def submit(self, request: JobRequest) -> Running:
+        """Submit a job.
+
+        Raises:
+            Problem: The key may not.
+        """
+        return await submit_job(self._request, request)
+
+    def link(self, place: Place) -> str:
+        """Return the address of a place in the console."""
+        return f"{str(self._request.base_url).rstrip('/')}{place.link}"
+
+
+@asynccontextmanager
+async def _opened(context: Context) -> AsyncIterator[Access]:
+    """Open the access of a request, and hold a place for it: a call waits."""
+    request = cast("Request", context.request)
+    async with gate_of(request).waiting(caller_of(request)):
+        yield KeyAccess(request)
+
+
+def _explained(error: Exception) -> str | None:
+    said = faults.sentence_of(error)
+    problem = problems.of(error)
+    return problem.detail if problem is not None and (said is None or isinstance(error, problems.Problem)) else said
+
+
+class AgentRoom:
+    """The MCP server of one gateway. It runs for as long as the gateway does."""
+
+    def __init__(self) -> None:
+        server: Any = serve_tools(_opened, explains=_explained)
+        self._manager = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=MAX_BODY)
+        self.running = self._manager.run
+        self.route = Route(PATH, endpoint=self, include_in_schema=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self._manager.handle_request(scope, receive, send)

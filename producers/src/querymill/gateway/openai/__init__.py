@@ -1,0 +1,1 @@
+"""Chat completions, as clients of OpenAI's API ask for them."""

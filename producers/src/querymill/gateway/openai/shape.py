@@ -1,0 +1,248 @@
+"""The shapes of the OpenAI-compatible routes: requests, replies, parts of replies, errors.
+
+What a chat program sends and a search has no use for, such as a temperature, is accepted and left alone.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
+
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.types import Scope
+
+from querymill.agents.found import Found
+from querymill.agents.stored_text import clean_line
+from querymill.gateway.http import problems
+from querymill.gateway.http.problems import KINDS, Problem
+from querymill_shared.contracts.answer import ANSWER_TOKENS
+
+#: The paths of these routes. Their errors have OpenAI's shape.
+COMPLETIONS, MODELS = "/v1/chat/completions", "/v1/models"
+#: The longest and the shortest answer that the contract allows, in tokens.
+_LEAST_TOKENS, _MOST_TOKENS = 16, 4_000
+_CITED: Final = re.compile(r"\[(?P<number>\d{1,4})\]")
+#: The type of an error by its status.
+_TYPES: Final[Mapping[int, str]] = {
+    401: "authentication_error", 403: "permission_error", 429: "rate_limit_error",
+}  # fmt: skip
+
+
+class OpenAIError(BaseModel):
+    """What went wrong."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str | None = None
+
+
+class OpenAIErrorBody(BaseModel):
+    """An error as it is answered."""
+
+    error: OpenAIError
+
+
+class Model(BaseModel):
+    """A collection as a model. If it holds several kinds, each has a model of its own, too."""
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = "querymill"
+
+
+class ModelList(BaseModel):
+    """The collections that the key may search."""
+
+    object: Literal["list"] = "list"
+    data: list[Model]
+
+
+class Message(BaseModel):
+    """A message of the chat. Of its parts, the texts are read."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: Annotated[str, Field(max_length=40)]
+    content: str | list[dict[str, Any]] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the message."""
+        if isinstance(self.content, str):
+            return self.content.strip()
+        texts = (part.get("text") for part in self.content or ())
+        return "\n".join(text for text in texts if isinstance(text, str)).strip()
+
+
+class StreamOptions(BaseModel):
+    """How a reply is streamed."""
+
+    model_config = ConfigDict(extra="allow")
+
+    include_usage: bool | None = None
+
+
+class ResponseFormat(BaseModel):
+    """The form of a reply: answers are texts."""
+
+    type: Literal["text"]
+
+
+class CompletionRequest(BaseModel):
+    """A request. Its model is a collection, or a collection and a kind: ``filings`` or ``filings/reports``.
+
+    Without a model, the default collection of the key is asked.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    model: Annotated[str, Field(max_length=200)] = ""
+    messages: Annotated[list[Message], Field(min_length=1, max_length=2_000)]
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
+    n: Annotated[int, Field(ge=1, le=1)] | None = None
+    response_format: ResponseFormat | None = None
+
+    @property
+    def wants_usage(self) -> bool:
+        """Whether a stream is to tell the usage."""
+        return self.stream_options is not None and self.stream_options.include_usage is True
+
+    @property
+    def questions(self) -> list[str]:
+        """The texts of the user's messages, up to the last one."""
+        return [message.text for message in self.messages if message.role == "user" and message.text]
+
+    @property
+    def answer_tokens(self) -> int:
+        """The longest answer that is asked for, within what the contract allows."""
+        asked = self.max_completion_tokens or self.max_tokens or ANSWER_TOKENS
+        return min(max(asked, _LEAST_TOKENS), _MOST_TOKENS)
+
+
+class UrlCitation(BaseModel):
+    """Where in the message a source is cited, in characters, and the source."""
+
+    start_index: int
+    end_index: int
+    title: str
+    url: str
+
+
+class Annotation(BaseModel):
+    """A citation."""
+
+    type: Literal["url_citation"] = "url_citation"
+    url_citation: UrlCitation
+
+
+class Usage(BaseModel):
+    """The tokens of the chat model that wrote the answer."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class ReplyMessage(BaseModel):
+    """The answer."""
+
+    role: Literal["assistant"] = "assistant"
+    content: str
+    refusal: None = None
+    annotations: list[Annotation]
+
+
+class Choice(BaseModel):
+    """The one answer."""
+
+    index: Literal[0] = 0
+    message: ReplyMessage
+    finish_reason: Literal["stop", "length"]
+    logprobs: None = None
+
+
+class Completion(BaseModel):
+    """A reply. ``usage`` is left out where the chat model's provider does not say."""
+
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: Usage | None = None
+    querymill: Annotated[dict[str, Any], Field(description="the jobs, the sources by number, what is missing")]
+
+
+def chunk_of(completion_id: str, created: int, model: str, choices: Sequence[Any], **more: Any) -> dict[str, Any]:
+    """Return a part of a reply."""
+    named = {"id": completion_id, "object": "chat.completion.chunk", "created": created, "model": model}
+    return named | {"choices": list(choices)} | more
+
+
+def delta_of(delta: Mapping[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
+    """Return the choice of a part."""
+    return {"index": 0, "delta": dict(delta), "finish_reason": finish_reason, "logprobs": None}
+
+
+def annotations_of(text: str, sources: Sequence[Found], links: Sequence[str]) -> list[Annotation]:
+    """Return a citation for every [n] in a text that names a source."""
+    return [
+        Annotation(
+            url_citation=UrlCitation(
+                start_index=start, end_index=end, title=clean_line(sources[number - 1].title), url=links[number - 1]
+            )
+        )
+        for number, start, end in _cited(text, len(sources))
+    ]
+
+
+def _cited(text: str, count: int) -> Iterator[tuple[int, int, int]]:
+    for found in _CITED.finditer(text):
+        if 1 <= int(found["number"]) <= count:
+            yield int(found["number"]), found.start(), found.end()
+
+
+def models_of(collections: Iterable[tuple[str, Sequence[str]]]) -> list[Model]:
+    """Return the models: every collection, and each of its kinds if it holds several."""
+    ids = [
+        name if kind is None else f"{name}/{kind}"
+        for name, kinds in collections
+        for kind in (None, *(kinds if len(kinds) > 1 else ()))
+    ]
+    return [Model(id=each) for each in ids]
+
+
+def is_openai_path(path: str) -> bool:
+    """Whether a path is one of the compatible routes."""
+    return path in (COMPLETIONS, MODELS) or path.startswith(f"{MODELS}/")
+
+
+def error_of(problem: Problem) -> OpenAIError:
+    """Return a problem in OpenAI's shape. ``code`` and ``param`` of the problem stand in its members."""
+    kind = KINDS[problem.slug]
+    first = problem.errors[0][0] if problem.errors else None
+    type_ = _TYPES.get(kind.status, "server_error" if kind.status >= 500 else "invalid_request_error")
+    return OpenAIError(
+        message=problem.detail,
+        type=type_,
+        param=problem.more.get("param", first),
+        code=problem.more.get("code") or problem.slug.replace("-", "_"),
+    )
+
+
+def status_of(status: int) -> int:
+    """Return the status that OpenAI has for one of ours: a field that breaks a rule is 400 there."""
+    return 400 if status == 422 else status
+
+
+def respond(scope: Scope, problem: Problem) -> JSONResponse:
+    """Answer a problem: in OpenAI's shape on the compatible routes, elsewhere as problem details."""
+    if not is_openai_path(scope["path"]):
+        return problems.respond(problem, scope.get("state", {}).get("request_id", ""))
+    body = OpenAIErrorBody(error=error_of(problem))
+    return JSONResponse(body.model_dump(), status_of(KINDS[problem.slug].status), problem.headers)
