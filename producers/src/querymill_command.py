@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-from importlib import import_module
 from importlib.metadata import version
 from types import FrameType
 from typing import Final
@@ -20,7 +19,8 @@ def main() -> None:
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:  # else the caller wants it to be ignored
         signal.signal(signal.SIGINT, _stop)
-    run = import_module("querymill.cli.main").main
+    from querymill.cli.main import main as run
+
     signal.signal(signal.SIGINT, before)
     run()
 

@@ -25,8 +25,8 @@ import psutil
 import psycopg
 
 from querymill import Querymill, Settings
-from querymill.cli.kinds import kind_named
 from querymill.ingesting.jsonl import GoodLine
+from querymill.ingesting.kinds import loadable_named
 from querymill.ingesting.kinds.files import batched
 from querymill.ingesting.submitting import LoadProgress, ingest
 from querymill_embedded import Part, temporary_stack
@@ -127,7 +127,7 @@ def load(mill: Querymill, kind: str, collection: str, numbers: range) -> tuple[f
     if kind == "files":
         outcomes = list(ingest(mill, batched((SourceFile.model_validate(one) for one in documents), collection)))
     else:
-        way: Any = kind_named(kind).ingest
+        way = loadable_named(kind).documents
         stream = io.BytesIO("\n".join(map(json.dumps, documents)).encode())
         good = (line for line in way.read_stream(stream, collection) if isinstance(line, GoodLine))
         outcomes = list(ingest(mill, good, packing=way.packing))

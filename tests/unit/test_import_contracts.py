@@ -19,7 +19,7 @@ SEEDS = {
     "Producers and workers meet only in shared": ("querymill.client.mill", f"{W}.wiring"),
     "Workers know neither producers nor the embedded stack": (f"{W}.wiring", "querymill.client.mill"),
     "The embedded stack knows neither producers nor workers": ("querymill_embedded.stack", f"{W}.wiring"),
-    "Shared depends on nobody, and on no driver but the board's and the broker's": (
+    "Shared depends on nobody, and on no driver but the board's": (
         "querymill_shared.queues",
         "celery",
     ),
@@ -30,12 +30,13 @@ SEEDS = {
     "Each flat is layered": (f"{W}.retrievers.messages.ingest", f"{W}.retrievers.messages.stores.memory"),
     "Rules are pure: no clock, chance, logs, settings or I/O": (f"{W}.retrievers.reports.rules.fusion", "redis"),
     "Celery only in the glue": (f"{W}.retrievers.files.search", "celery"),
-    "The client knows Celery in one file": ("querymill.fleet", "celery"),
-    "The client knows MCP in its server alone": ("querymill.agents.tools.search", "mcp"),
+    "MCP is known where it is spoken": ("querymill.agents.tools.search", "mcp"),
     "Adapters know the client alone": ("querymill.adapters.searching", "querymill.agents.found"),
     "Nothing knows the adapters": ("querymill.client.mill", "querymill.adapters.searching"),
-    "Each library is known by its adapter alone": ("querymill.adapters.haystack", "langchain_core"),
-    "The client knows no kind and no command": ("querymill.ingesting.ingestion_log", "querymill.cli.kind"),
+    "Haystack is known by its adapter alone": ("querymill.adapters.langchain", "haystack"),
+    "LangChain is known by its adapter alone": ("querymill.adapters.haystack", "langchain_core"),
+    "LlamaIndex is known by its adapter alone": ("querymill.adapters.searching", "llama_index"),
+    "Producers are layered": ("querymill.ingesting.submitting", "querymill.client.job"),
     "Reading documents knows no command, no kind, no gateway and no board": (
         "querymill.reading.reports",
         "querymill.ingesting.submitting",
@@ -47,6 +48,11 @@ SEEDS = {
     "Rules of histories are pure": ("querymill.histories.rules.times", "sqlite3"),
     "Rules of reading are pure": ("querymill.reading.rules.tables", "zipfile"),
     "The engines of documents are imported by their formats only": ("querymill.reading.process", "pypdfium2"),
+    "On the command line, no kind knows another": (
+        "querymill.cli.kinds.reports.demo",
+        "querymill.cli.kinds.files.demo",
+    ),
+    "On its way in, no kind knows another": ("querymill.ingesting.kinds.reports", "querymill.ingesting.kinds.files"),
     "No cycles": (f"{W}.text.stemming", f"{W}.text.words"),
 }
 

@@ -6,7 +6,6 @@
 >>> result = job.result(timeout=10)
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,7 +16,8 @@ def __getattr__(name: str) -> Any:
     """Import the public names when the first of them is used: help and the version need none of the contracts."""
     if name.startswith("__") and name != "__all__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    public = import_module("querymill.public")
+    import querymill.public as public  # `from querymill` would ask this function
+
     if name != "__all__" and name not in public.__all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(public, name)

@@ -1,7 +1,7 @@
 """What the client alone lacks: libraries of extras, each imported where it is first needed."""
 
-from importlib import import_module
-from types import ModuleType
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from querymill.install_hints import install_hint
 from querymill_shared.contracts.errors import QuerymillError
@@ -11,14 +11,15 @@ class NotInstalled(QuerymillError):
     """Raised when something needs a library of an extra that is not installed. The message says what to install."""
 
 
-def require(module: str, *, extra: str, what: str) -> ModuleType:
-    """Import a module that needs the library of an extra.
+@contextmanager
+def needing(extra: str, *, what: str) -> Iterator[None]:
+    """Run a block that imports a module which needs the library of an extra.
 
     Raises:
         NotInstalled: The library is missing; ``what`` needs it.
     """
     try:
-        return import_module(module)
+        yield
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.startswith("querymill"):
             raise

@@ -4,7 +4,7 @@
 from querymill.client.job import AsyncJob, Job
 from querymill.client.mill import AsyncQuerymill, Querymill
 from querymill.ingesting.jsonl import BadLine
-from querymill.ingesting.loading import Ingestion
+from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import PathOptions, UnreadPath, UnusablePath
 from querymill.ingesting.submitting import LoadProgress
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 import pytest
 from pydantic import ValidationError
 
-from querymill.cli.kinds import KINDS
+from querymill.broken_rules import rules_broken
 from querymill.gateway.http.problems import of_rules
-from querymill.ingesting.jsonl import rules_broken
+from querymill.ingesting.kinds import KINDS
 from querymill_shared.contracts.errors import MAX_ERRORS, first_errors
 from querymill_shared.contracts.jobs import validate_request
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from querymill.ingesting.jsonl import rule_broken
+from querymill.broken_rules import rule_broken
 from querymill_evaluation.sets import BadSet, SetQuery, read_parts, sample
 from querymill_shared.contracts.fields import MAX_NAME_CHARS
 from querymill_shared.contracts.sessions import MAX_MESSAGE_CHARS, ChatSession

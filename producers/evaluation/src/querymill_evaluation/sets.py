@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from querymill.ingesting.jsonl import rule_broken
+from querymill.broken_rules import rule_broken
 from querymill_shared.contracts.reports.ingest import Report
 
 #: The columns of judgements.

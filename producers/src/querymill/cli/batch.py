@@ -9,12 +9,13 @@ import typer
 
 from querymill.cli.bulk.batch_search import Answered, Question, ResultsFile, ask_all, read_questions
 from querymill.cli.exits import Exit, WrongUse, why_unusable
-from querymill.cli.kinds import NAMES, kind_named
+from querymill.cli.kinds import kind_named
 from querymill.cli.progress import progress_bar
 from querymill.cli.search import search_of
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import BadLine
+from querymill.ingesting.kinds import NAMES
 
 
 def register(app: typer.Typer) -> None:

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from querymill.broken_rules import rule_broken
 from querymill.cli.exits import WrongUse
 from querymill.cli.jobs import JsonOption
 from querymill.cli.terminal import echo
 from querymill.client.mill import Querymill
-from querymill.ingesting.jsonl import rule_broken
 from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
     IngestConversationResult,

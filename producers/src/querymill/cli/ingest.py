@@ -16,14 +16,16 @@ from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.ingest_documents import load_documents
 from querymill.cli.ingest_histories import load_histories
 from querymill.cli.kind import Kind
-from querymill.cli.kinds import NAMES, kind_named
+from querymill.cli.kinds import kind_named
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo, saying_if_interrupted
 from querymill.client.mill import Querymill
-from querymill.extras import require
+from querymill.extras import needing
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
-from querymill.ingesting.jsonl import STDIN, BadLine, GoodLine, Lines
-from querymill.ingesting.loading import Ingestion, check_collection
+from querymill.ingesting.jsonl import STDIN, BadLine, GoodLine
+from querymill.ingesting.kinds import NAMES
+from querymill.ingesting.loading import check_collection
+from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import PathOptions
 from querymill.ingesting.sources.documents import DocumentOptions
 from querymill.ingesting.sources.histories import FROM, HistoryOptions, are_histories
@@ -117,21 +119,20 @@ def load(
     )  # fmt: skip
     options = DocumentOptions(given.fields, password, sync)
     histories = HistoryOptions(origin, tools, time_zone)
-    as_documents = chosen.reads_documents and bool(paths) and not (len(paths) == 1 and are_lines(paths[0]))
-    refuse_foreign(chosen, given, as_documents=as_documents)
+    as_documents = chosen.loadable.reads_documents and bool(paths) and not (len(paths) == 1 and are_lines(paths[0]))
+    refuse_foreign(chosen.loadable, given, as_documents=as_documents)
+    as_histories = not as_documents and chosen.loadable.reads_histories and are_histories(paths, histories)
     if is_watched:
-        watching = require("querymill.cli.ingest_watch", extra="watch", what="--watch")
-        asked = watching.Watching(chosen, paths, collection, options, histories, as_json, include_secrets, vectors)
-        as_histories = chosen.reads_histories and are_histories(paths, histories)
-        watching.watch(asked, as_documents=as_documents, as_histories=as_histories)
-        return
-    if as_documents:
+        with needing("watch", what="--watch"):
+            from querymill.cli.ingest_watch import Watching, watch
+        asked = Watching(chosen, paths, collection, options, histories, as_json, include_secrets, vectors)
+        watch(asked, as_documents=as_documents, as_histories=as_histories)
+    elif as_documents:
         load_documents(chosen, paths, collection, options, as_json=as_json)
-        return
-    if chosen.reads_histories and are_histories(paths, histories):
+    elif as_histories:
         load_histories(chosen, paths, collection, histories, as_json=as_json)
-        return
-    load_path(chosen, paths, collection, include_secrets=include_secrets, vectors=vectors, as_json=as_json)
+    else:
+        load_path(chosen, paths, collection, include_secrets=include_secrets, vectors=vectors, as_json=as_json)
 
 
 def refuse_name(collection: str) -> None:
@@ -160,12 +161,12 @@ def load_path(
     if len(paths) > 1:
         raise WrongUse(f"path: one at a time for {chosen.name}")
     path = Path(paths[0])
-    if isinstance(chosen.ingest, Lines):
+    if chosen.load is None:
         load_lines(chosen, path, collection, as_json=as_json)
     else:
         with plain_file(path) as plain:
             asked = {"include_secrets": include_secrets, "vectors": vectors}
-            chosen.ingest(plain, collection, as_json=as_json, **asked)
+            chosen.load(plain, collection, as_json=as_json, **asked)
 
 
 def load_lines(chosen: Kind[Any], path: Path, collection: str, *, as_json: bool) -> None:
@@ -175,7 +176,7 @@ def load_lines(chosen: Kind[Any], path: Path, collection: str, *, as_json: bool)
         WrongUse: The file cannot be read, or none of its lines can be loaded.
         typer.Exit: A line or a document was not loaded; the others were.
     """
-    console, done, lines = Console(stderr=True), Ingestion(), chosen.documents
+    console, done, lines = Console(stderr=True), Ingestion(), chosen.loadable.documents
     with (
         opened(path) as stream,
         Querymill() as mill,

@@ -38,8 +38,8 @@ def load_documents(
     console = Console(stderr=True)
     with Reader() as reader:
         reader.start()  # it imports the engines while this connects and asks what is stored
-        with Querymill() as mill, recorded(mill, kind.name, collection, kind.documents) as (noting, record):
-            done = loaded(noting, reader, kind.documents, paths, collection, options, console, record)
+        with Querymill() as mill, recorded(mill, kind.name, collection, kind.loadable.documents) as (noting, record):
+            done = loaded(noting, reader, kind.loadable.documents, paths, collection, options, console, record)
     report(done, console, as_json=as_json)
     if done.failures or done.outcomes("failed"):
         raise typer.Exit(Exit.FAILED)

@@ -55,7 +55,7 @@ def load_histories(
         UnusablePath: There is nothing to read.
         typer.Exit: Something could not be read or loaded; the rest was.
     """
-    console, done, lines = Console(stderr=True), Loaded(), kind.documents
+    console, done, lines = Console(stderr=True), Loaded(), kind.loadable.documents
 
     def leave_out(unread: Unread) -> None:
         done.unread.append(unread)

@@ -7,11 +7,13 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
+
+import typer
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
@@ -67,11 +69,11 @@ def watch(asked: Watching, *, as_documents: bool, as_histories: bool) -> None:
     console, total = Console(stderr=True), Counter[str]()
     with ExitStack() as stack:
         connected = stack.enter_context(Querymill())
-        lines = asked.kind.documents
+        lines = asked.kind.loadable.documents
         mill, record = stack.enter_context(recorded(connected, asked.kind.name, asked.collection, lines))
         if as_documents:
             follower: Follower = _documents(asked, mill, stack)
-        elif asked.kind.ingest is asked.kind.documents:
+        elif asked.kind.load is None:
             sent = stack.enter_context(Sent(_state_of(asked)))
             if asked.kind.name not in mill.collections().get(asked.collection, ()):
                 sent.forget()
@@ -107,9 +109,9 @@ def _refuse_missing(asked: Watching) -> None:
     if str(STDIN) in asked.paths:
         raise WrongUse("--watch: standard input cannot be followed")
     for path in asked.paths:
-        if is_archive(path) and not asked.kind.reads_documents:
+        if is_archive(path) and not asked.kind.loadable.reads_documents:
             raise WrongUse(f"--watch: {path}: an archive does not grow; leave out --watch")
-        if not Path(path).exists() and not asked.kind.reads_documents:
+        if not Path(path).exists() and not asked.kind.loadable.reads_documents:
             raise WrongUse(f"path: {path}: no such file")
 
 
@@ -124,7 +126,7 @@ def _state_of(asked: Watching) -> Path:
 
 
 def _lines_and_histories(asked: Watching, mill: Querymill, sent: Sent, *, as_histories: bool) -> Follower:
-    lines = asked.kind.documents
+    lines = asked.kind.loadable.documents
     sender = SessionSender(mill, lines, asked.collection, sent)
     paths = [Path(path).absolute() for path in asked.paths]
     if not as_histories:
@@ -159,7 +161,7 @@ def _documents(asked: Watching, mill: Querymill, stack: ExitStack) -> Follower:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querymill-")))
     reader = stack.enter_context(Reader())
     # It prints nothing by itself: every round is printed as a whole.
-    feed = Feed(mill, reader, asked.kind.documents, asked.collection, asked.documents, Loaded(), folder)
+    feed = Feed(mill, reader, asked.kind.loadable.documents, asked.collection, asked.documents, Loaded(), folder)
     follower = DocumentFollower(asked.paths, feed)
     found = list(follower.sources())
     if not follower.paths():
@@ -172,9 +174,14 @@ def _tree(asked: Watching) -> Follower:
     if len(asked.paths) != 1:
         raise WrongUse(f"path: one for {asked.kind.name}")
     path = Path(asked.paths[0])
-    load: Any = asked.kind.ingest
+    load: Any = asked.kind.load
     options = {"as_json": asked.as_json, "include_secrets": asked.include_secrets, "vectors": asked.vectors}
-    return TreeFollower(path.absolute(), lambda: load(path, asked.collection, **options))
+
+    def compare() -> None:
+        with suppress(typer.Exit):  # it has said what failed
+            load(path, asked.collection, **options)
+
+    return TreeFollower(path.absolute(), compare)
 
 
 def _teller(asked: Watching, console: Console, total: Counter[str], record: BatchRecord) -> Callable[[Told], None]:

@@ -10,8 +10,7 @@ from pydantic import BaseModel
 from querymill.cli import screen
 from querymill.cli.terminal import Console
 from querymill.client.mill import Querymill
-from querymill.ingesting.jsonl import Lines
-from querymill.ingesting.loading import LoadTree
+from querymill.ingesting.loadable import Loadable
 from querymill_shared.contracts.events import Event
 from querymill_shared.contracts.results import Asks, JobResult
 
@@ -42,32 +41,19 @@ class Kind(Generic[R]):
 
     ``options`` is the signature of ``querymill search NAME``: its parameters are the options, its docstring is the
     help, and it returns the fields of the request that were given. ``follow`` shows a search while it runs, ``show``
-    its result. ``ingest`` reads JSON lines, each a document, or is a command of its own; then ``lines`` reads them, and
-    ``tree`` is what a client does with a path. A kind that ``reads_documents`` takes PDF, HTML and other files of
-    `querymill.reading` as well, one that ``reads_histories`` those of `querymill.histories`.
+    its result. ``load`` ingests a path in a way of its own; without it, JSON lines are ingested.
     """
 
-    name: str
+    loadable: Loadable
     search: type[Asks[R]]
     result: type[R]
     options: Callable[..., dict[str, Any]]
     show: Callable[[Console, R], None]
-    ingest: Lines[Any] | Load
     demo: tuple[DemoStep, ...]
     follow: Callable[[Console, str, Iterable[Event]], None] = screen.follow
-    lines: Lines[Any] | None = None
-    tree: LoadTree | None = None
-    reads_documents: bool = False
-    reads_histories: bool = False
+    load: Load | None = None
 
     @property
-    def documents(self) -> Lines[Any]:
-        """How documents are read from JSON lines.
-
-        Raises:
-            TypeError: The kind was registered without that.
-        """
-        lines = self.lines or self.ingest
-        if not isinstance(lines, Lines):
-            raise TypeError(f"{self.name}: `lines` must say how documents are read from JSON lines")
-        return lines
+    def name(self) -> str:
+        """The name of the retriever."""
+        return self.loadable.name

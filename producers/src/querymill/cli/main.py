@@ -4,8 +4,7 @@ So `--version` and `--help` cost neither the contracts nor the board's driver.
 """
 
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.metadata import entry_points, version
+from importlib.metadata import EntryPoint, entry_points, version
 from typing import Annotated, Any, Final
 
 import typer
@@ -96,7 +95,7 @@ class Commands(TyperGroup):
         app.callback()(_join)
         summary = COMMANDS.get(name, Summary("", ""))
         if summary.module:
-            import_module(f"querymill.cli.{summary.module}").register(app)
+            EntryPoint(name, f"querymill.cli.{summary.module}:register", GROUP).load()(app)
         else:
             add_commands(app, entry_points(group=GROUP, name=name), lacking={name: summary.extra})
         group = typer.main.get_command(app)

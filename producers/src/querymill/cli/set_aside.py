@@ -5,8 +5,8 @@ from contextlib import closing
 
 from rich.table import Table
 
-from querymill.cli.kinds import KINDS
 from querymill.client.mill import Querymill
+from querymill.ingesting.kinds import KINDS
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.set_aside import ListSetAside, RefusedText
 from querymill_shared.settings import Settings

@@ -11,8 +11,9 @@ from querymill.client.documents import AsyncDocumentCalls, DocumentCalls
 from querymill.client.events.early_ends import Registration
 from querymill.client.events.watch import Watch
 from querymill.client.job import AsyncJob, Job
-from querymill.extras import require
-from querymill.ingesting.loading import Ingestion, LoadCalls, OnEvent, Rows, load_async
+from querymill.extras import needing
+from querymill.ingesting.loading import LoadCalls, OnEvent, Rows, load_async
+from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import PathOptions
 from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard, ValkeyWatchedBoard
 from querymill_shared.board.batches import BatchShelf
@@ -254,8 +255,9 @@ def _doorbell_of(settings: Settings) -> Rings | None:
     """Return the doorbell of a broker of its own, or None if the broker is the board's own server, which then rings."""
     if settings.broker_url == settings.redis_url:
         return None
-    broker = require("querymill.client.broker", extra="broker", what="a CELERY_BROKER_URL other than REDIS_URL")
-    return cast("Rings", broker.Doorbell(settings.broker_url))
+    with needing("broker", what="a CELERY_BROKER_URL other than REDIS_URL"):
+        from querymill.client.broker import Doorbell
+    return Doorbell(settings.broker_url)
 
 
 def _register(request: JobRequest, watch: Watch) -> Registration | None:

@@ -12,6 +12,7 @@ This is the percent format of editors, so a parser of the notebook's language re
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 SUFFIX: Final = ".ipynb"
@@ -55,6 +56,20 @@ def source_of(text: str) -> str:
         lines.append(f"{mark} %% cell {number}" + ("" if kind == "code" else f" [{kind}]"))
         lines += _code(_written(cell), language) if kind == "code" else _commented(_written(cell), mark)
     return "\n".join(lines) + "\n"
+
+
+def by_cells(document: Any) -> Any:
+    """Return a file of JSON lines with the cells of a notebook as its content; what is no notebook stays as it is.
+
+    A file that was exported holds cells already.
+    """
+    path, content = (document.get("path"), document.get("content")) if isinstance(document, dict) else (None, None)
+    if not (isinstance(path, str) and path.endswith(SUFFIX) and isinstance(content, str)):
+        return document
+    if len(content) <= MAX_NOTEBOOK_BYTES:
+        with suppress(NotANotebook):
+            return {**document, "content": source_of(content)}
+    return document
 
 
 def _cells(notebook: Any) -> list[Mapping[str, Any]]:

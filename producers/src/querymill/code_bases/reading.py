@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import pydantic
 
+from querymill.broken_rules import rule_broken
 from querymill.code_bases.attributes import StatedKind
 from querymill.code_bases.decoding import printable, text_of
 from querymill.code_bases.listing import Skipped
 from querymill.code_bases.minified import is_minified
 from querymill.code_bases.notebooks import MAX_NOTEBOOK_BYTES, SUFFIX, NotANotebook, source_of
 from querymill.code_bases.secrets import secret_by_name, secret_in
-from querymill.ingesting.jsonl import rule_broken
 from querymill_shared.contracts.files.ingest import MAX_FILE_BYTES, SourceFile
 
 BINARY: Final = "binary"

@@ -7,11 +7,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Generic, Protocol, TypeVar, cast
 
-import pydantic
 from pydantic_core import to_json
 
-from querymill.ingesting.path_options import PassedOver
-from querymill_shared.contracts.errors import first_errors, rule_text
+from querymill.broken_rules import PassedOver, rule_broken
 from querymill_shared.contracts.fields import Request
 
 Q = TypeVar("Q", bound=Request)
@@ -208,25 +206,3 @@ def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
         while line and not line.endswith(b"\n"):
             line = stream.readline(MAX_LINE_BYTES)
         yield number, None
-
-
-def rules_broken(error: ValueError | RecursionError, *, below: str = "") -> list[tuple[str, str]]:
-    """Return the rules that a line breaks, each with its field, "" for the line. Fields are named from ``below`` on."""
-    match error:
-        case PassedOver():
-            return [("", str(error))]
-        case UnicodeDecodeError():
-            return [("", "not UTF-8")]
-        case json.JSONDecodeError():
-            return [("", f"not JSON: {error.msg} at column {error.colno}")]
-        case pydantic.ValidationError():
-            broken = [(".".join(map(str, entry["loc"])), rule_text(entry)) for entry in first_errors(error, 3)]
-            return [(place.removeprefix(below).removeprefix("."), rule) for place, rule in broken]
-        case _:
-            return [("", "not JSON: a number too long, or nested too deeply")]
-
-
-def rule_broken(error: ValueError | RecursionError, *, below: str = "") -> str:
-    """Say which rules a line breaks, field by field; see `rules_broken`."""
-    whole = "line" if isinstance(error, pydantic.ValidationError) else ""
-    return "; ".join(f"{place or whole}: {rule}".removeprefix(": ") for place, rule in rules_broken(error, below=below))

@@ -2,123 +2,30 @@
 
 import asyncio
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from pydantic import TypeAdapter
 
 from querymill.ingesting.ingestion_log import Recordable, recorded
 from querymill.ingesting.jsonl import BadLine, GoodLine, Lines
+from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import PathOptions, UnreadPath
-from querymill.ingesting.submitting import LoadProgress, Submits, ingest
+from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest
 from querymill_shared.contracts.fields import CollectionName
-from querymill_shared.contracts.files.ingest import IngestFilesResult
 from querymill_shared.contracts.filters import Retriever
 
-#: Failed documents, and bad lines, that are named; of more the number is known.
-NAMED: Final = 1_000
 #: Where documents come from: a path, or rows.
 Rows = str | Path | Iterable[Any]
 #: Called with each bad line, each unread file and each advance. An advance with a ``document`` is its outcome.
 OnEvent = Callable[[LoadProgress | BadLine | UnreadPath], None]
 _COLLECTION: Final = TypeAdapter[str](CollectionName)
-E = TypeVar("E", LoadProgress, BadLine, UnreadPath)
 
 
-@dataclass(slots=True)
-class Ingestion:
-    """The outcomes of documents. However many documents there are, it stays small.
-
-    ``outcomes`` counts them by outcome: those of the results, such as "ingested" and "unchanged", "failed", and "bad"
-    for lines that break a rule. ``parts`` counts what is stored of them. Of a path, "unread" counts the files that
-    should have been read, "left out" those that are passed over by rule, and "dropped" those that were gone. The first
-    1,000 ``failed`` documents, ``bad`` lines and ``unread`` files are named.
-    """
-
-    outcomes: Counter[str] = field(default_factory=Counter)
-    parts: int = 0
-    failed: list[LoadProgress] = field(default_factory=list)
-    bad: list[BadLine] = field(default_factory=list)
-    unread: list[UnreadPath] = field(default_factory=list)
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether everything was loaded that should have been."""
-        return not self.failed and not self.bad and not self.outcomes["unread"]
-
-    def add(self, outcome: LoadProgress) -> None:
-        """Count a document, or the files of a job."""
-        if outcome.result is None:
-            self._keep(self.failed, outcome, "failed")
-        elif isinstance(outcome.result, IngestFilesResult):  # of many files, and it counts them
-            self.outcomes += Counter(ingested=outcome.result.ingested, unchanged=outcome.result.unchanged)
-            self.parts += outcome.result.chunks
-        else:
-            self.outcomes[outcome.result.outcome] += 1
-            self.parts += outcome.result.total
-
-    def add_bad(self, line: BadLine) -> None:
-        """Count a bad line."""
-        self._keep(self.bad, line, "bad")
-
-    def add_unread(self, unread: UnreadPath) -> None:
-        """Count a file that was not read."""
-        self._keep(self.unread, unread, "unread" if unread.failed else "left out")
-
-    def _keep(self, named: list[E], entry: E, outcome: str) -> None:
-        self.outcomes[outcome] += 1
-        if len(named) < NAMED:
-            named.append(entry)
-
-
-class LoadTree(Protocol):
-    """Ingest a code base for a client: print nothing, report and count the outcome of each file."""
-
-    def __call__(
-        self,
-        mill: Submits,
-        path: Path,
-        collection: str,
-        tell: Callable[[LoadProgress | UnreadPath], None],
-        *,
-        include_secrets: bool,
-        vectors: bool,
-    ) -> Ingestion:
-        """Ingest it; known secrets only with ``include_secrets``, vectors are made with ``vectors``."""
-        ...
-
-
-class Loadable(Protocol):
-    """What a client needs to know of a kind to ingest its documents."""
-
-    @property
-    def documents(self) -> Lines[Any]:
-        """How documents are read from JSON lines."""
-        ...
-
-    @property
-    def tree(self) -> LoadTree | None:
-        """How a code base is ingested, for the kind that takes one."""
-        ...
-
-    @property
-    def reads_documents(self) -> bool:
-        """Whether it takes PDF, HTML and other files of `querymill.reading`."""
-        ...
-
-    @property
-    def reads_histories(self) -> bool:
-        """Whether it takes the files of `querymill.histories`."""
-        ...
-
-
-class Ingests(Submits, Recordable, Protocol):
-    """A client that ingests: it submits jobs, and they can be recorded."""
+class Ingests(Stores, Recordable, Protocol):
+    """A client that ingests: it submits jobs, knows what is stored, and its jobs can be recorded."""
 
 
 def check_collection(name: str) -> None:
@@ -166,12 +73,15 @@ def load(
     mill: Ingests, kind: str, rows: Rows, collection: str, tell: OnEvent, options: PathOptions | None = None
 ) -> Ingestion:
     """Ingest rows, or what is at a path; see `LoadCalls.ingest`."""
-    found = _kind(kind)
+    # The kinds bring what reads them, which a client that only asks does without.
+    from querymill.ingesting.kinds import loadable_named
+
+    found = loadable_named(kind)
     check_collection(collection)
     lines = found.documents
     if isinstance(rows, str | Path):
         # It brings the readers of documents and histories, which a client of rows does without.
-        paths: Any = import_module("querymill.ingesting.sources.paths")
+        from querymill.ingesting.sources.paths import load_path
     elif options is not None:
         lines = _for_rows(lines, options)
     with recorded(mill, kind, collection, lines) as (noting, record):
@@ -181,8 +91,7 @@ def load(
             tell(event)
 
         if isinstance(rows, str | Path):
-            ingestion: Ingestion = paths.load_path(noting, found, str(rows), collection, options or PathOptions(), note)
-            return ingestion
+            return load_path(noting, found, str(rows), collection, options or PathOptions(), note)
         return _load_rows(noting, lines, rows, collection, note)
 
 
@@ -241,15 +150,6 @@ async def load_async(
 
 class _Stopped(Exception):
     """Raised in the thread of a call that was cancelled."""
-
-
-def _kind(kind: str) -> Loadable:
-    # The kinds know the client, and bring the terminal: they are imported when they are needed.
-    kinds: Any = import_module("querymill.cli.kinds")
-    found: Loadable | None = next((known for known in kinds.KINDS if known.name == kind), None)
-    if found is None:
-        raise ValueError(f"kind: must be one of {kinds.NAMES}")
-    return found
 
 
 def _good(read: Iterable[GoodLine[Any] | BadLine], done: Ingestion, tell: OnEvent) -> Iterator[GoodLine[Any]]:

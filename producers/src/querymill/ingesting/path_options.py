@@ -14,15 +14,6 @@ class UnusablePath(QuerymillError):
     """Raised when nothing at a path can be loaded, or an option breaks a rule; the message names it and the reason."""
 
 
-class PassedOver(ValueError):
-    """Raised for a document that is good, and left out by rule; ``document`` is its id."""
-
-    def __init__(self, document: str, reason: str) -> None:
-        super().__init__(f"{document}: {reason}")
-        self.document = document
-        self.reason = reason
-
-
 @dataclass(frozen=True, slots=True)
 class UnreadPath:
     """A file, or a member of one, that was not loaded, and why.

@@ -4,21 +4,24 @@ Lines are read while others are ingested. However large the file is, only the do
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from querymill.client.job import Job
 from querymill.ingesting.jsonl import GoodLine, Ingested, Packing
+from querymill_shared.board import Picture
+from querymill_shared.contracts.documents import DocumentList, DropResult
 from querymill_shared.contracts.errors import JobEnded
-from querymill_shared.contracts.events import Progress, StageFinished
+from querymill_shared.contracts.events import Event, Progress, StageFinished
 from querymill_shared.contracts.fields import Request
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.loading import LoadedDocument, LoadResult
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
 from querymill_shared.contracts.reports.life import embedding_key, embedding_of
 from querymill_shared.contracts.results import Asks, JobResult
 
 R = TypeVar("R", bound=JobResult)
+R_co = TypeVar("R_co", bound=JobResult, covariant=True)
 #: Jobs in flight at once: enough to keep the workers busy, few enough for the board.
 IN_FLIGHT: Final = 8
 #: Seconds without news of a job after which a caller is told what it waits for.
@@ -27,15 +30,60 @@ QUIET_S: Final = 5.0
 PACKED_DOCUMENTS, PACKED_BYTES = 64, 400_000
 
 
+class Followed(Protocol[R_co]):
+    """The part of a job that ingestion needs."""
+
+    @property
+    def id(self) -> str:
+        """Its id on the board."""
+        ...
+
+    def events(self, *, timeout: float | None = None, after: str | None = None) -> Iterator[Event]:
+        """See `Job.events`."""
+        ...
+
+    def result(self, timeout: float | None = None) -> R_co:
+        """See `Job.result`."""
+        ...
+
+    def picture(self) -> Picture:
+        """See `Job.picture`."""
+        ...
+
+    def release(self) -> bool:
+        """See `Job.release`."""
+        ...
+
+
 class Submits(Protocol):
     """The part of a client that ingestion needs."""
 
-    def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> Job[R]:
+    def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> Followed[R]:
         """See `Querymill.submit`."""
         ...
 
-    def job(self, job_id: str) -> Job[Any]:
+    def job(self, job_id: str) -> Followed[Any]:
         """See `Querymill.job`."""
+        ...
+
+
+class Stores(Submits, Protocol):
+    """The part of a client that is needed to compare documents with those that are stored."""
+
+    def list(
+        self,
+        retriever: Retriever,
+        *,
+        collection: str,
+        filter: Mapping[str, Any] | None = None,  # noqa: A002  # the field's name on the wire
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> DocumentList:
+        """See `Querymill.list`."""
+        ...
+
+    def drop(self, retriever: Retriever, *, collection: str, ids: Sequence[str] = ()) -> DropResult:
+        """See `Querymill.drop`."""
         ...
 
 
@@ -110,7 +158,7 @@ def ingest(
     """
     parcels = pack(lines, packing)
     held = next(parcels, None)
-    flying: deque[tuple[Parcel, Job[Any]]] = deque()
+    flying: deque[tuple[Parcel, Followed[Any]]] = deque()
     before = 0
     while held is not None or flying:
         # Two versions of one document that are in flight together may be stored in any order: the later one waits.
@@ -125,7 +173,7 @@ def ingest(
         before += parcel.size
 
 
-def _followed(job: Job[Any], parcel: Parcel, before: int) -> Iterator[LoadProgress]:
+def _followed(job: Followed[Any], parcel: Parcel, before: int) -> Iterator[LoadProgress]:
     """Follow a job to its end. Yield how far it is, and what it waits for when it is put back or says nothing."""
     after, size, is_over = None, float(before), False
     while not is_over:
@@ -144,7 +192,7 @@ def _followed(job: Job[Any], parcel: Parcel, before: int) -> Iterator[LoadProgre
                 yield LoadProgress(size, waits_for=f"{parcel.name}: {_open_steps(job)}")
 
 
-def _open_steps(job: Job[Any]) -> str:
+def _open_steps(job: Followed[Any]) -> str:
     """Say what the steps of a job are at, and why those were put back that had begun before."""
     said = []
     for step in job.picture().steps:
@@ -155,7 +203,9 @@ def _open_steps(job: Job[Any]) -> str:
     return "; ".join(said) or "it ends"
 
 
-def _arrived(mill: Submits, parcel: Parcel, job: Job[Any], before: int, *, vectors: bool) -> Iterator[LoadProgress]:
+def _arrived(
+    mill: Submits, parcel: Parcel, job: Followed[Any], before: int, *, vectors: bool
+) -> Iterator[LoadProgress]:
     """Say what became of each document, once its vectors are stored if these are waited for."""
     try:
         result = job.result(timeout=5)
@@ -189,7 +239,7 @@ def outcome_of_each(parcel: Parcel, result: LoadResult) -> Sequence[LoadedDocume
     return [known.get(line.name) or LoadedDocument(document=line.name, outcome="forgotten") for line in parcel.lines]
 
 
-def _embeddings_after(mill: Submits, parcel: Parcel, job: Job[Any], result: JobResult) -> list[Job[Any]]:
+def _embeddings_after(mill: Submits, parcel: Parcel, job: Followed[Any], result: JobResult) -> list[Followed[Any]]:
     """Return the jobs that make the vectors of what was ingested."""
     if isinstance(result, IngestResult):
         # Its result cannot name the job, because clients of an earlier release would not read it.
@@ -208,7 +258,7 @@ def _outcomes(parcel: Parcel, outcomes: Sequence[tuple[Ingested | None, str]], b
         yield LoadProgress(size, result, document=line.name, reason=place)
 
 
-def _why_not_embedded(embedding: Job[Any]) -> str:
+def _why_not_embedded(embedding: Followed[Any]) -> str:
     """Tell a document that is only stored from one whose vectors are stored too."""
     try:
         embedding.result(timeout=5)

@@ -1,12 +1,10 @@
-"""``querymill ingest reports --watch`` and ``files --watch``: documents and code bases as they change."""
+"""Following documents and code bases: what has changed is read again."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import typer
 from watchfiles import Change, DefaultFilter
 
 from querymill.ingesting.sources.documents import Feed
@@ -96,7 +94,7 @@ class DocumentFollower:
 
 @dataclass(slots=True)
 class TreeFollower:
-    """Compares a code base with what is stored whenever it changes; ``load`` is what the command does once."""
+    """Compares a code base with what is stored whenever it changes; ``load`` is what is done then."""
 
     path: Path
     load: Callable[[], None]
@@ -117,5 +115,4 @@ class TreeFollower:
         if any(passes(Change.modified, str(path)) for path in changed):
             self._is_compared = True
             told.counts["compared"] += 1
-            with suppress(typer.Exit):  # it has said what failed
-                self.load()
+            self.load()

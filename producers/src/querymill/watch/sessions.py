@@ -7,8 +7,9 @@ from typing import Any
 
 import pydantic
 
+from querymill.broken_rules import rule_broken
 from querymill.client.mill import Querymill
-from querymill.ingesting.jsonl import GoodLine, Lines, rule_broken
+from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.ingesting.submitting import ingest
 from querymill.watch.growth import Mark, added_after, mark_of
 from querymill.watch.sent import Sent

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 import pydantic
 
+from querymill.broken_rules import rule_broken
 from querymill.cli.bulk.appended_file import AppendedFile, UnusableFile
 from querymill.client.job import Job
 from querymill.client.mill import Querymill
-from querymill.ingesting.jsonl import BadLine, numbered_lines, rule_broken
+from querymill.ingesting.jsonl import BadLine, numbered_lines
 from querymill_shared.contracts.errors import JobEnded, Overloaded
 from querymill_shared.contracts.jobs import Search
 

@@ -14,11 +14,12 @@ from typing import Literal
 
 import pydantic
 
+from querymill.broken_rules import rule_broken
 from querymill.cli.bulk.appended_file import UnusableFile
 from querymill.cli.bulk.vector_file import VectorFile
 from querymill.client.job import Job
 from querymill.client.mill import Querymill
-from querymill.ingesting.jsonl import BadLine, rule_broken
+from querymill.ingesting.jsonl import BadLine
 from querymill_shared.contracts.embed import EmbeddedText, EmbedResult, EmbedTexts, TextId, TextToEmbed
 from querymill_shared.contracts.errors import JobEnded, UnknownJob
 from querymill_shared.contracts.events import Progress

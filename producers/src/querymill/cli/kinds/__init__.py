@@ -1,20 +1,16 @@
 """The retrievers as the command line knows them: whatever lists kinds is derived from `KINDS`."""
 
+from importlib.metadata import EntryPoint
 from typing import Any, Final
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
-from querymill.cli.kinds import conversations, files, messages, modules, reports
+from querymill.ingesting import kinds
 
-#: In the order of help texts and of the demo.
-KINDS: Final[tuple[Kind[Any], ...]] = (
-    reports.KIND,
-    modules.KIND,
-    messages.KIND,
-    conversations.KIND,
-    files.KIND,
+#: What can be ingested can be searched: each kind has a folder here.
+KINDS: Final[tuple[Kind[Any], ...]] = tuple(
+    EntryPoint(kind.name, f"{__name__}.{kind.name}:KIND", "querymill.kinds").load() for kind in kinds.KINDS
 )
-NAMES: Final = ", ".join(kind.name for kind in KINDS)
 
 
 def kind_named(name: str) -> Kind[Any]:
@@ -26,4 +22,4 @@ def kind_named(name: str) -> Kind[Any]:
     for kind in KINDS:
         if kind.name == name:
             return kind
-    raise WrongUse(f"kind: {name!r} is not one of: {NAMES}")
+    raise WrongUse(f"kind: {name!r} is not one of: {kinds.NAMES}")

@@ -15,10 +15,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.types import Scope as AsgiScope
 
-from querymill.cli.kinds import KINDS
 from querymill.gateway.console import trees, wording
 from querymill.gateway.http.door import SESSION_COOKIES, session_of
 from querymill.gateway.http.problems import Problem, invalid
+from querymill.ingesting.kinds import KINDS
 from querymill.keys import ApiKey, Scope
 from querymill.presenting.numbers import day_or_time, quantity
 

@@ -16,7 +16,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.requests import ClientDisconnect
 
-from querymill.cli.kinds import KINDS
+from querymill.broken_rules import rules_broken
 from querymill.gateway.http import audit
 from querymill.gateway.http.batches import batch_of, remember
 from querymill.gateway.http.gate import caller_of, gate_of, need, need_sight
@@ -27,7 +27,8 @@ from querymill.gateway.http.routing import GatewayRoute, answers, check_media, m
 from querymill.gateway.http.shapes import BatchBody, ReadDocument, RejectedLine, UploadBody, UploadOutcome
 from querymill.gateway.http.submitting import submit_job
 from querymill.gateway.http.waiting import WaitSeconds, wait_for_ends
-from querymill.ingesting.jsonl import GoodLine, Lines, rules_broken
+from querymill.ingesting.jsonl import GoodLine, Lines
+from querymill.ingesting.kinds import KINDS
 from querymill.ingesting.submitting import IN_FLIGHT, PACKED_BYTES, PACKED_DOCUMENTS
 from querymill.keys import Scope
 from querymill_shared.contracts.errors import QuerymillError, Unavailable

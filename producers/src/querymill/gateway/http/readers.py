@@ -10,10 +10,11 @@ from typing import Annotated, Any, Final
 
 from fastapi import Query, Request
 
+from querymill.broken_rules import rules_broken
 from querymill.gateway.http.problems import Problem, invalid, unavailable
 from querymill.gateway.http.receiving import LIMITS, Received
 from querymill.gateway.http.shapes import ReadDocument
-from querymill.ingesting.jsonl import GoodLine, Lines, rules_broken
+from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.reading.document import Document, EngineMissing, Unreadable
 from querymill.reading.process import Reader
 from querymill.reading.reports import SOURCE, report_of

@@ -4,8 +4,8 @@ from typing import Final
 
 from fastapi import Request
 
-from querymill.cli.kinds import KINDS
 from querymill.gateway.http.job_search import Wanted, find_jobs
+from querymill.ingesting.kinds import KINDS
 
 #: The kinds of jobs that ingest documents, by what they ingest.
 _INGESTS: Final[dict[str, frozenset[str]]] = {

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from querymill.ingesting.jsonl import Growth, Ingested, Lines, Packing
+from querymill.ingesting.loadable import Loadable
 from querymill_shared.contracts.conversations.grow import GrowConversations
 from querymill_shared.contracts.conversations.ingest import IngestConversation, UpdateConversation
 from querymill_shared.contracts.conversations.load import LoadConversations
@@ -36,3 +37,5 @@ LINES: Final = Lines(
     packing=Packing(LoadConversations, many="sessions", one="session"),
     growth=Growth(update_of, is_whole, Packing(GrowConversations, many="updates", one="update")),
 )
+
+KIND: Final = Loadable("conversations", LINES, reads_histories=True)

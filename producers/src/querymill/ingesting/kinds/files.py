@@ -1,16 +1,12 @@
-"""How files are joined into jobs.
-
-The command reads their JSON lines by `code_base.JsonLines`, which compares them with what is stored first. `LINES`
-reads them as they come.
-"""
+"""How files are read from JSON lines as they come, and how files that are read are joined into jobs."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
-from querymill.code_bases.notebooks import MAX_NOTEBOOK_BYTES, SUFFIX, NotANotebook, source_of
+from querymill.code_bases.notebooks import by_cells
 from querymill.code_bases.reading import secret_reason
 from querymill.ingesting.jsonl import GoodLine, Lines, Packing
+from querymill.ingesting.loadable import Loadable
 from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
 
 #: Files, and characters of their contents, that are sent in one job: some seconds of work.
@@ -44,20 +40,6 @@ def _batch(number: int, files: Sequence[SourceFile], collection: str, *, vectors
     return GoodLine(number, size, request, unit="batch", document=document_of(request))
 
 
-def by_cells(document: Any) -> Any:
-    """Return a file of JSON lines with the cells of a notebook as its content; what is no notebook stays as it is.
-
-    A file that was exported holds cells already.
-    """
-    path, content = (document.get("path"), document.get("content")) if isinstance(document, dict) else (None, None)
-    if not (isinstance(path, str) and path.endswith(SUFFIX) and isinstance(content, str)):
-        return document
-    if len(content) <= MAX_NOTEBOOK_BYTES:
-        with suppress(NotANotebook):
-            return {**document, "content": source_of(content)}
-    return document
-
-
 def secret_of(request: IngestFiles) -> str:
     """Return why a file counts as a secret, or ""."""
     return next((reason for file in request.files if (reason := secret_reason(file.path, file.content))), "")
@@ -73,3 +55,5 @@ LINES: Final = Lines(
     prepare=by_cells,
     refuse=secret_of,
 )
+
+KIND: Final = Loadable("files", LINES, reads_code_bases=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from querymill.ingesting.jsonl import Growth, Ingested, Lines, Packing
+from querymill.ingesting.loadable import Loadable
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.messages.grow import GrowSessions
 from querymill_shared.contracts.messages.ingest import IngestSession
@@ -33,3 +34,5 @@ LINES: Final = Lines(
     packing=Packing(LoadSessions, many="sessions", one="session"),
     growth=Growth(growth_of, is_whole, Packing(GrowSessions, many="growths", one="growths")),
 )
+
+KIND: Final = Loadable("messages", LINES, reads_histories=True)

@@ -3,6 +3,7 @@
 from typing import Final
 
 from querymill.ingesting.jsonl import Lines, Packing
+from querymill.ingesting.loadable import Loadable
 from querymill_shared.contracts.modules.ingest import IngestModule
 from querymill_shared.contracts.modules.load import LoadModules
 
@@ -13,3 +14,5 @@ LINES: Final = Lines(
     counted="modules",
     packing=Packing(LoadModules, many="documents", one="document"),
 )
+
+KIND: Final = Loadable("modules", LINES)

@@ -3,6 +3,7 @@
 from typing import Final
 
 from querymill.ingesting.jsonl import Lines, Packing
+from querymill.ingesting.loadable import Loadable
 from querymill_shared.contracts.reports.ingest import IngestReport
 from querymill_shared.contracts.reports.load import LoadReports
 
@@ -13,3 +14,5 @@ LINES: Final = Lines(
     counted="passages",
     packing=Packing(LoadReports, many="reports", one="report"),
 )
+
+KIND: Final = Loadable("reports", LINES, reads_documents=True)

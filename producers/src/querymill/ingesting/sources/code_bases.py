@@ -4,11 +4,12 @@ import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from querymill.broken_rules import rule_broken
 from querymill.code_bases.directory import Directory
 from querymill.code_bases.listing import CodeBase, Entry, Listed, Skipped
+from querymill.code_bases.notebooks import by_cells
 from querymill.code_bases.reading import TOO_LARGE, secret_reason
-from querymill.ingesting.jsonl import numbered_lines, rule_broken
-from querymill.ingesting.kinds.files import by_cells
+from querymill.ingesting.jsonl import numbered_lines
 from querymill_shared.contracts.files.ingest import SourceFile
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from querymill.code_bases.listing import CodeBase, Listed, Noted, Skipped
 from querymill.ingesting.kinds.files import batched
-from querymill.ingesting.loading import Ingestion
+from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import UnreadPath, UnusablePath
 from querymill.ingesting.sources.code_bases import code_base_at
 from querymill.ingesting.submitting import LoadProgress, Submits, ingest

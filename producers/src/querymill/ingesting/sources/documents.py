@@ -10,21 +10,20 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pydantic
 
-from querymill.ingesting.jsonl import STDIN, GoodLine, Lines, rule_broken
+from querymill.broken_rules import rule_broken
+from querymill.ingesting.jsonl import STDIN, GoodLine, Lines
 from querymill.ingesting.path_options import UnusablePath
+from querymill.ingesting.submitting import Stores
 from querymill.reading.archives import is_archive
 from querymill.reading.document import Document, EngineMissing, Unreadable
 from querymill.reading.process import Reader
 from querymill.reading.reports import ROOT, SOURCE, STAMP, asked_hash, report_of
 from querymill.reading.sources import LeftOut, Source, Stamp, is_unchanged, paths_at, sources_in
 from querymill_shared.contracts.filters import MAX_CHARS, MAX_VALUES
-
-if TYPE_CHECKING:
-    from querymill.client.mill import Querymill
 
 #: Remarks that are reported of one document, at most.
 SHOWN: Final = 5
@@ -118,7 +117,7 @@ class Feed:
     ``missing`` names an engine that is not installed, if one was needed.
     """
 
-    mill: "Querymill"
+    mill: Stores
     reader: Reader
     lines: Lines[Any]
     collection: str

@@ -5,29 +5,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from querymill.histories.session import Unread
 from querymill.ingesting.jsonl import BadLine, GoodLine, Lines
-from querymill.ingesting.loading import Ingestion, Loadable
+from querymill.ingesting.loadable import Loadable
+from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import OF_DOCUMENTS, OF_FILES, OF_HISTORIES, PathOptions, UnreadPath, UnusablePath
 from querymill.ingesting.sources import documents, histories
+from querymill.ingesting.sources.comparing import ingest_tree
 from querymill.ingesting.sources.histories import HistoryOptions
 from querymill.ingesting.sources.lines import are_lines, plain_file
-from querymill.ingesting.submitting import LoadProgress, ingest
+from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest
 from querymill.reading.compressed import open_plain
 from querymill.reading.process import Reader
 from querymill.reading.sources import LeftOut
 
-if TYPE_CHECKING:
-    from querymill.client.mill import Querymill
-
 Tell = Callable[[LoadProgress | BadLine | UnreadPath], None]
 
 
-def load_path(
-    mill: "Querymill", kind: Loadable, path: str, collection: str, options: PathOptions, tell: Tell
-) -> Ingestion:
+def load_path(mill: Stores, kind: Loadable, path: str, collection: str, options: PathOptions, tell: Tell) -> Ingestion:
     """Ingest what is at a path; see `LoadCalls.ingest`.
 
     Raises:
@@ -43,10 +40,10 @@ def load_path(
         return _load_documents(mill, kind.documents, path, collection, options, tell)
     if kind.reads_histories and histories.are_histories([path], told):
         return _load_histories(mill, kind.documents, path, collection, told, tell)
-    if kind.tree is not None:
+    if kind.reads_code_bases:
         with plain_file(Path(path)) as plain:
             asked = {"include_secrets": options.include_secrets, "vectors": options.vectors}
-            return kind.tree(mill, plain, collection, tell, **asked)
+            return ingest_tree(mill, plain, collection, tell, **asked)
     return _load_lines(mill, kind.documents, path, collection, tell)
 
 
@@ -60,12 +57,12 @@ def refuse_foreign(kind: Loadable, options: PathOptions, *, as_documents: bool) 
         raise UnusablePath(OF_DOCUMENTS)
     if (options.origin or options.tools or options.time_zone) and not kind.reads_histories:
         raise UnusablePath(OF_HISTORIES)
-    if (options.include_secrets or options.vectors) and kind.tree is None:
+    if (options.include_secrets or options.vectors) and not kind.reads_code_bases:
         raise UnusablePath(OF_FILES)
 
 
 def _load_documents(
-    mill: "Querymill", lines: Lines[Any], path: str, collection: str, options: PathOptions, tell: Tell
+    mill: Stores, lines: Lines[Any], path: str, collection: str, options: PathOptions, tell: Tell
 ) -> Ingestion:
     done, read = Ingestion(), documents.Loaded()
 
@@ -92,7 +89,7 @@ def _load_documents(
 
 
 def _load_histories(
-    mill: "Querymill", lines: Lines[Any], path: str, collection: str, options: HistoryOptions, tell: Tell
+    mill: Submits, lines: Lines[Any], path: str, collection: str, options: HistoryOptions, tell: Tell
 ) -> Ingestion:
     done = Ingestion()
     only, asked, tools = options.format(), options.asked(), options.shown()
@@ -112,7 +109,7 @@ def _load_histories(
     return done
 
 
-def _load_lines(mill: "Querymill", lines: Lines[Any], path: str, collection: str, tell: Tell) -> Ingestion:
+def _load_lines(mill: Submits, lines: Lines[Any], path: str, collection: str, tell: Tell) -> Ingestion:
     done = Ingestion()
 
     def good() -> Any:

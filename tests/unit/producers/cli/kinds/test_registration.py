@@ -13,7 +13,6 @@ from querymill.cli.kind import Kind
 from querymill.cli.kinds import KINDS, kind_named
 from querymill.cli.main import app
 from querymill.cli.options import NOT_FIELDS, given
-from querymill.ingesting.jsonl import Lines
 from querymill_shared.contracts.jobs import JobRequest, Search, SearchResult
 from querymill_shared.contracts.reindex import IndexedKind
 from tests.fixtures.options import fields_of
@@ -52,9 +51,9 @@ def test_each_field_of_a_request_is_an_option_and_each_option_is_a_field(kind: K
 
 @KIND
 def test_what_a_kind_ingests_is_a_job(kind: Kind[Any]) -> None:
-    if isinstance(kind.ingest, Lines):
-        assert kind.ingest.request in get_args(JobRequest)
-        assert kind.ingest.field in kind.ingest.request.model_fields
+    lines = kind.loadable.documents
+    assert lines.request in get_args(JobRequest)
+    assert lines.field in lines.request.model_fields
 
 
 @KIND

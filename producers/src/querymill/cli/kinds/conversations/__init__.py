@@ -6,16 +6,14 @@ from querymill.cli.kind import Kind
 from querymill.cli.kinds.conversations.demo import STEPS
 from querymill.cli.kinds.conversations.options import options
 from querymill.cli.kinds.conversations.screen import show
-from querymill.ingesting.kinds.conversations import LINES
+from querymill.ingesting.kinds.conversations import KIND as LOADABLE
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 
 KIND: Final = Kind(
-    "conversations",
+    LOADABLE,
     ConversationSearch,
     ConversationResult,
     options=options,
     show=show,
-    ingest=LINES,
     demo=STEPS,
-    reads_histories=True,
 )

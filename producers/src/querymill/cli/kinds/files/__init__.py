@@ -7,19 +7,16 @@ from querymill.cli.kinds.files.demo import STEPS
 from querymill.cli.kinds.files.load import load
 from querymill.cli.kinds.files.options import options
 from querymill.cli.kinds.files.screen import follow, show
-from querymill.ingesting.kinds.files import LINES
-from querymill.ingesting.sources.comparing import ingest_tree
+from querymill.ingesting.kinds.files import KIND as LOADABLE
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 
 KIND: Final = Kind(
-    "files",
+    LOADABLE,
     FileSearch,
     FileResult,
     options=options,
     show=show,
-    ingest=load,
+    load=load,
     demo=STEPS,
     follow=follow,
-    lines=LINES,
-    tree=ingest_tree,
 )

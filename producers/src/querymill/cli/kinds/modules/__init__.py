@@ -6,7 +6,7 @@ from querymill.cli.kind import Kind
 from querymill.cli.kinds.modules.demo import STEPS
 from querymill.cli.kinds.modules.options import options
 from querymill.cli.kinds.modules.screen import show
-from querymill.ingesting.kinds.modules import LINES
+from querymill.ingesting.kinds.modules import KIND as LOADABLE
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 
-KIND: Final = Kind("modules", ModuleSearch, ModuleResult, options=options, show=show, ingest=LINES, demo=STEPS)
+KIND: Final = Kind(LOADABLE, ModuleSearch, ModuleResult, options=options, show=show, demo=STEPS)

@@ -6,9 +6,7 @@ from querymill.cli.kind import Kind
 from querymill.cli.kinds.reports.demo import STEPS
 from querymill.cli.kinds.reports.options import options
 from querymill.cli.kinds.reports.screen import show
-from querymill.ingesting.kinds.reports import LINES
+from querymill.ingesting.kinds.reports import KIND as LOADABLE
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
-KIND: Final = Kind(
-    "reports", ReportSearch, ReportResult, options=options, show=show, ingest=LINES, demo=STEPS, reads_documents=True
-)
+KIND: Final = Kind(LOADABLE, ReportSearch, ReportResult, options=options, show=show, demo=STEPS)
