@@ -10,9 +10,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from querymill.histories.compressed import BROKEN as DAMAGED
+from querymill.histories.compressed import open_plain, plain_name
 from querymill.histories.session import HEAD_BYTES, Asked, Head, Read, Session, Unread
-from querymill.reading.compressed import BROKEN as DAMAGED
-from querymill.reading.compressed import open_plain, plain_name
 
 #: Characters that are read of a large list at first; twice as many each time an element does not fit.
 _CHUNK: Final = 1 << 20

@@ -8,10 +8,10 @@ import pytest
 import zstandard
 
 from querymill.cli.ingest import opened
+from querymill.histories.compressed import open_plain, plain_name
 from querymill.ingesting.path_options import UnusablePath
 from querymill.ingesting.sources.histories import HistoryOptions, are_histories, found_at
 from querymill.ingesting.sources.lines import are_lines, plain_file
-from querymill.reading.compressed import open_plain, plain_name
 from tests.fixtures.histories import claude_line, one, said, write_lines
 
 LINES = [claude_line("user", "u1", None, "Why?"), claude_line("assistant", "a1", "u1", "Because.", second=1)]

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from querymill.histories.compressed import plain_name
 from querymill.histories.files import each, lines_of, object_of
 from querymill.histories.rules.contents import given, mapping, mappings, result_of, text_of, word
 from querymill.histories.rules.copies import one_each
 from querymill.histories.rules.injected import typed
 from querymill.histories.rules.times import moment
 from querymill.histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
-from querymill.reading.compressed import plain_name
 
 #: Events that are messages, and their roles.
 _EVENTS: Final = {"user_message": USER, "agent_message": ASSISTANT}

@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from querymill.histories.compressed import plain_name
 from querymill.histories.files import each, lines_of
 from querymill.histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill.histories.rules.injected import typed
 from querymill.histories.rules.times import moment
 from querymill.histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
-from querymill.reading.compressed import plain_name
 
 
 def recognise(head: Head) -> bool:

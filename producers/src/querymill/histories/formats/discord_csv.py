@@ -9,10 +9,10 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Final
 
+from querymill.histories.compressed import open_plain
 from querymill.histories.rules.day_order import Stamp, order_of
 from querymill.histories.rules.times import moment
 from querymill.histories.session import Asked, Head, Said
-from querymill.reading.compressed import open_plain
 
 _COLUMNS: Final = ["AuthorID", "Author", "Date", "Content"]
 #: What the exporter writes in place of a message of Discord itself.

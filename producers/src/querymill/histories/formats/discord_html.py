@@ -8,8 +8,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Final
 
+from querymill.histories.compressed import open_plain
 from querymill.histories.session import Head, Said
-from querymill.reading.compressed import open_plain
 
 #: Since then Discord counts milliseconds; an id holds them above its lower bits.
 _EPOCH: Final = datetime(2015, 1, 1, tzinfo=UTC)

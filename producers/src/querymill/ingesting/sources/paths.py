@@ -7,6 +7,7 @@ from glob import has_magic
 from pathlib import Path
 from typing import Any
 
+from querymill.histories.compressed import open_plain
 from querymill.histories.session import Unread
 from querymill.ingesting.jsonl import BadLine, GoodLine, Lines
 from querymill.ingesting.loadable import Loadable
@@ -17,7 +18,6 @@ from querymill.ingesting.sources.comparing import ingest_tree
 from querymill.ingesting.sources.histories import HistoryOptions
 from querymill.ingesting.sources.lines import are_lines, plain_file
 from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest
-from querymill.reading.compressed import open_plain
 from querymill.reading.process import Reader
 from querymill.reading.sources import LeftOut
 
