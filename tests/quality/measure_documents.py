@@ -20,10 +20,10 @@ from typing import Any, Final
 
 import pypdfium2
 
-from querymill.reading.document import Document, Limits, Unreadable
-from querymill.reading.formats import BY_NAME, Asked
-from querymill.reading.process import Reader
-from querymill.reading.rules.tables import is_value
+from querymill_reading.document import Document, Limits, Unreadable
+from querymill_reading.formats import BY_NAME, Asked
+from querymill_reading.process import Reader
+from querymill_reading.rules.tables import is_value
 
 HEADING: Final = "## Documents"
 REPEATS: Final = 3

@@ -16,10 +16,10 @@ from typing import Any, Final
 import pypdfium2
 
 from querymill import IngestReport, Querymill, ReportSearch
-from querymill.reading.process import Reader
 from querymill.testing import MemoryMill
 from querymill_evaluation.measures import measure_run
 from querymill_evaluation.sets import SetQuery, read_parts
+from querymill_reading.process import Reader
 from querymill_shared.contracts.reports.ingest import Report, ReportPage
 
 TOP_N: Final = 10

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from querymill import IngestReport, ReportResult, ReportSearch
-from querymill.reading.process import Reader
 from querymill.testing import MemoryMill
 from querymill_evaluation.sets import read_parts
+from querymill_reading.process import Reader
 from querymill_shared.contracts.reports.ingest import Report, ReportPage
 
 FOLDER: Final = Path(__file__).parent

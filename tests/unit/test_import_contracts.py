@@ -37,17 +37,14 @@ SEEDS = {
     "LangChain is known by its adapter alone": ("querymill.adapters.haystack", "langchain_core"),
     "LlamaIndex is known by its adapter alone": ("querymill.adapters.searching", "llama_index"),
     "Producers are layered": ("querymill.ingesting.submitting", "querymill.client.job"),
-    "Reading documents knows no command, no kind, no gateway and no board": (
-        "querymill.reading.reports",
-        "querymill.ingesting.submitting",
-    ),
+    "Reading documents knows nothing else of ours": ("querymill_reading.reports", "querymill.ingesting.submitting"),
     "Histories know no command, no kind, no gateway and no board": (
         "querymill.histories.rows",
         "querymill.ingesting.submitting",
     ),
     "Rules of histories are pure": ("querymill.histories.rules.times", "sqlite3"),
-    "Rules of reading are pure": ("querymill.reading.rules.tables", "zipfile"),
-    "The engines of documents are imported by their formats only": ("querymill.reading.process", "pypdfium2"),
+    "Rules of reading are pure": ("querymill_reading.rules.tables", "zipfile"),
+    "The engines of documents are imported by their formats only": ("querymill_reading.process", "pypdfium2"),
     "On the command line, no kind knows another": (
         "querymill.cli.kinds.reports.demo",
         "querymill.cli.kinds.files.demo",

@@ -2,7 +2,9 @@
 
 from typing import Final
 
-#: The folders of the distributions that an extra is made of, beside `shared` and `producers`.
+#: The folders of the distributions that the client is made of.
+_CLIENT: Final = ("./shared", "./producers/reading")
+#: Those that an extra is made of beside them.
 _FOLDERS: Final = {"eval": ("./producers/evaluation",)}
 #: Extras that need distributions which only `make wheels` can build.
 _FROM_WHEELS: Final = ("embedded", "all")
@@ -21,4 +23,4 @@ def install_command(extra: str) -> str:
         return "pip install ./shared ./workers"
     if extra in _FROM_WHEELS:
         return f"make wheels && pip install --find-links dist './producers[{extra}]'"
-    return f"pip install {' '.join(('./shared', *_FOLDERS.get(extra, ())))} './producers[{extra}]'"
+    return f"pip install {' '.join((*_CLIENT, *_FOLDERS.get(extra, ())))} './producers[{extra}]'"

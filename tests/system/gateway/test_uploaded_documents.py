@@ -14,9 +14,9 @@ import pytest
 from querymill.gateway.http import receiving
 from querymill.gateway.http.readers import ReadingRoom
 from querymill.gateway.http.receiving import Received
-from querymill.install_hints import install_hint
-from querymill.reading import process
-from querymill.reading.document import EngineMissing, Limits
+from querymill_reading import process
+from querymill_reading.child import INSTALL_HINT
+from querymill_reading.document import EngineMissing, Limits
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.reports.ingest import IngestReport
 from tests.fakes.worker import WorkerProcess
@@ -138,15 +138,15 @@ def test_a_document_that_is_too_large_is_refused_while_it_comes(
         assert (answer.status_code, "1000 bytes" in answer.json()["detail"]) == (413, True)
 
 
-def test_without_the_engines_the_answer_names_the_extra(
+def test_without_the_engines_the_answer_says_what_to_install(
     quiet_http: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(*_: Any, **__: Any) -> None:
-        raise EngineMissing(f"pypdfium2 is not installed; {install_hint('documents')}")
+        raise EngineMissing(f"pypdfium2 is not installed; {INSTALL_HINT}")
 
     monkeypatch.setattr(process.Reader, "read", missing)
     answer = quiet_http.post(AT, content=TIDES, headers=PDF)
-    assert (answer.status_code, install_hint("documents") in answer.json()["detail"]) == (415, True)
+    assert (answer.status_code, INSTALL_HINT in answer.json()["detail"]) == (415, True)
 
 
 def test_a_caller_who_goes_away_costs_nobody_else_a_document(tmp_path: Path) -> None:

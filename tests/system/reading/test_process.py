@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from querymill.reading.document import Limits, Unreadable
-from querymill.reading.process import Reader
+from querymill_reading.document import Limits, Unreadable
+from querymill_reading.process import Reader
 from tests.fixtures import documents
 
 

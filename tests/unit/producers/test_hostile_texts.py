@@ -11,8 +11,8 @@ from querymill.gateway.console.hits import answer_pieces
 from querymill.gateway.console.reading import number_of, place_of, reading_of
 from querymill.histories.formats import mbox, signal
 from querymill.histories.rules.quotations import own_words
-from querymill.reading import recognising
-from querymill.reading.document import Limits, Unreadable
+from querymill_reading import recognising
+from querymill_reading.document import Limits, Unreadable
 from tests.fixtures.hostile_texts import STEEPEST, Timed, steepness
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\n"

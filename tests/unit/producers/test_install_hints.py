@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from querymill.install_hints import WORKERS, install_command, install_hint
+from querymill_reading import child as reading
 
 ROOT = Path(__file__).parents[3]
 
@@ -54,6 +55,14 @@ def test_a_command_installs_all_that_no_index_has(extra: str) -> None:
     else:
         assert given == asked
     assert (f"[{extra}]" in command) == (extra != WORKERS)
+
+
+@pytest.mark.parametrize("hint", [reading.INSTALL_HINT])
+def test_what_stands_alone_is_installed_alone(hint: str) -> None:
+    command = re.search(r"run pip install '\./([a-z/]+)\[([a-z]+)\]'$", hint)
+    assert command is not None
+    name = project_of(ROOT / command[1])["name"]
+    assert needed(name, (command[2],)) == {name}
 
 
 def test_no_text_asks_for_a_distribution_that_no_index_has() -> None:

@@ -17,8 +17,8 @@ from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import Lines
 from querymill.ingesting.sources.documents import DocumentOptions, Feed, Loaded, Say, found_at
 from querymill.ingesting.submitting import LoadProgress
-from querymill.reading.process import Reader
-from querymill.reading.sources import LeftOut, Source
+from querymill_reading.process import Reader
+from querymill_reading.sources import LeftOut, Source
 
 #: Documents and files that ``--json`` names; of more it gives the number.
 NAMED: Final = 1_000

@@ -26,8 +26,6 @@ from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import STDIN
 from querymill.ingesting.sources.documents import DocumentOptions, Feed, Loaded
 from querymill.ingesting.sources.histories import HistoryOptions
-from querymill.reading.archives import is_archive
-from querymill.reading.process import Reader
 from querymill.watch.documents import DocumentFollower, TreeFollower
 from querymill.watch.histories import HistoryFollower, Spot
 from querymill.watch.lines import LineFollower
@@ -35,6 +33,8 @@ from querymill.watch.rounds import Follower, follow
 from querymill.watch.sent import Sent, sent_path
 from querymill.watch.sessions import SessionSender, Told
 from querymill.watch.several import Several
+from querymill_reading.archives import is_archive
+from querymill_reading.process import Reader
 from querymill_shared.addresses import mask
 from querymill_shared.settings import Settings
 

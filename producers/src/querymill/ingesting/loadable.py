@@ -13,7 +13,7 @@ class Loadable:
     Attributes:
         name: The kind.
         documents: How documents are read from JSON lines.
-        reads_documents: Whether it takes PDF, HTML and other files of `querymill.reading`.
+        reads_documents: Whether it takes PDF, HTML and other files of `querymill_reading`.
         reads_histories: Whether it takes the files of `querymill.histories`.
         reads_code_bases: Whether it takes the directories of `querymill.code_bases`.
     """

@@ -9,10 +9,10 @@ from watchfiles import Change, DefaultFilter
 
 from querymill.ingesting.sources.documents import Feed
 from querymill.ingesting.submitting import ingest
-from querymill.reading.sources import METADATA_FILE, LeftOut, Source, paths_at, sources_in
 from querymill.watch.changes import Roots
 from querymill.watch.histories import is_young
 from querymill.watch.sessions import Told
+from querymill_reading.sources import METADATA_FILE, LeftOut, Source, paths_at, sources_in
 
 
 @dataclass(slots=True)

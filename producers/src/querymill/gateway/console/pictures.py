@@ -24,9 +24,9 @@ from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.readers import room_of
 from querymill.gateway.http.receiving import LIMITS
 from querymill.gateway.http.waiting import matches
-from querymill.reading.document import Unreadable
-from querymill.reading.reports import SOURCE, STAMP
-from querymill.reading.sources import sha256_in
+from querymill_reading.document import Unreadable
+from querymill_reading.reports import SOURCE, STAMP
+from querymill_reading.sources import sha256_in
 
 router = APIRouter()
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from markupsafe import Markup, escape
 
-from querymill.reading.reports import ROOT, STAMP
+from querymill_reading.reports import ROOT, STAMP
 
 #: Characters that act on the text around them, or that nobody sees: they are shown by their code.
 _HIDDEN: Final = re.compile(

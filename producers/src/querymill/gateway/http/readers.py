@@ -15,9 +15,9 @@ from querymill.gateway.http.problems import Problem, invalid, unavailable
 from querymill.gateway.http.receiving import LIMITS, Received
 from querymill.gateway.http.shapes import ReadDocument
 from querymill.ingesting.jsonl import GoodLine, Lines
-from querymill.reading.document import Document, EngineMissing, Unreadable
-from querymill.reading.process import Reader
-from querymill.reading.reports import SOURCE, report_of
+from querymill_reading.document import Document, EngineMissing, Unreadable
+from querymill_reading.process import Reader
+from querymill_reading.reports import SOURCE, report_of
 
 #: Documents that are read at once: each may take a core and much memory.
 READERS: Final = 2

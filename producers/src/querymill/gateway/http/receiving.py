@@ -15,8 +15,8 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from querymill.gateway.http.problems import Problem, invalid
 from querymill.gateway.http.routing import media_of
-from querymill.reading.document import Limits
-from querymill.reading.formats import BY_SUFFIX
+from querymill_reading.document import Limits
+from querymill_reading.formats import BY_SUFFIX
 
 FORM: Final = "multipart/form-data"
 #: A body of this type may be anything: the name of the file decides.

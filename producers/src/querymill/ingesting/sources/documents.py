@@ -18,11 +18,11 @@ from querymill.broken_rules import rule_broken
 from querymill.ingesting.jsonl import STDIN, GoodLine, Lines
 from querymill.ingesting.path_options import UnusablePath
 from querymill.ingesting.submitting import Stores
-from querymill.reading.archives import is_archive
-from querymill.reading.document import Document, EngineMissing, Unreadable
-from querymill.reading.process import Reader
-from querymill.reading.reports import ROOT, SOURCE, STAMP, asked_hash, report_of
-from querymill.reading.sources import LeftOut, Source, Stamp, is_unchanged, paths_at, sources_in
+from querymill_reading.archives import is_archive
+from querymill_reading.document import Document, EngineMissing, Unreadable
+from querymill_reading.process import Reader
+from querymill_reading.reports import ROOT, SOURCE, STAMP, asked_hash, report_of
+from querymill_reading.sources import LeftOut, Source, Stamp, is_unchanged, paths_at, sources_in
 from querymill_shared.contracts.filters import MAX_CHARS, MAX_VALUES
 
 #: Remarks that are reported of one document, at most.

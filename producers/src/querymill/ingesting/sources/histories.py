@@ -19,9 +19,9 @@ from querymill.histories.rows import rows_of
 from querymill.histories.session import Asked, Format, Session, Tools, Unread
 from querymill.ingesting.jsonl import STDIN, GoodLine, Lines
 from querymill.ingesting.path_options import UnusablePath
-from querymill.reading.archives import is_archive
-from querymill.reading.document import Unreadable
-from querymill.reading.process import Reader
+from querymill_reading.archives import is_archive
+from querymill_reading.document import Unreadable
+from querymill_reading.process import Reader
 from querymill_shared.contracts.conversations.search import zone_named
 
 #: What ``--from`` takes.

@@ -11,8 +11,8 @@ from typing import Final
 from querymill.histories.compressed import BROKEN, is_compressed, open_plain, plain_name
 from querymill.ingesting.jsonl import STDIN
 from querymill.ingesting.path_options import UnusablePath
-from querymill.reading.formats import BY_SUFFIX
-from querymill.reading.rules.beginnings import LOOKED_AT
+from querymill_reading.formats import BY_SUFFIX
+from querymill_reading.rules.beginnings import LOOKED_AT
 
 #: The endings of files of JSON lines.
 LINES_SUFFIXES: Final = (".jsonl", ".ndjson", ".json")

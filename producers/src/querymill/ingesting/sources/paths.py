@@ -18,8 +18,8 @@ from querymill.ingesting.sources.comparing import ingest_tree
 from querymill.ingesting.sources.histories import HistoryOptions
 from querymill.ingesting.sources.lines import are_lines, plain_file
 from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest
-from querymill.reading.process import Reader
-from querymill.reading.sources import LeftOut
+from querymill_reading.process import Reader
+from querymill_reading.sources import LeftOut
 
 Tell = Callable[[LoadProgress | BadLine | UnreadPath], None]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from querymill.gateway.console.pictures import file_of, kept_file
-from querymill.reading.sources import Stamp
+from querymill_reading.sources import Stamp
 from tests.fixtures import documents
 
 

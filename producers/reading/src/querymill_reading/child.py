@@ -1,0 +1,164 @@
+"""The process that reads files: what a hostile file costs is this process, and nothing else.
+
+It reads requests from its standard input, a line of JSON each, and answers on its standard output: a line for each
+page that it begins, then one with the document or the reason why there is none.
+"""
+
+import hashlib
+import json
+import os
+import resource
+import sys
+import unicodedata
+from base64 import b64encode
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from querymill_reading.archives import unpack
+from querymill_reading.document import Document, Limits, Page, Remark, Unreadable, reason_of
+from querymill_reading.formats import BY_NAME, Asked
+from querymill_reading.recognising import recognise
+
+#: What to do where an engine is missing. No package index has this distribution.
+INSTALL_HINT: Final = "in a checkout of Querymill, run pip install './producers/reading[engines]'"
+#: Remarks about one document.
+MAX_REMARKS: Final = 1_000
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    limits = Limits(**json.loads(sys.argv[1]))
+    answers = _private_output()
+    _bound(limits)
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        answer = _answered(request, limits, answers)
+        _write(answers, answer)
+        if "exhausted" in answer:
+            break  # what is left of the memory is not enough for the next file
+
+
+def _private_output() -> BinaryIO:
+    """Keep the pipe for answers; what libraries print must not stand between them."""
+    private = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    return private
+
+
+def _bound(limits: Limits) -> None:
+    for what, most in (
+        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_FSIZE, limits.unpacked_bytes),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with suppress(ValueError, OSError):  # macOS refuses some of them; the time limit holds there too
+            resource.setrlimit(what, (most, most))
+
+
+def _answered(request: Mapping[str, Any], limits: Limits, answers: BinaryIO) -> dict[str, Any]:
+    reached = [0]
+    lost: dict[int, str] = dict(request.get("lost", ()))
+
+    def on_page(number: int) -> None:
+        if number in lost:
+            raise Unreadable(lost[number], number)
+        reached[0] = number
+        _write(answers, {"page": number})
+
+    try:
+        return _done(request, limits, on_page)
+    except Unreadable as error:
+        return {"unreadable": error.reason, "page": error.page}
+    except MemoryError:
+        reason = f"needs more than {limits.memory_bytes >> 20} MB of memory"
+        return {"unreadable": reason, "page": reached[0], "exhausted": True}
+    except ImportError as error:
+        return {"unreadable": f"{error.name} is not installed; {INSTALL_HINT}", "page": 0, "missing": True}
+    except Exception as error:  # noqa: BLE001  # whatever an engine raises costs this file only
+        return {"unreadable": reason_of(error), "page": reached[0]}
+
+
+def _done(request: Mapping[str, Any], limits: Limits, on_page: Any) -> dict[str, Any]:
+    if "into" in request:
+        members = unpack(Path(request["path"]), Path(request["into"]), limits)
+        return {"members": [[str(path), why] for path, why in members]}
+    if "draw" in request:
+        return {"picture": b64encode(draw(request, limits)).decode()}
+    return {"document": read(request, limits, on_page).as_json()}
+
+
+def read(request: Mapping[str, Any], limits: Limits, on_page: Any) -> Document:
+    """Read one file.
+
+    Raises:
+        Unreadable: It gives no document.
+    """
+    path, name = Path(request["path"]), request["name"]
+    size = path.stat().st_size
+    if size > limits.file_bytes:
+        raise Unreadable(f"{size} bytes, at most {limits.file_bytes} are read")
+    given = request.get("format")
+    format_ = BY_NAME[given] if given else recognise(path, name, limits)
+    asked = Asked(path, name, limits, request.get("password"), on_page)
+    return bounded(format_.read(asked), limits)
+
+
+def draw(request: Mapping[str, Any], limits: Limits) -> bytes:
+    """Draw a page of a PDF file whose content has the hash that was asked for.
+
+    Raises:
+        Unreadable: The file is another by now, or there is no such page.
+    """
+    # Imported here: only this process imports engines, and only when it needs them.
+    from querymill_reading.formats import pdf
+
+    with Path(request["path"]).open("rb") as file:
+        content = file.read(limits.file_bytes + 1)
+    # What is drawn is what was hashed, whatever happens to the file meanwhile.
+    if hashlib.sha256(content).hexdigest() != request["sha256"]:
+        raise Unreadable("the file has changed")
+    return pdf.draw(content, request["draw"])
+
+
+def bounded(document: Document, limits: Limits) -> Document:
+    """Return a document with storable text and without empty pages.
+
+    Raises:
+        Unreadable: It has no text, too many pages, or too much text.
+    """
+    if len(document.pages) > limits.pages:
+        raise Unreadable(f"{len(document.pages)} pages, at most {limits.pages} are read")
+    pages = [Page(page.number, storable(page.text), page.label) for page in document.pages if page.text.strip()]
+    if not pages:
+        reasons = "; ".join(map(str, document.remarks[:3]))
+        raise Unreadable(f"no text in it{f': {reasons}' if reasons else ''}")
+    characters = 0
+    for page in pages:
+        characters += len(page.text)
+        if characters > limits.characters:
+            raise Unreadable(f"more than {limits.characters} characters", page.number)
+    remarks = [Remark(storable(remark.reason), remark.page) for remark in document.remarks[:MAX_REMARKS]]
+    if (more := len(document.remarks) - MAX_REMARKS) > 0:
+        remarks.append(Remark(f"and {more} more remarks"))
+    return Document(document.format, pages, document.proposed, document.metadata, remarks)
+
+
+_LIGATURES: Final = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)} | {0: " "}
+
+
+def storable(text: str) -> str:
+    """Return a text without what a store cannot hold (NUL, half surrogate pairs) or no search finds (ligatures)."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").translate(_LIGATURES)
+
+
+def _write(answers: BinaryIO, answer: Mapping[str, Any]) -> None:
+    answers.write(json.dumps(answer, ensure_ascii=True, default=str).encode() + b"\n")
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Charts of Office files: their figures as tables, from the values that the file keeps beside the drawing."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from querymill_reading.rules.grids import grid_table
+
+#: A form of figures that are days, and the day that is 0.
+_OF_DAYS: Final = re.compile(r"[ymd]{2,}|[ymd][-/.]", re.I)
+_FIRST_DAY: Final = datetime(1899, 12, 30, tzinfo=UTC)
+_CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+
+
+def texts_of_chart(root: Any) -> Iterator[str]:
+    """Yield the title of a chart and its figures: a row for each category, a column for each series.
+
+    All types of plots write their series alike.
+    """
+    title = root.find(f"{_CHART}chart/{_CHART}title/{_CHART}tx/{_CHART}rich")
+    lines = title.iter(f"{_DRAWING}p") if title is not None else ()
+    named = " ".join(filter(None, (" ".join("".join(line.itertext(f"{_DRAWING}t")).split()) for line in lines)))
+    if named:
+        yield named
+    for plot in root.iter(f"{_CHART}plotArea"):
+        series = list(plot.iter(f"{_CHART}ser"))
+        names = ["".join(value.text or "" for value in _values_in(each, "tx")) for each in series]
+        columns = [_points(each, "val", "yVal") for each in series]
+        categories = next((found for each in series if (found := _points(each, "cat", "xVal"))), {})
+        places = sorted({place for column in columns for place in column})
+        rows = [[categories.get(place, ""), *(column.get(place, "") for column in columns)] for place in places]
+        table = grid_table([["", *names], *rows])
+        if table is not None:
+            yield table.markdown()
+
+
+def _values_in(series: Any, name: str) -> Iterator[Any]:
+    for part in series.iterchildren(f"{_CHART}{name}"):
+        yield from part.iter(f"{_CHART}v")
+
+
+def _points(series: Any, *names: str) -> dict[int, str]:
+    """Return the values of a series, or its categories, by their places; those of several levels with all of them."""
+    found: dict[int, str] = {}
+    for part in series.iterchildren(*(f"{_CHART}{name}" for name in names)):
+        is_day = any(_OF_DAYS.search(code.text or "") for code in part.iter(f"{_CHART}formatCode"))
+        for point in part.iter(f"{_CHART}pt"):
+            value = _plain(point.findtext(f"{_CHART}v") or "", is_day=is_day)
+            index = point.get("idx") or ""
+            if not index.isascii() or not index.isdecimal():  # a damaged point costs itself
+                continue
+            place = int(index)
+            found[place] = f"{value} {found[place]}" if place in found else value
+    return found
+
+
+def _plain(value: str, *, is_day: bool) -> str:
+    """Return a figure without the digits of its arithmetic, a day as in ISO 8601; a name as it is."""
+    try:
+        figure = float(value)
+        return (_FIRST_DAY + timedelta(figure)).date().isoformat() if is_day else f"{figure:.12g}"
+    except (ValueError, OverflowError):
+        return value

@@ -1,0 +1,338 @@
+"""HTML, and inline XBRL as the SEC has it: its pages where it breaks them, else the sections under its headings."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lxml import etree, html
+
+from querymill_reading.document import Document, Page, Remarks, Unreadable
+from querymill_reading.formats import Asked, proposals
+from querymill_reading.formats.mathml import formula
+from querymill_reading.formats.text import decoded
+from querymill_reading.rules.furniture import without_furniture
+from querymill_reading.rules.layout import glued_on
+from querymill_reading.rules.proposals import day_in, merged
+from querymill_reading.rules.sections import Part, sections
+from querymill_reading.rules.tables import Cell, is_value, tables
+
+_LEFT_OUT: Final = frozenset(
+    [
+        "script", "style", "template", "noscript", "nav", "head", "iframe", "object", "svg", "button", "select",
+        "textarea", "ix:header", "ix:hidden",
+    ]
+)  # fmt: skip
+_BLOCKS: Final = frozenset(
+    [
+        "address", "article", "aside", "blockquote", "body", "center", "dd", "div", "dl", "dt", "fieldset",
+        "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
+        "main", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+    ]
+)  # fmt: skip
+_HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
+_BREAK_BEFORE: Final = re.compile(r"(?:page-)?break-before\s*:\s*(?:always|page|left|right)", re.I)
+_BREAK_AFTER: Final = re.compile(r"(?:page-)?break-after\s*:\s*(?:always|page|left|right)", re.I)
+_HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_CHARSET: Final = re.compile(
+    rb"<meta[^>]+charset=[\"']?([A-Za-z0-9_-]+)|<\?xml[^>]+encoding=[\"']([A-Za-z0-9_-]+)", re.I
+)
+_ITEM: Final = re.compile(r"(?:PART\s+[IVX]+|ITEM\s+\d{1,2}[A-C]?\.?)(?:[\s.:–—-].{0,150})?", re.I)
+#: Elements of a cell; one with more, or with this many characters, is there for the layout.
+MAX_CELL_CHARS: Final = 1_500
+#: Columns that a cell may span; more are written to exhaust the memory.
+MAX_SPAN: Final = 200
+#: Nesting that is followed.
+MAX_DEPTH: Final = 250
+#: Elements of a cell that are read as a whole.
+_WHOLE: Final = ("sup", "math")
+_PAGE_BREAK: Final = Part("\f")
+
+
+def read(asked: Asked) -> Document:
+    """See `Format.read`."""
+    root = parsed(asked.path.read_bytes())
+    remarks = Remarks()
+    facts, about, own = {}, {}, ""
+    parts = Walk(remarks).parts(root)
+    pages = pages_of(parts)
+    heading = next((part.text for part in parts if part.level == 1), "")
+    said: list[dict[str, str]] = []
+    with remarks.part("properties"):
+        facts, about = _facts(root), _meta(root)
+        own = "".join(root.xpath("//head/title//text()")[:3]).strip() if root.tag == "html" else ""
+        said = [_said(about), _of_facts(facts)]
+    proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=own, heading=heading)
+    metadata = {name: about[name] for name in ("author", "description", "keywords", "lang") if about.get(name)}
+    return Document("html", pages, merged(proposed, *said), metadata | _filing(facts), remarks.noted)
+
+
+def parsed(raw: bytes) -> Any:
+    """Parse HTML of any quality.
+
+    Raises:
+        Unreadable: There is nothing in it.
+    """
+    named = _CHARSET.search(raw[:4_096])
+    encoding = (named[1] or named[2]).decode() if named else None
+    try:
+        text = raw.decode(encoding) if encoding and not raw.startswith((b"\xff\xfe", b"\xfe\xff")) else decoded(raw)
+    except (LookupError, UnicodeDecodeError):
+        text = decoded(raw)
+    text = re.sub(r"^\s*<\?xml[^>]*\?>", "", text.replace("\x00", " "))
+    try:
+        # huge_tree stays off: it is what refuses trees that are nested without end.
+        root = html.document_fromstring(
+            text, parser=html.HTMLParser(no_network=True, remove_comments=True, remove_pis=True)
+        )
+    except (etree.LxmlError, ValueError) as error:
+        raise Unreadable(f"cannot be parsed as HTML: {str(error)[:200]}") from error
+    return root
+
+
+def pages_of(parts: Sequence[Part]) -> list[Page]:
+    """Return the pages where the document breaks them, without what repeats on them, else its sections."""
+    sheets: list[list[str]] = [[]]
+    for part in parts:
+        if part is _PAGE_BREAK:
+            sheets.append([])
+        else:
+            sheets[-1].append(part.text)
+    filled = [sheet for sheet in sheets if sheet]
+    if len(filled) < 3:
+        kept = [part for part in parts if part is not _PAGE_BREAK]
+        return [Page(number, section) for number, section in enumerate(sections(kept), 1)]
+    cleaned = without_furniture(filled)
+    return [
+        Page(number, "\n\n".join(sheet[at] for at in clean.kept), clean.label if clean.label != str(number) else "")
+        for number, (sheet, clean) in enumerate(zip(filled, cleaned, strict=True), 1)
+    ]
+
+
+@dataclass(slots=True)
+class Walk:
+    """Walks through a document and gathers its paragraphs, headings, tables and page breaks.
+
+    A table or a formula that cannot be read is a remark.
+    """
+
+    remarks: Remarks
+    done: list[Part] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
+    level: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def parts(self, root: Any) -> list[Part]:
+        """Return the parts of a document, in order."""
+        self._element(root, 0)
+        self._flush()
+        return self.done
+
+    def _element(self, element: Any, depth: int) -> None:
+        tag, style = tag_of(element), element.get("style") or ""
+        if depth > MAX_DEPTH or tag in _LEFT_OUT or is_hidden(element):
+            return
+        is_block = tag in _BLOCKS
+        if is_block:
+            self._flush()
+        if _BREAK_BEFORE.search(style):
+            self._break()
+        self._content(element, tag, depth)
+        if is_block:
+            self._flush()
+        if _BREAK_AFTER.search(style):
+            self._break()
+
+    def _content(self, element: Any, tag: str, depth: int) -> None:
+        if tag == "table" and (written := self._table(element)) is not None:
+            self.done.extend(Part(text) for text in written)
+        elif tag == "br":
+            self.held.append("\n")
+        elif tag == "math":
+            self.counts[tag] += 1
+            with self.remarks.part(f"formula {self.counts[tag]}"):
+                self.held.append(formula(element))
+        elif tag == "sup" and (sign := "".join(element.itertext()).strip()).isdecimal():
+            self.held.append(glued_on("".join(self.held)[-20:], sign))
+        elif tag == "pre":
+            self.done.append(Part("".join(element.itertext()).strip("\n")))
+        else:
+            self._inside(element, tag, depth)
+
+    def _table(self, element: Any) -> list[str] | None:
+        """Return the texts of a table, or None if its cells are to be read as paragraphs."""
+        self.counts["table"] += 1
+        with self.remarks.part(f"table {self.counts['table']}"):
+            return table_texts(element)
+        return None
+
+    def _inside(self, element: Any, tag: str, depth: int) -> None:
+        before = self.level
+        self.level = _HEADINGS.get(tag, before)
+        if tag == "li":
+            self.held.append("• ")
+        if element.text:
+            self.held.append(element.text)
+        for child in element:
+            if isinstance(child.tag, str):
+                self._element(child, depth + 1)
+            if child.tail:
+                self.held.append(child.tail)
+        if tag in _HEADINGS:
+            self._flush()
+        self.level = before
+
+    def _flush(self) -> None:
+        lines = [" ".join(line.split()) for line in "".join(self.held).split("\n")]
+        text = "\n".join(line for line in lines if line)
+        self.held.clear()
+        if not text or text == "•":
+            return
+        level = self.level
+        if not level and len(text) < 200 and _ITEM.fullmatch(text):
+            level = 2  # filings have no headings but these
+        self.done.append(Part(text.replace("\n", " ") if level else text, level))
+
+    def _break(self) -> None:
+        self._flush()
+        if self.done and self.done[-1] is not _PAGE_BREAK:
+            self.done.append(_PAGE_BREAK)
+
+
+def is_hidden(element: Any) -> bool:
+    """Return whether an element is not shown."""
+    return element.get("hidden") is not None or _HIDDEN.search(element.get("style") or "") is not None
+
+
+def tag_of(element: Any) -> str:
+    """Return the name of an element in small letters."""
+    return element.tag.lower() if isinstance(element.tag, str) else ""
+
+
+def table_texts(table: Any) -> list[str] | None:
+    """Return a table in Markdown, or its rows as lines if it has one column. None if it is there for the layout."""
+    if next(table.iterdescendants("table"), None) is not None:
+        return None
+    rows = list(rows_of(table))
+    if any(len(cell.text) > MAX_CELL_CHARS for row in rows for cell in row):
+        return None
+    filled = [row for row in rows if row]
+    if not filled or any(_breaks(element) for element in table.iter()):
+        return None if filled else []
+    found = tables(filled)
+    if found:
+        return [table.markdown() for table in found]
+    return [" ".join(cell.text for cell in row) for row in filled]
+
+
+def _breaks(element: Any) -> bool:
+    style = (element.get("style") or "") if isinstance(element.tag, str) else ""
+    return "break-" in style and bool(_BREAK_BEFORE.search(style) or _BREAK_AFTER.search(style))
+
+
+def rows_of(table: Any) -> Iterator[list[Cell]]:
+    """Yield the rows of a table with the place of each cell that has a text; spans over rows and columns count.
+
+    A name that spans rows with values is the name of each.
+    """
+    below: dict[int, int] = {}
+    name = Cell("", 0, 0)
+    for row in table.iterdescendants("tr"):
+        cells: list[Cell] = []
+        column = 0
+        taken = {at for at, rows in below.items() if rows > 0}
+        below = {at: rows - 1 for at, rows in below.items() if rows > 1}
+        for element in row.iterchildren("td", "th"):
+            while column in taken:
+                column += 1
+            span, deep = _span(element, "colspan"), _span(element, "rowspan")
+            if deep > 1:
+                below.update({column + at: deep - 1 for at in range(span)})
+            text = _cell_text(element)
+            if text:
+                cells.append(Cell(text, column + 0.05, column + span - 0.05))
+            column += span
+        if 0 in taken and any(is_value(cell.text) for cell in cells):
+            cells.insert(0, name)
+        elif 0 not in taken:
+            name = cells[0] if cells and cells[0].x0 < 1 else Cell("", 0.05, 0.95)
+        yield cells
+
+
+def _span(element: Any, name: str) -> int:
+    written = (element.get(name) or "1").strip()
+    return min(max(int(written), 1), MAX_SPAN) if written.isdecimal() and len(written) < 6 else 1
+
+
+def _cell_text(element: Any) -> str:
+    if is_hidden(element):
+        return ""
+    pieces: list[str] = []
+    for node in element.iter():
+        tag = tag_of(node)
+        if tag in _BLOCKS or tag == "br":
+            pieces.append(" ")
+        if tag == "sup" and (sign := "".join(node.itertext()).strip("() \n")).isdecimal() and len(sign) < 3:
+            pieces.append(f" [{sign}]")
+        elif tag == "math":
+            pieces.append(formula(node))
+        elif tag and tag not in _LEFT_OUT and not any(tag_of(above) in _WHOLE for above in _above(node, element)):
+            pieces.append(node.text or "")
+        if node is not element and node.tail:
+            pieces.append(node.tail)
+    return " ".join("".join(pieces).split())
+
+
+def _above(node: Any, top: Any) -> Iterator[Any]:
+    while node is not top and (node := node.getparent()) is not None and node is not top:
+        yield node
+
+
+def _meta(root: Any) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for element in root.iterdescendants("meta"):
+        name = (element.get("name") or element.get("property") or "").lower()
+        if name and element.get("content"):
+            found.setdefault(name, element.get("content").strip()[:1_000])
+    return found | ({"lang": root.get("lang")} if root.get("lang") else {})
+
+
+_DAYS: Final = ("article:published_time", "dcterms.date", "dc.date", "date", "citation_publication_date", "pubdate")
+
+
+def _said(about: Mapping[str, str]) -> dict[str, str]:
+    day = next((day_in(about[name]) for name in _DAYS if name in about), "")
+    return {"published_at": day} if day else {}
+
+
+def _facts(root: Any) -> dict[str, str]:
+    """Return the facts of the cover page that inline XBRL marks: those of the taxonomy "dei"."""
+    facts: dict[str, str] = {}
+    for element in root.iter("ix:nonnumeric"):
+        name = element.get("name") or ""
+        if name.startswith("dei:"):
+            text = " ".join("".join(element.itertext()).split())
+            if text:
+                facts.setdefault(name.removeprefix("dei:"), text[:500])
+    return facts
+
+
+def _of_facts(facts: Mapping[str, str]) -> dict[str, str]:
+    """Propose fields from the facts of a filing."""
+    company, form = facts.get("EntityRegistrantName", ""), facts.get("DocumentType", "")
+    if not company:
+        return {}
+    ended = day_in(facts.get("DocumentPeriodEndDate", ""))
+    when = facts.get("DocumentPeriodEndDate", "")
+    year = facts.get("DocumentFiscalYearFocus", "") or ended[:4]
+    quarter = facts.get("DocumentFiscalPeriodFocus", "")
+    period = f"{year} {quarter}" if quarter.startswith("Q") and year else year
+    span = "year" if form.upper().startswith(("10-K", "20-F", "40-F")) else "period"
+    title = f"{company}, Form {form} for the {span} ended {when}" if form and when else company
+    return {"title": title, "company": company, "period": period}
+
+
+def _filing(facts: Mapping[str, str]) -> dict[str, str]:
+    names = {"DocumentType": "form", "TradingSymbol": "ticker", "EntityCentralIndexKey": "cik"}
+    return {ours: facts[name] for name, ours in names.items() if facts.get(name)}

@@ -1,0 +1,82 @@
+"""What an XLSX file holds beside the values of its cells: which cells are one, text boxes, and notes on cells."""
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final
+
+from openpyxl.utils import range_boundaries
+
+from querymill_reading.document import Remarks
+from querymill_reading.formats.zipped import xml_of
+
+_MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=[\"']([A-Z]+[0-9]+:[A-Z]+[0-9]+)[\"']")
+_END_OF_CELLS: Final = b"sheetData>"
+_RELATIONS: Final = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+_DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_CELL_TEXT: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+#: Bytes read at once, of a part that may be large.
+_CHUNK: Final = 1 << 20
+#: Merged cells of a sheet, and columns of one, that are looked at.
+MAX_MERGED: Final = 10_000
+MAX_WIDTH: Final = 200
+
+
+def merged_names(sheet: Any) -> dict[int, list[tuple[int, int]]]:
+    """Return the cells of one row that are one, by row: the first and the last column, from 1."""
+    names: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for found in list(_MERGED.finditer(_after_cells(sheet)))[:MAX_MERGED]:
+        left, top, right, bottom = range_boundaries(found[1].decode())
+        if left < right < left + MAX_WIDTH and top == bottom:
+            names[top].append((left, right))
+    return names
+
+
+def beside(sheet: Any, remarks: Remarks, place: str) -> Iterator[str]:
+    """Yield the text boxes of a sheet, a paragraph each, and the notes on its cells under the names of these."""
+    for kind, member in _related(sheet):
+        with remarks.part(f"{place}, {kind}"):
+            root = xml_of(sheet.parent._archive.read(member))  # noqa: SLF001
+            yield from _boxes(root) if kind == "drawing" else _notes(root)
+
+
+def _boxes(drawing: Any) -> Iterator[str]:
+    for box in drawing.iter(f"{_DRAWING}p"):
+        text = "".join(box.itertext(f"{_DRAWING}t")).strip()
+        if text:
+            yield text
+
+
+def _notes(comments: Any) -> Iterator[str]:
+    for note in comments.iter(f"{_CELL_TEXT}comment"):
+        text = " ".join("".join(note.itertext(f"{_CELL_TEXT}t")).split())
+        if text:
+            yield f"Note on {note.get('ref')}: {text}"
+
+
+def _after_cells(sheet: Any) -> bytes:
+    """Return what stands behind the cells in the part of a sheet, which may be much larger than that."""
+    kept = b""
+    with sheet.parent._archive.open(sheet._worksheet_path) as part:  # noqa: SLF001  # the library does not read it
+        while chunk := part.read(_CHUNK):
+            kept += chunk
+            at = kept.rfind(_END_OF_CELLS)
+            kept = kept[at:] if at >= 0 else kept[-len(_END_OF_CELLS) :]
+    return kept
+
+
+def _related(sheet: Any) -> Iterator[tuple[str, str]]:
+    """Yield the parts that the part of a sheet names: the last word of their kind, and the member."""
+    archive, path = sheet.parent._archive, sheet._worksheet_path.lstrip("/")  # noqa: SLF001
+    folder, name = posixpath.split(path)
+    rels = f"{folder}/_rels/{name}.rels"
+    if rels not in archive.NameToInfo:
+        return
+    relations = xml_of(archive.read(rels))
+    for relation in relations.iter(_RELATIONS):
+        target = relation.get("Target") or ""
+        kind = (relation.get("Type") or "").rpartition("/")[2]
+        if kind not in ("drawing", "comments") or relation.get("TargetMode") == "External":
+            continue
+        yield kind, target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))

@@ -1,0 +1,92 @@
+"""What formats that are ZIP archives of XML have in common."""
+
+import io
+import re
+import zipfile
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from lxml import etree
+
+from querymill_reading.archives import check_members
+from querymill_reading.document import Limits, Unreadable
+
+#: A document of Office has no reason to declare a document type, and so no entities.
+_DECLARED: Final = (b"<!DOCTYPE", b"<!ENTITY", "<!DOCTYPE".encode("utf-16-le"), "<!ENTITY".encode("utf-16-le"))
+_LOOKED_AT: Final = 4_096
+_STRICT: Final = b"http://purl.oclc.org/ooxml/"
+_NAMESPACE: Final = re.compile(re.escape(_STRICT) + rb"(\w+)/(\w+)")
+
+
+def checked(path: Path, limits: Limits, *, plain_xml: bool = True) -> None:
+    """Refuse an archive that is too large inside, and with ``plain_xml`` one whose XML declares entities.
+
+    Raises:
+        Unreadable: It is.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            check_members(archive, limits)
+            for member in archive.infolist() if plain_xml else ():
+                if member.filename.lower().endswith((".xml", ".rels", ".vml")):
+                    head = b""
+                    # A damaged member is a matter of the engine, which may not need it.
+                    with suppress(zipfile.BadZipFile, zlib.error, EOFError), archive.open(member) as file:
+                        head = file.read(_LOOKED_AT)
+                    if any(declared in head for declared in _DECLARED):
+                        raise Unreadable(f"{member.filename} declares XML entities")
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise Unreadable(f"a broken file: {error}") from error
+
+
+def transitional(package: Path | BinaryIO) -> str | BinaryIO:
+    """Return what an engine can open: the package, or a copy of it with the names that the engine knows.
+
+    "Strict Open XML", in which Office can save too, says the same under other namespaces.
+    """
+    with zipfile.ZipFile(package) as archive:
+        if "_rels/.rels" not in archive.namelist() or _STRICT not in archive.read("_rels/.rels"):
+            return str(package) if isinstance(package, Path) else package
+        written = io.BytesIO()
+        with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as copy:
+            for name in archive.namelist():
+                content = archive.read(name)
+                is_xml = name.lower().endswith((".xml", ".rels"))
+                copy.writestr(name, _NAMESPACE.sub(_transitional_name, content) if is_xml else content)
+    written.seek(0)
+    return written
+
+
+def _transitional_name(found: re.Match[bytes]) -> bytes:
+    part = re.sub(rb"([a-z])([A-Z])", lambda case: case[1] + b"-" + case[2].lower(), found[2])
+    return (
+        b"http://schemas.openxmlformats.org/"
+        + found[1]
+        + b"/2006/"
+        + (part if part.endswith(b"-properties") else found[2])
+    )
+
+
+def xml_of(raw: bytes) -> Any:
+    """Parse XML without entities, a document type or the network.
+
+    Raises:
+        Unreadable: It is not well-formed.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        return etree.fromstring(raw, parser)
+    except etree.XMLSyntaxError as error:
+        raise Unreadable(f"broken XML: {str(error)[:200]}") from error
+
+
+def recovered(raw: bytes) -> Any:
+    """Parse as much as possible of XML that may be broken; the root is ``lost`` if that is nothing."""
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        root = etree.fromstring(raw, parser)
+    except etree.XMLSyntaxError:
+        root = None
+    return etree.Element("lost") if root is None else root

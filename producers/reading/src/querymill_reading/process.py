@@ -1,0 +1,191 @@
+"""Reading in a process of its own, with limits of memory and time. The gateway and the command line use it alike."""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final, Self
+
+from querymill_reading.document import Document, EngineMissing, Limits, Unreadable
+
+#: After so many files the process is replaced, so that what an engine leaks does not add up.
+FILES_A_PROCESS: Final = 200
+#: Bytes of an answer; a document of the most characters has fewer.
+MAX_ANSWER_BYTES: Final = 256 << 20
+#: Seconds in which a new process answers its first request: it imports the engines.
+START_S: Final = 30.0
+#: Pages of a file that may end the process or take too long. Each is left out, and the file is read again without it.
+MAX_LOST: Final = 2
+
+
+class _Lost(Unreadable):
+    """Raised when the process was lost over a page, or must be ended."""
+
+
+class Reader:
+    """Reads files, one at a time, in a process that is started when it is needed. Not for several threads at once."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._files = 0
+        self._unread = bytearray()
+        self._is_over = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Start the process now, so that it is ready once there is something to read."""
+        self._started()
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with suppress(OSError):
+                        pipe.close()
+
+    def give_up(self) -> None:
+        """End what another thread reads; nothing is read after it."""
+        self._is_over = True  # first: that thread may be starting the process
+        self.close()
+
+    def read(
+        self,
+        path: Path,
+        *,
+        name: str = "",
+        password: str | None = None,
+        on_page: Callable[[int], None] = lambda _: None,
+    ) -> Document:
+        """Read a file. ``name`` is what its owner calls it; ``on_page`` is told of each page.
+
+        Pages that end the process or take too long are remarks, as long as they are few and the time of the file lasts.
+
+        Raises:
+            Unreadable: It gives no document, or reading it exceeded a limit; `EngineMissing` if its engine is missing.
+        """
+        lost: dict[int, str] = {}
+        ends = time.monotonic() + self.limits.seconds
+        while True:
+            asked = {"path": str(path), "name": name or path.name, "password": password, "lost": list(lost.items())}
+            try:
+                return Document.from_json(self._asked(asked, on_page, ends)["document"])
+            except _Lost as error:
+                if not error.page or len(lost) == MAX_LOST or time.monotonic() >= ends:
+                    raise
+                lost[error.page] = error.reason
+
+    def unpack(self, archive: Path, into: Path) -> list[tuple[str, str]]:
+        """Unpack an archive into a folder; returns its members, each with the reason why it was left out, or "".
+
+        Raises:
+            Unreadable: It is broken, or holds more than the limits allow.
+        """
+        answer = self._asked({"path": str(archive), "into": str(into)}, lambda _: None)
+        return [(name, why) for name, why in answer["members"]]
+
+    def draw(self, path: Path, number: int, *, sha256: str) -> bytes:
+        """Return a page of a PDF file, from 1, as a PNG picture, if the content of the file has that hash.
+
+        Raises:
+            Unreadable: It has another, or no such page, or drawing exceeded a limit; `EngineMissing` if the engine is
+                missing.
+        """
+        answer = self._asked({"path": str(path), "draw": number, "sha256": sha256}, lambda _: None)
+        return b64decode(answer["picture"])
+
+    def _asked(
+        self, request: Mapping[str, Any], on_page: Callable[[int], None], ends: float | None = None
+    ) -> dict[str, Any]:
+        process = self._started()
+        self._files += 1
+        page = 0
+        ends = time.monotonic() + self.limits.seconds if ends is None else ends
+        patience = self.limits.seconds_a_page + START_S
+        try:
+            assert process.stdin is not None  # noqa: S101  # it was made with a pipe
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+            while True:
+                answer = self._line(process, min(patience, ends - time.monotonic()), page)
+                patience = self.limits.seconds_a_page
+                if "page" in answer and "unreadable" not in answer:
+                    page = answer["page"]
+                    on_page(page)
+                    continue
+                break
+        except (Unreadable, OSError, ValueError) as error:
+            self.close()
+            if isinstance(error, Unreadable):
+                raise
+            raise _Lost(f"the process that read it ended: {error}", page) from error
+        if "exhausted" in answer or self._files >= FILES_A_PROCESS:
+            self.close()
+        if "unreadable" in answer:
+            raised = EngineMissing if "missing" in answer else _Lost if "exhausted" in answer else Unreadable
+            raise raised(answer["unreadable"], answer["page"])
+        return dict(answer)
+
+    def _line(self, process: subprocess.Popen[bytes], seconds: float, page: int) -> Any:
+        """Return the next answer."""
+        assert process.stdout is not None  # noqa: S101  # it was made with a pipe
+        ends = time.monotonic() + seconds
+        waiting = select.poll()
+        waiting.register(process.stdout, select.POLLIN)
+        searched = 0
+        while (end := self._unread.find(b"\n", searched)) < 0:
+            searched = len(self._unread)
+            if searched > MAX_ANSWER_BYTES:
+                raise Unreadable("its text is too long", page)
+            if not waiting.poll(max(ends - time.monotonic(), 0) * 1000):
+                raise _Lost(f"reading it took longer than {max(seconds, 0):.0f} s", page)
+            piece = os.read(process.stdout.fileno(), 1 << 20)
+            if not piece:
+                raise _Lost(_how_it_ended(process, self.limits), page)
+            self._unread += piece
+        line = bytes(self._unread[:end])
+        del self._unread[: end + 1]
+        return json.loads(line)
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._unread.clear()
+            self._files = 0
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-m", "querymill_reading.child", json.dumps(asdict(self.limits))],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                env={},
+            )
+        process = self._process
+        if self._is_over:
+            self.close()
+            raise Unreadable("given up")
+        return process
+
+
+def _how_it_ended(process: subprocess.Popen[bytes], limits: Limits) -> str:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(5)
+    code = process.returncode
+    if code is not None and code < 0:
+        return f"reading it ended the process (signal {-code}; it may use {limits.memory_bytes >> 20} MB of memory)"
+    return f"reading it ended the process (code {code})"

@@ -1,0 +1,106 @@
+"""What was wrapped becomes one again: words at the ends of lines, and the names of rows in a table."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Final
+
+from querymill_reading.rules.layout import Line, Segment
+from querymill_reading.rules.tables import is_value
+
+_HYPHEN: Final = re.compile(r"(?:^|[\s(])([^\s(]*[a-zà-ÿ])-$")
+#: Words that are written with a hyphen before another, so that the hyphen at the end of a line is theirs.
+_KEEP_HYPHEN: Final = frozenset(
+    [
+        "non", "self", "long", "short", "well", "half", "cross", "high", "low", "full", "first", "second", "third",
+        "fourth", "one", "two", "three", "four", "five", "six", "year", "month", "day", "off", "out", "over", "under",
+        "all", "mid",
+    ]
+)  # fmt: skip
+_CJK: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
+#: Lines of one name are nearer to each other than this share of the usual distance between rows with values.
+TIGHT: Final = 0.75
+#: The letters of one name are alike in height up to this share.
+ALIKE: Final = 0.1
+#: Distances between rows with values that must be known before any is called usual.
+LEAST_DISTANCES: Final = 2
+
+
+def joined(above: str, below: str) -> str:
+    """Join two lines: a hyphenated word becomes whole, Chinese goes on without a blank.
+
+    "finan-" and "cial" give "financial", but "non-" and "controlling" give "non-controlling", and "year-over-" and
+    "year" "year-over-year".
+    """
+    if is_cut(above, below) and (cut := _HYPHEN.search(above)):
+        keeps = "-" in cut[1] or cut[1].lower() in _KEEP_HYPHEN
+        return (above if keeps else above[:-1]) + below
+    if above and below and (_CJK.match(above[-1]) and _CJK.match(below[0])):
+        return above + below
+    return f"{above} {below}"
+
+
+def is_cut(above: str, below: str) -> bool:
+    """Return whether a line ends within a word that goes on in the next."""
+    return below[:1].islower() and _HYPHEN.search(above) is not None
+
+
+def with_whole_names(lines: Sequence[Line]) -> list[Line]:
+    """Join the names of rows that were wrapped, wherever beside them the values stand: at the top, middle or bottom.
+
+    Lines of one name stand close to each other, while rows stand apart. With rows 14 points apart, a name 8 points
+    below a row is the rest of that row's name, and one 14 points below is a row or a heading. A table whose rows are as
+    near to each other as the lines of a name stays as it is.
+    """
+    usual = _usual_distance(lines)
+    if not usual:
+        return list(lines)
+    first = next(at for at, line in enumerate(lines) if _has_values(line))
+    return [whole for run in _runs(lines, TIGHT * usual) for whole in _whole(run, lines[first].y)]
+
+
+def _usual_distance(lines: Sequence[Line]) -> float:
+    """Return the usual distance between rows with values that follow each other; 0 if it is not known."""
+    distances = [
+        below.y - above.y for above, below in pairwise(lines) if _has_values(above) and _has_values(below)
+    ]  # fmt: skip
+    return median(distances) if len(distances) >= LEAST_DISTANCES else 0.0
+
+
+def _has_values(line: Line) -> bool:
+    return len(line.segments) > 1 and any(is_value(segment.text) for segment in line.segments[1:])
+
+
+def _runs(lines: Sequence[Line], tight: float) -> Iterator[list[Line]]:
+    """Yield the lines that stand close to each other, from the top."""
+    run = [lines[0]]
+    for above, line in pairwise(lines):
+        if not 0 < line.y - above.y < tight:
+            yield run
+            run = []
+        run.append(line)
+    yield run
+
+
+def _whole(run: list[Line], first_values: float) -> list[Line]:
+    """Return a run as one row, if it is one row with values and the lines of its name."""
+    rows = [line for line in run if _has_values(line) or len(line.segments) > 1]
+    names = [line for line in run if len(line.segments) == 1]
+    if len(run) == 1 or len(rows) != 1 or run[-1].y < first_values or not _has_values(rows[0]):
+        return run
+    row = rows[0]
+    has_name = not is_value(row.segments[0].text) and row.x0 < max(line.x1 for line in names)
+    values = row.segments[1:] if has_name else row.segments
+    if any(line.x1 > values[0].x0 or abs(line.size - row.size) > ALIKE * row.size for line in names):
+        return run
+    parts = [line.segments[0] for line in run if line is not row or has_name]
+    return [Line((_one(parts, row.y), *values))]
+
+
+def _one(parts: Sequence[Segment], y: float) -> Segment:
+    text = parts[0].text
+    for part in parts[1:]:
+        text = joined(text, part.text)
+    x0, x1 = min(part.x0 for part in parts), max(part.x1 for part in parts)
+    return Segment(text, x0, x1, y, max(part.size for part in parts))
