@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOCK := deploy/requirements.lock
 PEERS := deploy/requirements.peers.lock
-MEMBERS := shared producers producers/evaluation producers/reading workers deploy/embedded
+MEMBERS := shared producers producers/evaluation producers/histories producers/reading workers deploy/embedded
 MAKEFLAGS += --no-print-directory
 export PYTHONDONTWRITEBYTECODE :=
 # Where the machine has certificates of its own (a company's proxy), uv should trust them as pip does.

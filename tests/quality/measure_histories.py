@@ -11,10 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from querymill.histories.finding import find
-from querymill.histories.formats import BY_NAME
-from querymill.histories.rows import rows_of
-from querymill.histories.session import Asked, Session
+from querymill_histories.finding import find
+from querymill_histories.formats import BY_NAME
+from querymill_histories.rows import rows_of
+from querymill_histories.session import Asked, Session
 
 Row = dict[str, Any]
 

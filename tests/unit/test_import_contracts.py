@@ -38,11 +38,8 @@ SEEDS = {
     "LlamaIndex is known by its adapter alone": ("querymill.adapters.searching", "llama_index"),
     "Producers are layered": ("querymill.ingesting.submitting", "querymill.client.job"),
     "Reading documents knows nothing else of ours": ("querymill_reading.reports", "querymill.ingesting.submitting"),
-    "Histories know no command, no kind, no gateway and no board": (
-        "querymill.histories.rows",
-        "querymill.ingesting.submitting",
-    ),
-    "Rules of histories are pure": ("querymill.histories.rules.times", "sqlite3"),
+    "Histories know nothing else of ours": ("querymill_histories.rows", "querymill.ingesting.submitting"),
+    "Rules of histories are pure": ("querymill_histories.rules.times", "sqlite3"),
     "Rules of reading are pure": ("querymill_reading.rules.tables", "zipfile"),
     "The engines of documents are imported by their formats only": ("querymill_reading.process", "pypdfium2"),
     "On the command line, no kind knows another": (

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 MEMBERS = {
     "querymill": "producers",
     "querymill-evaluation": "producers/evaluation",
+    "querymill-histories": "producers/histories",
     "querymill-reading": "producers/reading",
     "querymill-shared": "shared",
     "querymill-workers": "workers",
@@ -97,7 +98,7 @@ def test_everything_is_installed_by_one_word_and_nothing_of_it_is_compiled(wheel
 def test_the_client_alone_asks_for_no_server_and_no_model(wheels: dict[str, zipfile.ZipFile]) -> None:
     asked: list[Any] = metadata_of(wheels["querymill"]).get_all("Requires-Dist", [])
     alone = {entry.partition(">")[0].partition("=")[0] for entry in asked if "extra ==" not in entry}
-    assert alone == {"querymill-reading", "querymill-shared", "pathspec", "rich", "typer"}
+    assert alone == {"querymill-histories", "querymill-reading", "querymill-shared", "pathspec", "rich", "typer"}
 
 
 def test_whatever_the_workers_ask_for_is_named_in_their_source(wheels: dict[str, zipfile.ZipFile]) -> None:

@@ -1,7 +1,7 @@
 """A chat backend with a page: hits and the answer stream in. If the reader leaves, the job is cancelled.
 
 Run it in this folder of a checkout, and open http://127.0.0.1:8000 (REDIS_URL and COLLECTION say what is searched):
-  pip install ../../../shared ../../reading ../.. "fastapi>=0.135" uvicorn
+  pip install ../../../shared ../../histories ../../reading ../.. "fastapi>=0.135" uvicorn
   REDIS_URL=redis://127.0.0.1:6379/0 COLLECTION=filings uvicorn app:app
 """
 

@@ -1,7 +1,7 @@
 """Django views that search: one synchronous, one asynchronous. In your project, keep the views and the two clients.
 
 Run it in this folder of a checkout, and open http://127.0.0.1:8000/search/?q=ships or /asearch/?q=ships:
-  pip install ../../../shared ../../reading ../.. django uvicorn
+  pip install ../../../shared ../../histories ../../reading ../.. django uvicorn
   REDIS_URL=redis://127.0.0.1:6379/0 COLLECTION=filings uvicorn app:application
 """
 

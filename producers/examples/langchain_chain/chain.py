@@ -2,7 +2,7 @@
 
 The model is scripted, so that this runs without a key. Put yours in its place, such as ChatOpenAI(model="…").
 Run it in this folder of a checkout:
-  pip install ../../../shared ../../reading "../..[langchain]"
+  pip install ../../../shared ../../histories ../../reading "../..[langchain]"
   REDIS_URL=redis://127.0.0.1:6379/0 python chain.py filings "How many ships does Nordhav have?"
 """
 

@@ -2,7 +2,7 @@
 
 The model is scripted, so that this runs without a key. Put yours in its place: it gets the messages and the tools.
 Run it in this folder of a checkout:
-  pip install ../../../shared ../../reading "../..[mcp]"
+  pip install ../../../shared ../../histories ../../reading "../..[mcp]"
   REDIS_URL=redis://127.0.0.1:6379/0 python agent.py filings "How many ships does Nordhav have?"
 """
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 #: The folders of the distributions that the client is made of.
-_CLIENT: Final = ("./shared", "./producers/reading")
+_CLIENT: Final = ("./shared", "./producers/histories", "./producers/reading")
 #: Those that an extra is made of beside them.
 _FOLDERS: Final = {"eval": ("./producers/evaluation",)}
 #: Extras that need distributions which only `make wheels` can build.

@@ -9,8 +9,8 @@ import pytest
 from querymill.code_bases.secrets import secret_by_name, secret_in
 from querymill.gateway.console.hits import answer_pieces
 from querymill.gateway.console.reading import number_of, place_of, reading_of
-from querymill.histories.formats import mbox, signal
-from querymill.histories.rules.quotations import own_words
+from querymill_histories.formats import mbox, signal
+from querymill_histories.rules.quotations import own_words
 from querymill_reading import recognising
 from querymill_reading.document import Limits, Unreadable
 from tests.fixtures.hostile_texts import STEEPEST, Timed, steepness

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from querymill.install_hints import WORKERS, install_command, install_hint
-from querymill_reading import child as reading
+from querymill_histories import compressed
+from querymill_reading import child
 
 ROOT = Path(__file__).parents[3]
 
@@ -57,7 +58,7 @@ def test_a_command_installs_all_that_no_index_has(extra: str) -> None:
     assert (f"[{extra}]" in command) == (extra != WORKERS)
 
 
-@pytest.mark.parametrize("hint", [reading.INSTALL_HINT])
+@pytest.mark.parametrize("hint", [compressed.INSTALL_HINT, child.INSTALL_HINT])
 def test_what_stands_alone_is_installed_alone(hint: str) -> None:
     command = re.search(r"run pip install '\./([a-z/]+)\[([a-z]+)\]'$", hint)
     assert command is not None

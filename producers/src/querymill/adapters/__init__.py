@@ -1,6 +1,6 @@
 """Querymill as a retriever of other libraries, each in its own conventions.
 
-    extra          from a checkout: pip install ./shared ./producers/reading './producers[EXTRA]'
+    extra          from a checkout: pip install ./shared ./producers/histories ./producers/reading './producers[EXTRA]'
     langchain      from querymill.adapters.langchain import QuerymillRetriever
     llama-index    from querymill.adapters.llama_index import QuerymillRetriever
     haystack       from querymill.adapters.haystack import QuerymillRetriever

@@ -21,8 +21,6 @@ from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo, saying_if_interrupted
 from querymill.client.mill import Querymill
 from querymill.extras import needing
-from querymill.histories.compressed import BROKEN as DAMAGED
-from querymill.histories.compressed import open_plain
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import STDIN, BadLine, GoodLine
 from querymill.ingesting.kinds import NAMES
@@ -33,6 +31,8 @@ from querymill.ingesting.sources.documents import DocumentOptions
 from querymill.ingesting.sources.histories import FROM, HistoryOptions, are_histories
 from querymill.ingesting.sources.lines import are_lines, plain_file
 from querymill.ingesting.sources.paths import refuse_foreign
+from querymill_histories.compressed import BROKEN as DAMAGED
+from querymill_histories.compressed import open_plain
 
 #: What may become of a document that did not fail.
 STORED: Final = ("ingested", "unchanged", "superseded", "forgotten")

@@ -15,11 +15,11 @@ from querymill.cli.kind import Kind
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
-from querymill.histories.finding import Found
-from querymill.histories.session import Unread
 from querymill.ingesting.ingestion_log import recorded
 from querymill.ingesting.sources.histories import Feed, HistoryOptions, found_at
 from querymill.ingesting.submitting import LoadProgress
+from querymill_histories.finding import Found
+from querymill_histories.session import Unread
 
 #: Files that ``--json`` names; of more it gives the number.
 NAMED: Final = 1_000

@@ -19,9 +19,6 @@ from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
-from querymill.histories.files import head_of
-from querymill.histories.finding import format_of, places
-from querymill.histories.formats import FORMATS
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import STDIN
 from querymill.ingesting.sources.documents import DocumentOptions, Feed, Loaded
@@ -33,6 +30,9 @@ from querymill.watch.rounds import Follower, follow
 from querymill.watch.sent import Sent, sent_path
 from querymill.watch.sessions import SessionSender, Told
 from querymill.watch.several import Several
+from querymill_histories.files import head_of
+from querymill_histories.finding import format_of, places
+from querymill_histories.formats import FORMATS
 from querymill_reading.archives import is_archive
 from querymill_reading.process import Reader
 from querymill_shared.addresses import mask

@@ -14,7 +14,7 @@ class Loadable:
         name: The kind.
         documents: How documents are read from JSON lines.
         reads_documents: Whether it takes PDF, HTML and other files of `querymill_reading`.
-        reads_histories: Whether it takes the files of `querymill.histories`.
+        reads_histories: Whether it takes the files of `querymill_histories`.
         reads_code_bases: Whether it takes the directories of `querymill.code_bases`.
     """
 

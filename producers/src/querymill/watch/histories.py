@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from querymill.histories.files import BROKEN, head_of
-from querymill.histories.finding import Found, format_of, walked
-from querymill.histories.formats import BY_NAME, FORMATS
-from querymill.histories.rows import rows_of
-from querymill.histories.session import Asked, Format, Session, Tools, Unread
 from querymill.watch.changes import Roots
 from querymill.watch.sent import ReadFile, Sent, Stamp
 from querymill.watch.sessions import SessionSender, Told
+from querymill_histories.files import BROKEN, head_of
+from querymill_histories.finding import Found, format_of, walked
+from querymill_histories.formats import BY_NAME, FORMATS
+from querymill_histories.rows import rows_of
+from querymill_histories.session import Asked, Format, Session, Tools, Unread
 
 #: A file that changed less than this many seconds ago may be half written.
 SETTLED_S: Final = 2.0

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from querymill.client.mill import Querymill
-from querymill.histories.compressed import is_compressed
 from querymill.ingesting.jsonl import MAX_LINE_BYTES, BadLine, GoodLine, Lines
 from querymill.ingesting.submitting import ingest
 from querymill.watch.changes import Roots
 from querymill.watch.sent import Sent, Tail
 from querymill.watch.sessions import SessionSender, Told
+from querymill_histories.compressed import is_compressed
 
 #: Endings of the files of a folder that are read.
 SUFFIXES: Final = (".jsonl", ".ndjson")

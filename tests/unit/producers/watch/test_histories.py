@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from querymill.histories.formats import BY_NAME
-from querymill.histories.session import Asked
 from querymill.ingesting.jsonl import Lines
 from querymill.ingesting.kinds.conversations import LINES as CONVERSATIONS
 from querymill.ingesting.kinds.messages import LINES as MESSAGES
@@ -19,6 +17,8 @@ from querymill.testing import MemoryMill
 from querymill.watch.histories import HistoryFollower, Spot
 from querymill.watch.sent import AlreadyFollowed, Sent
 from querymill.watch.sessions import SessionSender, Told
+from querymill_histories.formats import BY_NAME
+from querymill_histories.session import Asked
 from tests.fixtures.histories import claude_line, write_json, write_lines
 
 #: Long enough ago for a file to be whole.

@@ -12,13 +12,13 @@ from typing import Any, Final
 import pydantic
 
 from querymill.broken_rules import rule_broken
-from querymill.histories.files import BROKEN, head_of
-from querymill.histories.finding import Found, find, format_of, places
-from querymill.histories.formats import BY_NAME, FORMATS
-from querymill.histories.rows import rows_of
-from querymill.histories.session import Asked, Format, Session, Tools, Unread
 from querymill.ingesting.jsonl import STDIN, GoodLine, Lines
 from querymill.ingesting.path_options import UnusablePath
+from querymill_histories.files import BROKEN, head_of
+from querymill_histories.finding import Found, find, format_of, places
+from querymill_histories.formats import BY_NAME, FORMATS
+from querymill_histories.rows import rows_of
+from querymill_histories.session import Asked, Format, Session, Tools, Unread
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Unreadable
 from querymill_reading.process import Reader

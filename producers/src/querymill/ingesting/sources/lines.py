@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from querymill.histories.compressed import BROKEN, is_compressed, open_plain, plain_name
 from querymill.ingesting.jsonl import STDIN
 from querymill.ingesting.path_options import UnusablePath
+from querymill_histories.compressed import BROKEN, is_compressed, open_plain, plain_name
 from querymill_reading.formats import BY_SUFFIX
 from querymill_reading.rules.beginnings import LOOKED_AT
 

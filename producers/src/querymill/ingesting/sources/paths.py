@@ -7,8 +7,6 @@ from glob import has_magic
 from pathlib import Path
 from typing import Any
 
-from querymill.histories.compressed import open_plain
-from querymill.histories.session import Unread
 from querymill.ingesting.jsonl import BadLine, GoodLine, Lines
 from querymill.ingesting.loadable import Loadable
 from querymill.ingesting.outcomes import Ingestion
@@ -18,6 +16,8 @@ from querymill.ingesting.sources.comparing import ingest_tree
 from querymill.ingesting.sources.histories import HistoryOptions
 from querymill.ingesting.sources.lines import are_lines, plain_file
 from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest
+from querymill_histories.compressed import open_plain
+from querymill_histories.session import Unread
 from querymill_reading.process import Reader
 from querymill_reading.sources import LeftOut
 

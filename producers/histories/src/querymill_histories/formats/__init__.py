@@ -1,0 +1,34 @@
+"""The formats that can be read, in the order in which they are recognised. A new one is a file and a name here."""
+
+from typing import Final
+
+from querymill_histories.formats import (
+    aider,
+    chatgpt,
+    claude,
+    claude_code,
+    cline,
+    codex,
+    copilot,
+    copilot_cli,
+    cursor,
+    discord,
+    gemini,
+    mbox,
+    opencode,
+    signal,
+    slack,
+    specstory,
+    telegram,
+    whatsapp,
+)
+from querymill_histories.session import Format
+
+FORMATS: Final[tuple[Format, ...]] = tuple(
+    module.FORMAT
+    for module in (
+        claude_code, codex, chatgpt, claude, cursor, aider, gemini, copilot, copilot_cli, cline, opencode, specstory,
+        slack, telegram, signal, whatsapp, discord, mbox,
+    )
+)  # fmt: skip
+BY_NAME: Final = {known.name: known for known in FORMATS}

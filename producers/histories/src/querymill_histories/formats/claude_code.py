@@ -1,0 +1,195 @@
+"""Claude Code: a file of JSON lines for each session, in a folder for each working directory."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from querymill_histories.files import BROKEN, lines_of, reason_of
+from querymill_histories.rules.branches import abandoned
+from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
+from querymill_histories.rules.injected import typed
+from querymill_histories.rules.resumed import joined
+from querymill_histories.rules.times import moment
+from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+
+#: Lines of a user that no person typed.
+_NOT_TYPED: Final = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
+#: The texts of an assistant that say nothing.
+_EMPTY: Final = ("(no content)", "No response requested.")
+#: The field of a line that names its session, for each type of line that does.
+_TITLES: Final = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
+
+
+def recognise(head: Head) -> bool:
+    """Return whether a file has lines of Claude Code."""
+    packed = head.packed
+    if not packed.startswith("{"):
+        return False
+    is_message = '"parentUuid":' in packed and ('"sessionId":' in packed or '"isSidechain":' in packed)
+    starts = (
+        '{"type":"file-history-snapshot"', '{"type":"queue-operation"', '{"type":"summary","summary":',
+        '{"type":"last-prompt"', '{"type":"permission-mode"', '{"type":"pr-link"',
+    )  # fmt: skip
+    return is_message or (packed.startswith(starts) and head.path.suffix == ".jsonl")
+
+
+@dataclass(slots=True)
+class _Told:
+    """What the lines of one session say. ``parents`` holds every line with an id, ``entries`` what is shown of it."""
+
+    id: str
+    source: Path
+    parents: dict[str, str | None] = field(default_factory=dict)
+    entries: dict[str, list[Said | Call]] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
+    models: list[str] = field(default_factory=list)
+    title: str | None = None
+
+    @property
+    def typed(self) -> list[str]:
+        """The lines that a person typed."""
+        return [id_ for id_, said in self.entries.items() if any(entry_is_typed(entry) for entry in said)]
+
+    def spoken(self) -> list[Said | Call]:
+        """Return the entries that are not on an abandoned branch, in the order of the file."""
+        left_out = abandoned(self.parents, self.typed)
+        return [entry for id_, entries in self.entries.items() if id_ not in left_out for entry in entries]
+
+
+def entry_is_typed(entry: Said | Call) -> bool:
+    """Return whether a person typed it."""
+    return isinstance(entry, Said) and entry.role == USER
+
+
+def read(paths: Sequence[Path], _asked: Asked) -> Read:
+    """Read the sessions of each folder; the transcripts of its agents belong to them and are no sessions."""
+    folders: defaultdict[Path, list[Path]] = defaultdict(list)
+    for path in paths:
+        if not (path.name.startswith("agent-") or "subagents" in path.parts[-3:-1]):
+            folders[path.parent].append(path)
+    for files in folders.values():
+        yield from _read_folder(files)
+
+
+def _read_folder(files: Sequence[Path]) -> Read:
+    told: dict[str, _Told] = {}
+    summaries: list[tuple[str, str]] = []
+    results: dict[str, str] = {}
+    for path in files:
+        try:
+            for line in lines_of(path):
+                if isinstance(line, Unread):
+                    yield line
+                else:
+                    _take(line, path, told, summaries, results)
+        except BROKEN as error:
+            yield Unread(str(path), reason_of(error))
+    for leaf, summary in summaries:
+        for session in told.values():
+            if leaf in session.parents:
+                session.title = session.title or summary
+    sessions = [_session(each, results) for each in told.values()]
+    links = {each.id: tuple(parent for parent in each.parents.values() if parent) for each in told.values()}
+    yield from joined(sessions, {each.id: frozenset(each.parents) for each in told.values()}, links)
+
+
+def _take(
+    line: tuple[int, dict[str, Any]],
+    path: Path,
+    told: dict[str, _Told],
+    summaries: list[tuple[str, str]],
+    results: dict[str, str],
+) -> None:
+    number, row = line
+    kind = row.get("type")
+    if kind == "summary" and (leaf := word(row.get("leafUuid"))):
+        summaries.insert(0, (leaf, str(row.get("summary") or "")))
+        return
+    if row.get("isSidechain"):
+        return
+    session_id = word(row.get("sessionId")) or ("" if kind not in ("user", "assistant") else path.stem)
+    if not session_id:
+        return
+    session = told.setdefault(session_id, _Told(session_id, path))
+    if kind in _TITLES:
+        session.title = word(row.get(_TITLES[str(kind)])) or session.title
+        return
+    id_ = word(row.get("uuid"))
+    if id_ is None or id_ in session.parents:
+        return
+    session.parents[id_] = word(row.get("parentUuid"))  # none at a compaction: what came before stays
+    if entries := list(_entries(number, row, results)):
+        session.entries[id_] = entries
+    session.about |= given({"cwd": row.get("cwd"), "branch": row.get("gitBranch"), "tool_version": row.get("version")})
+    model = word(mapping(row.get("message")).get("model"))
+    if model and model != "<synthetic>" and model not in session.models:
+        session.models.append(model)
+
+
+def _entries(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[Said | Call]:
+    match row.get("type"):
+        case "user":
+            yield from _of_user(number, row, results)
+        case "assistant":
+            yield from _of_assistant(number, row)
+        case "attachment":
+            attached = mapping(row.get("attachment"))
+            if attached.get("type") == "queued_command" and attached.get("commandMode", "prompt") == "prompt":
+                yield from _typed(number, row, attached.get("prompt"))
+        case _:
+            pass
+
+
+def _of_user(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[Said]:
+    content = mapping(row.get("message")).get("content")
+    for block in mappings(content):
+        if block.get("type") == "tool_result":
+            results[str(block.get("tool_use_id"))] = result_of(block.get("content"))
+    if not any(row.get(flag) for flag in _NOT_TYPED):
+        yield from _typed(number, row, content)
+
+
+def _typed(number: int, row: dict[str, Any], content: Any) -> Iterator[Said]:
+    blocks = [content] if isinstance(content, str) else [
+        str(block.get("text") or "") for block in mappings(content) if block.get("type") == "text"
+    ]  # fmt: skip
+    if text := "\n\n".join(filter(None, map(typed, blocks))):
+        yield Said(USER, text, word(row.get("uuid")), moment(row.get("timestamp")), number)
+
+
+def _of_assistant(number: int, row: dict[str, Any]) -> Iterator[Said | Call]:
+    message = mapping(row.get("message"))
+    if message.get("model") == "<synthetic>" or row.get("isApiErrorMessage"):
+        return
+    id_, at = word(message.get("id")) or word(row.get("uuid")), moment(row.get("timestamp"))
+    content = message.get("content")
+    for block in [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content):
+        text = str(block.get("text") or "").strip()
+        if block.get("type") == "text" and text not in ("", *_EMPTY):
+            yield Said(ASSISTANT, text, id_, at, number)
+        elif block.get("type") == "tool_use":
+            yield Call(str(block.get("name")), block.get("input"), "", word(block.get("id")), at, number)
+
+
+def _session(told: _Told, results: dict[str, str]) -> Session:
+    entries: list[Said | Call] = []
+    seen: set[tuple[str | None, str]] = set()
+    for entry in told.spoken():
+        if isinstance(entry, Call):
+            entries.append(replace(entry, result=results.get(entry.id or "", "")))
+        elif (entry.id, entry.text) not in seen:  # a stream may be written twice
+            seen.add((entry.id, entry.text))
+            entries.append(entry)
+    started = next((entry.at for entry in entries if entry_is_typed(entry)), None)
+    return Session(told.id, told.source, entries, told.title, started, told.about | given({"models": told.models}))
+
+
+FORMAT: Final = Format(
+    "claude-code",
+    recognise,
+    read,
+    homes=(".claude/projects", ".config/claude/projects", "$CLAUDE_CONFIG_DIR/projects"),
+    together="new",
+)

@@ -1,0 +1,107 @@
+"""Discord: a channel as DiscordChatExporter writes it, as JSON, as a web page or as CSV."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from querymill_histories.files import each, head_of, object_of
+from querymill_histories.formats.discord_csv import is_csv, messages_in_csv
+from querymill_histories.formats.discord_html import is_html, read_page
+from querymill_histories.rules.contents import given, mapping, mappings, word
+from querymill_histories.rules.copies import one_each
+from querymill_histories.rules.times import moment
+from querymill_histories.session import Asked, Format, Head, Read, Said, Session
+
+#: Types of messages that a person wrote, by name and by number.
+_WRITTEN: Final = ("Default", "Reply", "0", "19", "20", "ChatInputCommand", "ThreadStarterMessage")
+
+#: The endings of its forms: what says most first.
+_FORMS: Final = (".json", ".html", ".csv")
+#: What stands for the server of a chat of two.
+_ALONE: Final = "Direct Messages"
+_FILE: Final = re.compile(r"(?P<names>.+) \[(?P<id>\d{15,20})\]")
+
+
+def recognise(head: Head) -> bool:
+    """Return whether a file is a channel of Discord."""
+    if is_csv(head) or is_html(head):
+        return True
+    first = head.packed[:8_000]
+    return first.startswith('{"guild":{') and '"channel":{' in first
+
+
+def _read(path: Path, asked: Asked) -> Read:
+    head = head_of(path)
+    if is_csv(head):
+        try:
+            yield _named(path, list(messages_in_csv(path, asked)))
+        except csv.Error as error:
+            raise ValueError(f"not CSV: {error}") from error
+    elif is_html(head):
+        page = read_page(path)
+        server, *others = page.names
+        channel = others[0].rpartition(" / ")[2] if others else None
+        yield _named(path, page.said, channel, None if server == _ALONE else server)
+    else:
+        yield _of_json(path)
+
+
+def _named(path: Path, said: list[Said], channel: str | None = None, server: str | None = None) -> Session:
+    """Return a channel whose file is named after it: ``server - category - channel [id].csv``."""
+    match = _FILE.match(path.name)
+    parts = match["names"].split(" - ") if match else []
+    if channel is None and parts:
+        channel, server = parts[-1], parts[0] if len(parts) > 1 and parts[0] != _ALONE else None
+    title = f"{channel} ({server})" if channel and server else channel
+    id_ = match["id"] if match else path.stem
+    return Session(id_, path, list(said), title, None, given({"server": server}))
+
+
+def _of_json(path: Path) -> Session:
+    whole = mapping(object_of(path))
+    channel, guild = mapping(whole.get("channel")), mapping(whole.get("guild"))
+    server = word(guild.get("name")) if word(guild.get("id")) not in (None, "0") else None
+    name = word(channel.get("name"))
+    about = given({"server": server, "topic": channel.get("topic"), "channel_type": channel.get("type")})
+    title = f"{name} ({server})" if name and server else name
+    return Session(word(channel.get("id")) or path.stem, path, list(_messages(whole)), title, None, about)
+
+
+def _messages(whole: dict[str, Any]) -> Iterator[Said]:
+    seen: set[str | None] = set()
+    for row in mappings(whole.get("messages")):
+        id_, text = word(row.get("id")), str(row.get("content") or "").strip()
+        if not text or id_ in seen or str(row.get("type", "Default")) not in _WRITTEN:
+            continue
+        seen.add(id_)
+        author = mapping(row.get("author"))
+        who = word(author.get("nickname")) or word(author.get("name")) or "unknown"
+        yield Said(who, text, id_, moment(row.get("timestamp")))
+
+
+def read(paths: Sequence[Path], asked: Asked) -> Read:
+    """Read channels; one that was exported in parts is one session."""
+    sessions: list[Session] = []
+    for found in each(_read)(paths, asked):
+        if isinstance(found, Session):
+            sessions.append(found)
+        else:
+            yield found
+    yield from one_each(_best(sessions))
+
+
+def _best(sessions: Sequence[Session]) -> list[Session]:
+    """Return of a channel that was exported in several forms the one that says most of it."""
+    best: dict[str, int] = {}
+    for session in sessions:
+        best[session.id] = min(best.get(session.id, len(_FORMS)), _form(session.source))
+    return [session for session in sessions if _form(session.source) == best[session.id]]
+
+
+def _form(path: Path) -> int:
+    return next((place for place, end in enumerate(_FORMS) if end in path.suffixes), len(_FORMS) - 1)
+
+
+FORMAT: Final = Format("discord", recognise, read)

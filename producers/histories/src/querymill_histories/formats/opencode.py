@@ -1,0 +1,136 @@
+"""opencode: an exported session, the folder in which older versions store sessions, or the database of newer ones."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from querymill_histories.files import BROKEN, database_at, has_tables, object_of, reason_of
+from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
+from querymill_histories.rules.copies import one_each
+from querymill_histories.rules.injected import typed
+from querymill_histories.rules.times import moment
+from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+
+_DATABASE: Final = b"SQLite format 3\x00"
+_TABLES: Final = ("session", "message", "part")
+
+
+def recognise(head: Head) -> bool:
+    """Return whether a file is a session of opencode, or belongs to one."""
+    if head.start.startswith(_DATABASE):
+        return has_tables(head.path, *_TABLES)
+    packed = head.packed
+    if head.path.name.startswith(("ses_", "msg_", "prt_")) and packed.startswith("{"):
+        return True
+    return '{"info":{' in packed[:4_000] and ('"id":"ses' in packed or '"messages":[{"info":{' in packed)
+
+
+def read(paths: Sequence[Path], _asked: Asked) -> Read:
+    """Read sessions. Those that an agent had with another are left out."""
+    sessions: list[Session] = []
+    for path in paths:
+        if path.name.startswith(("msg_", "prt_")):
+            continue
+        try:
+            sessions += _sessions(path)
+        except BROKEN as error:
+            yield Unread(str(path), reason_of(error))
+    yield from one_each(sessions)
+
+
+def _sessions(path: Path) -> Iterator[Session]:
+    with path.open("rb") as file:
+        is_database = file.read(len(_DATABASE)) == _DATABASE
+    if is_database:
+        yield from _stored(path)
+        return
+    whole = mapping(object_of(path))
+    if "info" in whole:
+        found = _session(path, mapping(whole["info"]), list(mappings(whole.get("messages"))))
+    else:
+        found = _session(path, whole, list(_beside(path, str(whole.get("id")))))
+    if found is not None:
+        yield found
+
+
+def _beside(path: Path, session: str) -> Iterator[dict[str, Any]]:
+    """Yield the messages of a session in the folder ``storage``: each has a file, and so has each of its parts."""
+    storage = path.parent.parent.parent
+    for message in sorted((storage / "message" / session).glob("msg_*.json")):
+        parts = sorted((storage / "part" / message.stem).glob("prt_*.json"))
+        yield {"info": object_of(message), "parts": [object_of(part) for part in parts]}
+
+
+def _stored(path: Path) -> Iterator[Session]:
+    with database_at(path) as database:
+        heads = _rows(database.execute("SELECT * FROM session ORDER BY id"))
+        for head in heads:
+            parts: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+            asked = (head["id"],)
+            for row in _rows(database.execute("SELECT * FROM part WHERE session_id = ? ORDER BY id", asked)):
+                parts[row["message_id"]].append(mapping(json.loads(row["data"])))
+            rows = _rows(
+                database.execute("SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id", asked)
+            )
+            messages = [
+                {"info": mapping(json.loads(row["data"])) | {"id": row["id"]}, "parts": parts[row["id"]]}
+                for row in rows
+            ]
+            info = {
+                "id": head["id"],
+                "parentID": head.get("parent_id"),
+                "title": head.get("title"),
+                "directory": head.get("directory"),
+                "version": head.get("version"),
+                "revert": json.loads(head.get("revert") or "null"),
+                "time": {"created": head.get("time_created")},
+            }
+            if (found := _session(path, info, messages)) is not None:
+                yield found
+
+
+def _rows(cursor: Any) -> list[dict[str, Any]]:
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor]
+
+
+def _session(path: Path, info: dict[str, Any], messages: list[dict[str, Any]]) -> Session | None:
+    if info.get("parentID"):
+        return None
+    back_to = mapping(info.get("revert")).get("messageID")
+    ids = [mapping(message.get("info")).get("id") for message in messages]
+    kept = messages[: ids.index(back_to)] if back_to in ids else messages
+    entries = [entry for message in kept for entry in _entries(message)]
+    models = dict.fromkeys(filter(None, (word(mapping(message.get("info")).get("modelID")) for message in messages)))
+    about = given({"cwd": info.get("directory"), "tool_version": info.get("version"), "models": list(models)})
+    started = moment(mapping(info.get("time")).get("created"))
+    return Session(word(info.get("id")) or path.stem, path, entries, word(info.get("title")), started, about)
+
+
+def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
+    info = mapping(message.get("info"))
+    role, id_ = info.get("role"), word(info.get("id"))
+    at = moment(mapping(info.get("time")).get("created"))
+    if role not in (USER, ASSISTANT) or (role == ASSISTANT and info.get("summary") is True):
+        return
+    for part in mappings(message.get("parts")):
+        kind = part.get("type")
+        if kind == "text" and not part.get("synthetic") and not part.get("ignored"):
+            text = str(part.get("text") or "")
+            if text := typed(text) if role == USER else text.strip():
+                yield Said(str(role), text, id_, at)
+        elif kind == "tool":
+            state = mapping(part.get("state"))
+            result = result_of(state.get("output") or state.get("error"))
+            yield Call(str(part.get("tool")), state.get("input"), result, word(part.get("callID")), at)
+
+
+FORMAT: Final = Format(
+    "opencode",
+    recognise,
+    read,
+    homes=(".local/share/opencode/opencode.db", ".local/share/opencode/storage/session"),
+    together="format",
+)

@@ -1,0 +1,129 @@
+"""Slack: an unpacked export, with a folder for each channel and a file for each day."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from querymill_histories.files import BROKEN, object_of, reason_of
+from querymill_histories.rules.contents import mapping, mappings, word
+from querymill_histories.rules.times import moment
+from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+
+#: Lists of channels, and other files of an export that hold no messages.
+_CHANNELS: Final = ("channels.json", "groups.json", "dms.json", "mpims.json")
+_BESIDE: Final = (
+    *_CHANNELS,
+    "users.json",
+    "integration_logs.json",
+    "canvases.json",
+    "lists.json",
+    "huddle_transcripts.json",
+)
+#: Kinds of messages that a person wrote.
+_WRITTEN: Final = (None, "thread_broadcast", "reply_broadcast", "me_message", "file_share")
+_UPLOADED: Final = re.compile(r"<@\w+(?:\|[^>]*)?> (?:uploaded|shared) a file")
+_LINK: Final = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d\.json$")
+
+
+def recognise(head: Head) -> bool:
+    """Return whether a file belongs to an export of Slack."""
+    first = head.packed[:8_000]
+    if head.path.name in _BESIDE:
+        return first.startswith("[") and ('"id":' in first or '"user_id":' in first or first == "[]")
+    has_day = _DAY.match(head.path.name) is not None
+    is_message = '"type":"message"' in first or '"ts":"' in head.packed
+    return first.startswith("[") and is_message and (has_day or '"subtype":' in first or '"user":"U' in first)
+
+
+def read(paths: Sequence[Path], _asked: Asked) -> Read:
+    """Read channels: the days of one are one session, in the order of time."""
+    for folder, files in _days(paths).items():
+        messages: dict[str, dict[str, Any]] = {}
+        for path in dict.fromkeys(files):
+            try:
+                messages |= {str(row["ts"]): row for row in mappings(object_of(path)) if row.get("ts")}
+            except BROKEN as error:
+                yield Unread(str(path), reason_of(error))
+        yield _session(folder, [messages[ts] for ts in sorted(messages, key=_seconds)])
+
+
+def _days(paths: Sequence[Path]) -> dict[Path, list[Path]]:
+    """Return the files of each channel. The list of channels stands for the whole export."""
+    days: defaultdict[Path, list[Path]] = defaultdict(list)
+    for path in paths:
+        if path.name == "channels.json":
+            for day in sorted(path.parent.glob("*/*.json")):
+                if _DAY.match(day.name):
+                    days[day.parent].append(day)
+        elif path.name not in _BESIDE:
+            days[path.parent].append(path)
+    return days
+
+
+def _seconds(ts: str) -> float:
+    try:
+        return float(ts)
+    except ValueError:
+        return 0.0
+
+
+def _list_at(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        yield from mappings(json.loads(path.read_bytes()))
+    except BROKEN:
+        return
+
+
+def _session(folder: Path, rows: list[dict[str, Any]]) -> Session:
+    names = {str(user.get("id")): name_of(user) for user in _list_at(folder.parent / "users.json")}
+    listed = [channel for file in _CHANNELS for channel in _list_at(folder.parent / file)]
+    channel = next((each for each in listed if folder.name in (each.get("name"), each.get("id"))), {})
+    id_ = word(channel.get("id")) or folder.name
+    entries: list[Said] = []
+    for row in rows:
+        text = str(row.get("text") or "")
+        by_program = row.get("bot_id") or row.get("hidden") or row.get("subtype") not in _WRITTEN
+        if by_program or _UPLOADED.match(text):
+            continue
+        user = str(row.get("user") or "")
+        author = names.get(user) or name_of({"profile": mapping(row.get("user_profile")), "name": user or "unknown"})
+        if text := plain(text, names).strip():
+            entries.append(Said(author, text, f"{id_}-{row['ts']}", moment(row["ts"])))
+    members = [names.get(str(member), str(member)) for member in channel.get("members") or ()]
+    name = word(channel.get("name")) or (", ".join(members) if members and folder.name == id_ else folder.name)
+    return Session(id_, folder, list(entries), name)
+
+
+def name_of(user: dict[str, Any]) -> str:
+    """Return the name that Slack shows for a person."""
+    profile = mapping(user.get("profile"))
+    shown = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"), user.get("name"))
+    return next((name for name in map(word, shown) if name), "unknown")
+
+
+def plain(text: str, names: dict[str, str]) -> str:
+    """Return a text as Slack shows it.
+
+    ``<@U1> see <https://a.example|the page> &lt;b&gt;`` is ``@Ann see the page (https://a.example) <b>``.
+    """
+
+    def shown(match: re.Match[str]) -> str:
+        target, label = match[1], match[2]
+        match target[0]:
+            case "@":
+                return f"@{names.get(target[1:]) or label or target[1:]}"
+            case "#":
+                return f"#{label or target[1:]}"
+            case "!":
+                return label or f"@{target[1:].partition('^')[0]}"
+            case _:
+                return f"{label} ({target})" if label and label not in target else target
+
+    return _LINK.sub(shown, text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+FORMAT: Final = Format("slack", recognise, read, together="folder")

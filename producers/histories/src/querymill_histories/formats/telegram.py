@@ -1,0 +1,91 @@
+"""Telegram: a chat exported by its desktop program, or all of them, as JSON or as web pages."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from querymill_histories.files import each, head_of, object_of
+from querymill_histories.formats.telegram_html import is_html, read_page
+from querymill_histories.rules.contents import given, mapping, mappings, word
+from querymill_histories.rules.copies import one_each
+from querymill_histories.rules.times import moment
+from querymill_histories.session import Asked, Format, Head, Read, Said, Session
+
+#: How the ids of chats begin that were exported as web pages.
+_OF_PAGES: Final = "telegram-"
+
+
+def recognise(head: Head) -> bool:
+    """Return whether a file is an export of Telegram."""
+    if is_html(head):
+        return True
+    packed = head.packed
+    is_chat = '"messages":[' in packed and (
+        '"from_id":' in packed or '"text_entities":' in packed or '"actor_id":' in packed
+    )
+    return packed.startswith("{") and (is_chat or ('"chats":{' in packed and '"list":[' in packed))
+
+
+def _read(path: Path, asked: Asked) -> Read:
+    if is_html(head_of(path)):
+        yield _of_page(path, asked)
+        return
+    whole = mapping(object_of(path))
+    if "messages" in whole:
+        yield _session(path, whole, asked)
+    for part in ("chats", "left_chats"):
+        for chat in mappings(mapping(whole.get(part)).get("list")):
+            yield _session(path, chat, asked)
+
+
+def _of_page(path: Path, asked: Asked) -> Session:
+    """Read a page of a chat. Pages tell no id: a chat is known by its name, in an export of all by its folder too."""
+    page = read_page(path, asked.zone)
+    folder = path.parent.name if path.parent.name.startswith("chat_") else ""
+    id_ = f"{_OF_PAGES}{hashlib.sha256(f'{folder} {page.name}'.encode()).hexdigest()[:16]}"
+    return Session(id_, path, list(page.said), page.name or None, None, {"time_zone": str(asked.zone)})
+
+
+def read(paths: Sequence[Path], asked: Asked) -> Read:
+    """Read chats; the pages of one chat are one session."""
+    pages: list[Session] = []
+    for found in each(_read)(paths, asked):
+        if isinstance(found, Session) and found.id.startswith(_OF_PAGES):
+            pages.append(found)
+        else:
+            yield found
+    yield from one_each(sorted(pages, key=lambda page: (page.source.parent, len(page.source.name), page.source.name)))
+
+
+def _session(path: Path, chat: dict[str, Any], asked: Asked) -> Session:
+    said = list(_messages(chat, asked))
+    said.sort(key=lambda one: one.at.timestamp() if one.at else 0.0)
+    name = word(chat.get("name")) or ("Saved Messages" if chat.get("type") == "saved_messages" else None)
+    about = given({"chat_type": chat.get("type"), "time_zone": str(asked.zone)})
+    return Session(word(chat.get("id")) or path.stem, path, list(said), name, None, about)
+
+
+def _messages(chat: dict[str, Any], asked: Asked) -> Iterator[Said]:
+    for row in mappings(chat.get("messages")):
+        text = text_of(row.get("text") or row.get("text_entities")).strip()
+        if row.get("type") == "message" and text:
+            author = word(row.get("from")) or word(row.get("from_id")) or "unknown"
+            yield Said(author, text, word(row.get("id")), _time(row, asked))
+
+
+def _time(row: dict[str, Any], asked: Asked) -> datetime | None:
+    """Return the time of a message: ``date`` is local, and only newer exports have the other."""
+    return moment(row.get("date_unixtime")) or moment(row.get("date"), asked.zone)
+
+
+def text_of(text: Any) -> str:
+    """Return a text: a string, or a list of strings and of objects such as links, which follow each other."""
+    if isinstance(text, str):
+        return text
+    parts = text if isinstance(text, list) else []
+    return "".join(part if isinstance(part, str) else str(mapping(part).get("text") or "") for part in parts)
+
+
+FORMAT: Final = Format("telegram", recognise, read, together="new")

@@ -1,0 +1,138 @@
+"""WhatsApp: a chat exported as text. The form of its dates depends on the language and region of the phone."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from querymill_histories.files import each
+from querymill_histories.rules.day_order import Stamp, order_of
+from querymill_histories.rules.phone_dates import MARKS, START, stamp_of
+from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+
+_AUTHOR: Final = re.compile(r"(?P<author>[^:\"“”«»\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)
+#: What WhatsApp says at the top of a chat, where it may look as if the group said it.
+_ENCRYPTED: Final = re.compile(
+    r"end-to-end|ende-zu-ende|extremo a extremo|ponta a ponta|bout en bout|eind-tot-eind|сквозн|端[对對到]端"
+    r"|エンドツーエンド",
+    re.I,
+)
+#: A file that was sent stands in a line of its own, above what was said of it.
+_ATTACHED: Final = re.compile(
+    r"(?:(?:IMG|VID|PTT|AUD|STK|DOC)-\d{8}-WA\d+\.\w{2,5} \([^()\n]{3,40}\)"
+    r"|[^\n/:<>]{1,150}\.\w{2,5} \((?:file attached|datei angehängt|archivo adjunto|arquivo anexado|ficheiro anexado"
+    r"|fichier joint|file allegato|bestand bijgevoegd|файл прикреплен|файл добавлен|dosya ekli|załączono plik"
+    r"|bifogad fil|文件附件|檔案已附加|添付ファイル|파일 첨부됨)\)"
+    rf"|(?:[^\n<>]{{1,150}} )?[{MARKS}]*<[^<>\n:]{{3,20}}: ?[^<>\n]{{3,150}}\.\w{{2,5}}>)(?:\n|$)",
+    re.I,
+)
+#: Says that a message was edited.
+_EDITED: Final = re.compile(r"\s*\u200e<[^<>\n]{3,60}>$")
+#: Stands for what is not in the text.
+_LEFT_OUT: Final = re.compile(
+    r"<[^<>\n]{3,60}>$|(?:image|video|audio|sticker|GIF|document|Contact card) omitted$|null$"
+    r"|(?:This message was deleted|You deleted this message|Diese Nachricht wurde gelöscht"
+    r"|Du hast diese Nachricht gelöscht"
+    r"|Se eliminó este mensaje|Este mensaje fue eliminado|Eliminaste este mensaje|Mensagem apagada"
+    r"|Esta mensagem foi apagada|Você apagou esta mensagem|Ce message a été supprimé|Vous avez supprimé ce message"
+    r"|Questo messaggio è stato eliminato|Hai eliminato questo messaggio|Dit bericht is verwijderd"
+    r"|Данное сообщение удалено|Вы удалили данное сообщение|Bu mesaj silindi|此消息已删除|此訊息已刪除"
+    r"|このメッセージは削除されました|삭제된 메시지입니다)[.。]?$"
+)
+#: Lines by which a chat is told from a log, and what stands before a colon in a log.
+_LOOKED_AT: Final = 100
+_OF_LOG: Final = re.compile(r"<|\*|(?:.*\W)?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)\b")
+_NAME: Final = re.compile(
+    r"^(?:WhatsApp[ -]Chat|Chat de WhatsApp|Conversa do WhatsApp|Discussion WhatsApp|Chat WhatsApp)"
+    r"(?: (?:with|mit|con|com|avec|met|-))? (?P<name>.+?)(?: \(\d+\))?$"
+)
+
+
+def recognise(head: Head) -> bool:
+    """Return whether a text begins with messages of WhatsApp.
+
+    Logs of programs and of IRC begin their lines with a date too, so most of those that name an author must name one
+    of a chat: neither ``ERROR: no port`` nor ``<ann> hi: there`` does.
+    """
+    lines = [line for line in head.text.splitlines()[:_LOOKED_AT] if line.strip()]
+    stamped = [START.match(line) for line in lines]
+    if not stamped or stamped[0] is None or "\x00" in head.text:
+        return False
+    authors = [_AUTHOR.match(match["rest"].lstrip(MARKS)) for match in stamped if match is not None]
+    by_log = [_OF_LOG.match(author["author"]) is not None for author in authors if author is not None]
+    return by_log.count(False) > by_log.count(True)
+
+
+@dataclass(slots=True)
+class _Line:
+    """A message as it stands in the file: the numbers of its date are not told apart yet."""
+
+    number: int
+    stamp: Stamp
+    text: str
+
+
+def _read(path: Path, asked: Asked) -> Read:
+    lines = list(_lines(path))
+    order = order_of([line.stamp for line in lines])
+    entries: list[Said] = []
+    for place, line in enumerate(lines):
+        at = line.stamp.moment(order)
+        if at is None:
+            yield Unread(f"{path}:{line.number}", "a date that the others of the file rule out")
+        elif said := _said(line, at.replace(tzinfo=asked.zone), is_at_top=place < 3):
+            entries.append(said)
+    name = name_of(path)
+    known_by = name or f"{path.stem} {lines[0].text if lines else None}"
+    id_ = f"whatsapp-{hashlib.sha256(known_by.encode()).hexdigest()[:16]}"
+    about = {"dates": order.described, "time_zone": str(asked.zone)}
+    yield Session(id_, path, list(entries), name, min((said.at for said in entries if said.at), default=None), about)
+
+
+def name_of(path: Path) -> str | None:
+    """Return the name of a chat: it is in the name of the file, on an iPhone in that of the folder."""
+    stem = path.parent.name if path.stem == "_chat" else path.stem
+    match = _NAME.match(stem)
+    return match["name"] if match else None
+
+
+def _lines(path: Path) -> Iterator[_Line]:
+    """Yield messages; a line without a date continues the one before."""
+    held: _Line | None = None
+    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
+        for number, raw in enumerate(file, 1):
+            line = raw.rstrip("\r\n")
+            match = START.match(line)
+            if match is None:
+                if held is not None:
+                    held.text += f"\n{line}"
+                continue
+            if held is not None:
+                yield held
+            held = _Line(number, stamp_of(match), match["rest"])
+    if held is not None:
+        yield held
+
+
+def _said(line: _Line, at: datetime, *, is_at_top: bool) -> Said | None:
+    """Return a message, None for a line of WhatsApp itself."""
+    match = _AUTHOR.match(line.text.lstrip(MARKS))
+    if match is None:
+        return None
+    text = match["text"] or ""
+    attached = _ATTACHED.match(text.lstrip(MARKS))
+    if attached is not None:
+        text = text.lstrip(MARKS)[attached.end() :]
+    is_of_whatsapp = text.startswith("\u200e") or (is_at_top and _ENCRYPTED.search(text))
+    text = _EDITED.sub("", text)
+    text = text.translate(dict.fromkeys(map(ord, MARKS))).strip()
+    if is_of_whatsapp or not text or _LEFT_OUT.match(text):
+        return None
+    author = match["author"].translate(dict.fromkeys(map(ord, MARKS))).lstrip("~\u202f\u00a0 ").strip()
+    return Said(author or "unknown", text, None, at, line.number)
+
+
+FORMAT: Final = Format("whatsapp", recognise, each(_read))
