@@ -11,10 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from querymill_histories.finding import find
-from querymill_histories.formats import BY_NAME
+from querymill_histories.finding import find, read_sessions
 from querymill_histories.rows import rows_of
-from querymill_histories.session import Asked, Session
+from querymill_histories.session import Session
 
 Row = dict[str, Any]
 
@@ -25,12 +24,11 @@ def sessions_in(path: Path) -> tuple[list[Row], list[str]]:
     rows: list[Row] = []
     bad = [f"{unread.place}: {unread.reason}" for unread in found.unread]
     bad += [f"{unknown.name}: not recognised" for unknown in found.unknown if not path.is_dir()]
-    for name, files in found.files.items():
-        for read in BY_NAME[name].read(files, Asked()):
-            if isinstance(read, Session):
-                rows += rows_of(read, name)
-            else:
-                bad.append(f"{read.place}: {read.reason}")
+    for name, read in read_sessions(found):
+        if isinstance(read, Session):
+            rows += rows_of(read, name)
+        else:
+            bad.append(f"{read.place}: {read.reason}")
     return rows, bad
 
 

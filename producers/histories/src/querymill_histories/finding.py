@@ -1,4 +1,4 @@
-"""Find histories: in the places where tools keep them, in folders, and by what files begin with."""
+"""Find histories, in the places where tools keep them and by what files begin with, and read what was found."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from querymill_histories.files import BROKEN, head_of, reason_of
-from querymill_histories.formats import FORMATS
-from querymill_histories.session import Format, Head, Unread
+from querymill_histories.formats import BY_NAME, FORMATS
+from querymill_histories.session import Asked, Format, Head, Session, Unread
 
 #: Folders that hold no histories, and very many files.
 _NOT_WALKED: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
@@ -62,6 +62,17 @@ def find(paths: Iterable[Path], only: Format | None = None) -> Found:
         else:
             _add_recognised(path, found, FORMATS)
     return found
+
+
+def read_sessions(found: Found, asked: Asked | None = None) -> Iterator[tuple[str, Session | Unread]]:
+    """Read the files that were found, format by format.
+
+    Yields:
+        The name of the format, and a session or a place that could not be read.
+    """
+    for name, files in found.files.items():
+        for read in BY_NAME[name].read(files, asked or Asked()):
+            yield name, read
 
 
 def _add_recognised(path: Path, found: Found, formats: Sequence[Format]) -> None:

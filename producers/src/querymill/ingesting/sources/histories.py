@@ -15,7 +15,7 @@ from querymill.broken_rules import rule_broken
 from querymill.ingesting.jsonl import STDIN, GoodLine, Lines
 from querymill.ingesting.path_options import UnusablePath
 from querymill_histories.files import BROKEN, head_of
-from querymill_histories.finding import Found, find, format_of, places
+from querymill_histories.finding import Found, find, format_of, places, read_sessions
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import rows_of
 from querymill_histories.session import Asked, Format, Session, Tools, Unread
@@ -159,12 +159,11 @@ class Feed:
 
     def sessions_of(self, found: Found) -> Iterator[GoodLine[Any]]:
         """Read the files, format by format."""
-        for name, files in found.files.items():
-            for read in BY_NAME[name].read(files, self.asked):
-                if isinstance(read, Session):
-                    yield from self._lines(read, name, found)
-                else:
-                    self.on_unread(Unread(found.shown(read.place), read.reason))
+        for name, read in read_sessions(found, self.asked):
+            if isinstance(read, Session):
+                yield from self._lines(read, name, found)
+            else:
+                self.on_unread(Unread(found.shown(read.place), read.reason))
 
     def _lines(self, session: Session, name: str, found: Found) -> Iterator[GoodLine[Any]]:
         for row in rows_of(session, name, self.tools):
