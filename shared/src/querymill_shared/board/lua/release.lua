@@ -17,7 +17,9 @@ if not leader and is_wanted then
   return 1
 end
 redis.call('DEL', unpack(KEYS))
-redis.call('ZREM', string.match(job, '^.-}:') .. 'dead', id)
+local shard = string.match(job, '^.-}:')
+redis.call('ZREM', shard .. 'dead', id)
+redis.pcall('ZREM', shard .. 'recent', id)
 if not leader or (not is_wanted and redis.call('HEXISTS', work .. 'job', 'released') == 1) then
   for _, part in ipairs({'job', 'steps', 'events', 'hits', 'queries', 'request', 'result', 'ended', 'shared', 'callers'}) do
     redis.call('DEL', work .. part)
