@@ -1,8 +1,6 @@
 """Fetch bells from Redis in a thread of its own: several at once, blocking, only for threads that are free.
 
-Celery's loop took more than half of a busy worker's interpreter time to fetch, wrap and trace bells one by one. It
-still carries Celery's own messages, and it carries the bells of brokers other than Redis, and of pools other than
-threads.
+Celery's loop carries the bells of brokers other than Redis, and of pools other than threads: see ADR 9.
 """
 
 import threading

@@ -68,7 +68,7 @@ class BellChannel(KeptClientChannel):
     """A channel that lets only bells through, and acknowledges only messages that need it."""
 
     QoS = NoLedger
-    #: Whether Celery's loop fetches bells. If `Listener` does, the loop fetches only Celery's own messages.
+    #: Whether Celery's loop fetches bells, or `Listener` does: see ADR 9.
     fetches_bells: ClassVar[bool] = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
