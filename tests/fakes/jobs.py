@@ -2,13 +2,18 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
-from querymill_shared.board import Board, Claim, MemoryBoard, Picture, Step, Verdict
+import redis
+
+from querymill_shared.board import Board, Claim, Outcome, Picture, Step, ValkeyBoard, Verdict
+from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
 from querymill_workers.jobs.bell import Heartbeat
 from querymill_workers.jobs.heartbeat import NoHeartbeat
+from tests.fixtures.boards import new_board, new_board_of
 
 
 class Clock:
@@ -21,40 +26,41 @@ class Clock:
         return self.now
 
 
-class Ticking(Clock):
-    """Goes on by a millisecond whenever it is read, however slow the machine is."""
-
-    def __call__(self) -> float:
-        self.now += 0.001
-        return self.now
-
-
-class KeepingBoard(MemoryBoard):
+class KeepingBoard(ValkeyBoard):
     """Still shows what the steps of a job that is done found and noted."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(Settings(), clock=clock)
-        self.clock = clock
+    def __init__(self, client: redis.Redis, settings: Settings) -> None:
+        super().__init__(client, settings)
+        self._kept: dict[str, Picture] = {}
 
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
         """Accept jobs more than a millisecond apart, as over a network: the order of acceptance is by milliseconds."""
         time.sleep(0.0011)
         return super().submit(request, idempotency_key=idempotency_key)
 
+    def finish(self, held: Claim, outcome: Outcome, *, verdict: Verdict | None = None) -> Picture | None:
+        picture = super().finish(held, outcome)
+        if picture is None or verdict is None or picture.record.open_steps > 0:
+            return picture
+        self.settle(held.job_id, verdict)
+        return None
+
     def settle(self, job_id: str, verdict: Verdict) -> bool:
-        job = self._jobs.get(job_id)
-        kept = None if job is None else (job.steps, job.hits, job.queries)
-        ended = super().settle(job_id, verdict)
-        if job is not None and kept is not None:
-            job.steps, job.hits, job.queries = kept
-        return ended
+        with suppress(UnknownJob):
+            self._kept[job_id] = self.picture(job_id)
+        return super().settle(job_id, verdict)
+
+    def picture(self, job_id: str) -> Picture:
+        picture = super().picture(job_id)
+        kept = self._kept.get(job_id)
+        return picture if kept is None else replace(picture, steps=kept.steps, hits=kept.hits, queries=kept.queries)
 
 
 @dataclass
 class CommonPorts:
     """No more than `Common`: a flow that needs more fails at once."""
 
-    board: Board = field(default_factory=KeepingBoard)
+    board: Board = field(default_factory=lambda: new_board_of(KeepingBoard))
     heartbeat: Heartbeat = field(default_factory=NoHeartbeat)
     clock: Callable[[], float] = field(default_factory=Clock)
     max_attempts: int = 3
@@ -70,6 +76,6 @@ def claimed(request: JobRequest, ports: CommonPorts) -> Claim:
 
 def picture_of(request: JobRequest, *steps: Step) -> Picture:
     """Show a new job with other steps than it has."""
-    board = MemoryBoard(Settings())
+    board = new_board()
     picture = board.picture(board.submit(request)[0])
     return Picture(picture.record, steps, {}, {}, request)

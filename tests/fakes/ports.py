@@ -1,8 +1,9 @@
-"""All that a flow needs, in memory and with scripted models."""
+"""All that a flow needs, with stores in memory and scripted models."""
 
 from dataclasses import replace
 from typing import Any
 
+from querymill_shared.board import Board
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.conversations.stores.memory_passages import MemoryPassages
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
@@ -13,12 +14,13 @@ from querymill_workers.stores import with_documents
 from querymill_workers.wiring import ports_in_memory
 from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
+from tests.fixtures.boards import new_board
 
 
-def memory_ports(**chosen: Any) -> Ports:
-    """Build ports without a server; those that a test looks into, or that behave otherwise, are ``chosen``."""
+def memory_ports(*, board: Board | None = None, **chosen: Any) -> Ports:
+    """Build ports with an empty board; those that a test looks into, or that behave otherwise, are ``chosen``."""
     ports = replace(
-        ports_in_memory(),
+        ports_in_memory(board or new_board()),
         embeddings=WordEmbeddings(),
         rewriter=ScriptedRewriter({}),
         judge=ScriptedJudge(),

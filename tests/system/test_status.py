@@ -103,8 +103,7 @@ def test_metrics_do_without_a_broker_that_is_away(deployment: Deployment, board_
 def board(deployment: Deployment) -> Iterator[ValkeyBoard]:
     """A board that no worker serves, with one collection."""
     url = deployment.settings.redis_url.removesuffix("/2") + "/5"
-    with empty_board("valkey", deployment.settings.model_copy(update={"redis_url": url})) as opened:
-        assert isinstance(opened, ValkeyBoard)
+    with empty_board(deployment.settings.model_copy(update={"redis_url": url})) as opened:
         opened.add_collections("reports", ["filings"])
         yield opened
 

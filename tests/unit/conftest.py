@@ -1,4 +1,4 @@
-"""The world of a flow without any server, for every unit test that asks for it."""
+"""The world of a flow, for every unit test that asks for it."""
 
 from tests.fixtures.world import fresh, world
 

@@ -1,4 +1,4 @@
-"""Boards for the contract suite: each test runs on the one in memory and on the real server."""
+"""The board of the contract suite, on a real server. Where a test says so, it runs on the simulated one, too."""
 
 from collections.abc import Iterator
 
@@ -6,9 +6,9 @@ import pytest
 import redis
 
 from querymill_embedded import Part, temporary_stack
-from querymill_shared.board import Board, ValkeyBoard
+from querymill_shared.board import ValkeyBoard
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import KINDS, empty_board
+from tests.fixtures.boards import REAL, empty_board, simulated_board
 
 
 @pytest.fixture
@@ -16,17 +16,14 @@ def settings(valkey_url: str) -> Settings:
     return Settings(redis_url=valkey_url, querymill_result_ttl_s=30)
 
 
-@pytest.fixture(params=KINDS)
-def board(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Board]:
-    with empty_board(request.param, settings) as board:
-        yield board
-
-
 @pytest.fixture
-def on_valkey(settings: Settings) -> Iterator[ValkeyBoard]:
-    with empty_board("valkey", settings) as board:
-        assert isinstance(board, ValkeyBoard)
-        yield board
+def board(request: pytest.FixtureRequest, settings: Settings) -> Iterator[ValkeyBoard]:
+    """An empty board: see `on_both_servers`."""
+    if getattr(request, "param", REAL) == REAL:
+        with empty_board(settings) as board:
+            yield board
+    else:
+        yield simulated_board(settings)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What every board must do: run on the one in memory and on a real Valkey."""
+"""What every board must do."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ from querymill_shared.contracts.events import (
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, with_settings
+from tests.fixtures.boards import claimed, on_both_servers, with_settings
 
 LEASE, GRACE = 0.2, 0.1
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=60)
@@ -66,6 +66,7 @@ def test_an_idempotency_key_returns_the_first_job(board: Board) -> None:
     assert board.submit(SEARCH, idempotency_key="turn-2")[0] != first
 
 
+@on_both_servers
 def test_an_idempotency_key_with_another_request_is_refused(board: Board) -> None:
     board.submit(SEARCH, idempotency_key="turn-1")
     with pytest.raises(IdempotencyConflict, match="turn-1"):
@@ -96,6 +97,7 @@ def test_a_claim_carries_the_request_and_the_time_left(board: Board) -> None:
     assert 50 < claim.expires_at - time.monotonic() <= 60
 
 
+@on_both_servers
 @with_settings(querymill_lease_s=LEASE)
 def test_an_expired_lease_lets_another_attempt_in_and_fences_the_first_out(board: Board) -> None:
     job_id = submitted(board)
@@ -137,6 +139,7 @@ def test_a_job_past_its_deadline_is_not_worked_on(board: Board) -> None:
     assert board.claim(job_id, "original") is None
 
 
+@on_both_servers
 def test_finishing_shows_the_whole_picture(board: Board) -> None:
     job_id = submitted(board)
     outcome = Outcome(hits={"revenue?": (HIT, BoardHit("r1/page/2", 0.5, 9))}, notes={"ms": 3})
@@ -171,6 +174,7 @@ def test_a_repeated_finish_changes_nothing(board: Board) -> None:
     assert set(board.picture(job_id).hits) == {"revenue?"}
 
 
+@on_both_servers
 def test_a_query_belongs_to_the_branch_that_took_it_first(board: Board) -> None:
     job_id = submitted(board)
     original, hyde = claimed(board, job_id), claimed(board, job_id, "hyde")
@@ -188,6 +192,7 @@ def test_a_job_is_settled_once(board: Board) -> None:
     assert board.picture(job_id).record.state == "done"
 
 
+@on_both_servers
 def test_nothing_is_written_to_a_job_that_is_over(board: Board) -> None:
     job_id = submitted(board)
     claim = claimed(board, job_id)
@@ -209,6 +214,7 @@ def test_a_job_whose_result_lacks_a_part_is_known_by_its_record(board: Board) ->
     assert [board.picture(job_id).record.is_complete for job_id in (whole, lacking, failed)] == [True, False, True]
 
 
+@on_both_servers
 def test_events_tell_the_way_of_a_job_in_order(board: Board) -> None:
     job_id = submitted(board)
     claim = claimed(board, job_id)
@@ -264,6 +270,7 @@ def test_a_step_whose_worker_fell_silent_comes_due(board: Board) -> None:
     assert "original" in {due.step for due in board.due()}
 
 
+@on_both_servers
 def test_a_postponed_step_comes_due_after_its_delay_and_is_claimed_anew(board: Board) -> None:
     job_id = submitted(board)
     claim = claimed(board, job_id)
@@ -274,6 +281,7 @@ def test_a_postponed_step_comes_due_after_its_delay_and_is_claimed_anew(board: B
     assert claimed(board, job_id).attempt == 2
 
 
+@on_both_servers
 def test_a_job_comes_due_shortly_before_its_deadline(board: Board) -> None:
     job_id = submitted(board, SEARCH.model_copy(update={"deadline": 0.5}))
     found = board.due()
@@ -300,6 +308,7 @@ def test_a_settled_job_is_never_due(board: Board) -> None:
     assert board.due() == []
 
 
+@on_both_servers
 @with_settings(querymill_result_ttl_s=0.3)
 def test_a_finished_job_expires(board: Board) -> None:
     job_id = submitted(board)
@@ -328,10 +337,13 @@ def test_a_job_that_did_not_do_all_that_was_left_to_it_stays(board: Board, verdi
     assert board.result(job_id) == (verdict.result or None)
 
 
+@on_both_servers
 def test_a_released_job_is_gone_before_its_time(board: Board) -> None:
     job_id = submitted(board)
     board.settle(job_id, Verdict("done", result="{}"))
+    assert board.recent() == [job_id]
     assert board.release(job_id)
+    assert board.recent() == []
     assert board.result(job_id) is None
     with pytest.raises(UnknownJob):
         board.picture(job_id)
@@ -359,6 +371,7 @@ def test_recent_jobs_are_listed_newest_first(board: Board) -> None:
     assert board.recent(most=2) == [jobs[2], jobs[1]]
 
 
+@on_both_servers
 def test_collections_are_known_by_kind(board: Board) -> None:
     board.add_collections("reports", ["filings", "minutes"])
     board.add_collections("files", ["code"])

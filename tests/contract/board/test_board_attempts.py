@@ -1,4 +1,4 @@
-"""What the board holds of attempts, so that a person can see where the time went: in memory and on a real Valkey."""
+"""What the board holds of attempts, so that a person can see where the time went."""
 
 import json
 
@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_shared.board import Attempt, Board, Claim, Outcome, Part, Step, ValkeyBoard, Verdict
-from querymill_shared.board.attempts import MAX_PAST, encode_facts, read_facts, read_past
+from querymill_shared.board.attempts import encode_facts, read_facts, read_past
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.ingest import IngestReport
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, with_settings
+from tests.fixtures.boards import claimed, on_both_servers, with_settings
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True)
 LIFE = "search@host#1a2b3c4d"
@@ -52,6 +52,7 @@ def test_an_attempt_says_when_it_waited_who_ran_it_and_where_the_time_went(board
     assert attempt.queued <= (attempt.started or 0) + 0.002 <= (attempt.ended or 0) + 0.004
 
 
+@on_both_servers
 def test_a_step_that_is_put_back_keeps_its_attempts(board: Board) -> None:
     job_id, _ = board.submit(SEARCH)
     board.postpone(
@@ -106,7 +107,7 @@ def test_of_many_attempts_the_last_twenty_are_kept(board: Board) -> None:
         board.postpone(held(board, job_id), delay_s=0, reason=f"reason {number}: " + "é" * 300, cause="outage")
     board.finish(held(board, job_id), Outcome())
     step = step_of(board, job_id)
-    assert [attempt.number for attempt in step.attempts] == list(range(26 - MAX_PAST, 27))
+    assert [attempt.number for attempt in step.attempts] == list(range(7, 27))
     assert step.attempt == 26
     assert len(step.attempts[0].reason) == 200
 
@@ -179,24 +180,22 @@ def test_open_jobs_are_listed_by_age(board: Board) -> None:
     assert board.open_jobs(most=1) == listed[:1]
 
 
-def test_jobs_that_an_older_release_ended_leave_the_list_of_open_ones(
-    on_valkey: ValkeyBoard, server: redis.Redis
-) -> None:
-    jobs = [on_valkey.submit(SEARCH.model_copy(update={"query": str(number)}))[0] for number in range(3)]
+def test_jobs_that_an_older_release_ended_leave_the_list_of_open_ones(board: ValkeyBoard, server: redis.Redis) -> None:
+    jobs = [board.submit(SEARCH.model_copy(update={"query": str(number)}))[0] for number in range(3)]
     for job_id in jobs[:2]:
         server.hset(f"qm:{{{job_id[0]}}}:{job_id}:job", "state", "done")
-    assert on_valkey.open_jobs() == jobs[2:]
+    assert board.open_jobs() == jobs[2:]
     assert server.zscore(f"qm:{{{jobs[0][0]}}}:open", jobs[0]) is None
 
 
-def test_what_another_program_wrote_of_attempts_is_left_out(on_valkey: ValkeyBoard, server: redis.Redis) -> None:
-    job_id, _ = on_valkey.submit(SEARCH)
-    on_valkey.postpone(held(on_valkey, job_id), delay_s=0, reason="away", cause="outage")
+def test_what_another_program_wrote_of_attempts_is_left_out(board: ValkeyBoard, server: redis.Redis) -> None:
+    job_id, _ = board.submit(SEARCH)
+    board.postpone(held(board, job_id), delay_s=0, reason="away", cause="outage")
     key = f"qm:{{{job_id[0]}}}:{job_id}:steps"
     server.hset(key, "hyde.past", "{}\nnonsense\n[1,2]\n" + str(server.hget(key, "hyde.past")))
-    on_valkey.finish(held(on_valkey, job_id), Outcome())
+    board.finish(held(board, job_id), Outcome())
     server.hset(key, "hyde.facts", "[[[")
-    assert [attempt.reason for attempt in step_of(on_valkey, job_id).attempts] == ["away", ""]
+    assert [attempt.reason for attempt in step_of(board, job_id).attempts] == ["away", ""]
 
 
 parts = st.builds(

@@ -1,11 +1,11 @@
-"""Bells that are still queued, and work that cannot begin in time: on the board in memory and on a real Valkey."""
+"""Bells that are still queued, and work that cannot begin in time."""
 
 import time
 
 import pytest
 import redis
 
-from querymill_shared.board import Board, ValkeyBoard, calls, keys
+from querymill_shared.board import Board, calls, keys
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import Overloaded
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -70,7 +70,7 @@ def test_a_step_that_was_put_back_needs_a_bell_of_its_own(board: Board) -> None:
 
 
 def test_a_held_step_is_due_whatever_is_queued(settings: Settings) -> None:
-    with empty_board("memory", settings.model_copy(update={"querymill_lease_s": GRACE})) as board:
+    with empty_board(settings.model_copy(update={"querymill_lease_s": GRACE})) as board:
         job_id, _ = board.submit(SEARCH)
         claimed(board, job_id)
         time.sleep(GRACE * 1.5)
@@ -111,16 +111,14 @@ def test_a_known_key_returns_its_job_whatever_waits(board: Board) -> None:
 
 
 def test_an_old_report_refuses_nothing(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (calls, "querymill_shared.board.memory_counts"):
-        monkeypatch.setattr(f"{getattr(module, '__name__', module)}.BACKLOG_TTL_MS", 50)
+    monkeypatch.setattr(calls, "BACKLOG_TTL_MS", 50)
     board.report_backlog({"search": 900})
     time.sleep(0.1)
     assert board.submit(SEARCH)[1]
 
 
 def test_work_is_accepted_beside_a_report_that_another_program_wrote(settings: Settings) -> None:
-    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
-        assert isinstance(board, ValkeyBoard)
+    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
         for number, shard in enumerate(keys.SHARDS):
             if number % 2:
                 client.set(keys.backlog(shard), "no hash")

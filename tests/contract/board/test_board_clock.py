@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import pytest
 import redis
 
-from querymill_shared.board import Board, Claim, MemoryBoard, Outcome, ValkeyBoard, Verdict
+from querymill_shared.board import Claim, Outcome, ValkeyBoard, Verdict
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import KINDS, claimed
+from tests.fixtures.boards import claimed
 from tests.fixtures.clocks import SteppedServer, stepped_server
 
 DROP = DropDocuments(retriever="reports", collection="acme", everything=True)
@@ -32,11 +32,14 @@ def server() -> Iterator[SteppedServer]:
 class World:
     """A board beside stores, and a clock to step."""
 
-    board: Board
+    settings: Settings
     step: Callable[[int], None]
     #: The largest version that is stored, and how often that was asked.
     stored_us: int = 0
     asked: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.board = ValkeyBoard.connect(self.settings, largest_stored=self.largest_stored)
 
     def largest_stored(self, at_least_us: int) -> int:
         self.asked.append(at_least_us)
@@ -53,17 +56,8 @@ class World:
         return version
 
 
-def open_world(kind: str, request: pytest.FixtureRequest, *, is_empty: bool = True, stored_us: int = 0) -> World:
+def open_world(request: pytest.FixtureRequest, *, is_empty: bool = True, stored_us: int = 0) -> World:
     settings = Settings(querymill_lease_s=2, querymill_ring_grace_s=1, querymill_result_ttl_s=30)
-    stepped = [0]
-
-    def step(seconds: int) -> None:
-        stepped[0] = seconds
-
-    if kind == "memory":
-        world = World(MemoryBoard(settings), step, stored_us)
-        world.board = MemoryBoard(settings, clock=lambda: time.time() + stepped[0], largest_stored=world.largest_stored)
-        return world
     server: SteppedServer = request.getfixturevalue("server")
     if is_empty:
         server.kill()
@@ -71,16 +65,14 @@ def open_world(kind: str, request: pytest.FixtureRequest, *, is_empty: bool = Tr
         server.step(0)
         server.start()
     on_server = settings.model_copy(update={"redis_url": server.url})
-    world = World(MemoryBoard(settings), server.step, stored_us)
-    board = ValkeyBoard.connect(on_server, largest_stored=world.largest_stored)
-    request.addfinalizer(board.close)
-    world.board = board
+    world = World(on_server, server.step, stored_us)
+    request.addfinalizer(world.board.close)
     return world
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture
 def world(request: pytest.FixtureRequest) -> World:
-    return open_world(request.param, request)
+    return open_world(request)
 
 
 @pytest.mark.parametrize("request_", [DROP, EMBED], ids=["drop", "embed"])
@@ -155,7 +147,7 @@ def test_the_times_of_a_job_are_in_order_and_the_day_is_that_of_the_server(world
 
 def test_a_board_that_lost_its_data_gives_versions_above_what_is_stored(request: pytest.FixtureRequest) -> None:
     """So does one that was moved to a server whose clock is behind: what it has no record of, the stores have."""
-    former = open_world("valkey", request)
+    former = open_world(request)
     former.step(60)
     stored = [former.version(), former.version()][-1]
     server: SteppedServer = request.getfixturevalue("server")
@@ -163,19 +155,16 @@ def test_a_board_that_lost_its_data_gives_versions_above_what_is_stored(request:
     server.lose_data()
     server.step(-3_600)
     server.start()
-    world = open_world("valkey", request, is_empty=False, stored_us=stored)
+    world = open_world(request, is_empty=False, stored_us=stored)
     writes: tuple[JobRequest, ...] = (DROP, EMBED, DROP)
     jobs = [(world.board.submit(write)[0], write) for write in writes]
     versions = [world.claim(job_id, write).accepted_us or 0 for job_id, write in jobs]
     assert stored < versions[0] < versions[1] < versions[2] < world.version()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_writes_keep_their_order_whichever_is_begun_first_after_a_loss(
-    request: pytest.FixtureRequest, kind: str
-) -> None:  # fmt: skip
+def test_writes_keep_their_order_whichever_is_begun_first_after_a_loss(request: pytest.FixtureRequest) -> None:
     ahead_us = round((time.time() + 600) * 1_000_000)
-    world = open_world(kind, request, stored_us=ahead_us)
+    world = open_world(request, stored_us=ahead_us)
     first, second = world.board.submit(DROP)[0], world.board.submit(DROP)[0]
     late, early = world.claim(second, DROP), world.claim(first, DROP)
     assert (early.accepted_us or 0) < (late.accepted_us or 0)
@@ -185,13 +174,13 @@ def test_writes_keep_their_order_whichever_is_begun_first_after_a_loss(
 
 def test_an_old_copy_of_the_board_gives_versions_above_what_was_stored_since(request: pytest.FixtureRequest) -> None:
     """A replica that lagged behind, or a backup: the board has its record of versions, but not the last of them."""
-    former = open_world("valkey", request)
+    former = open_world(request)
     accepted_before, _ = former.board.submit(DROP)
     known = former.version()
     server: SteppedServer = request.getfixturevalue("server")
     server.kill()
     server.start()
-    world = open_world("valkey", request, is_empty=False, stored_us=known + 600_000_000)
+    world = open_world(request, is_empty=False, stored_us=known + 600_000_000)
     version = world.version()
     assert version > known + 600_000_000
     # What was accepted before the loss keeps its place: a write that stands was accepted after it.
@@ -201,12 +190,12 @@ def test_an_old_copy_of_the_board_gives_versions_above_what_was_stored_since(req
 
 
 def test_a_restart_alone_changes_no_version(request: pytest.FixtureRequest) -> None:
-    former = open_world("valkey", request)
+    former = open_world(request)
     former.stored_us = former.version()
     server: SteppedServer = request.getfixturevalue("server")
     server.kill()
     server.start()
-    world = open_world("valkey", request, is_empty=False, stored_us=former.stored_us)
+    world = open_world(request, is_empty=False, stored_us=former.stored_us)
     before = round(time.time() * 1_000_000)
     assert before <= world.version() <= round(time.time() * 1_000_000)
     assert len(world.asked) == 1
@@ -221,7 +210,7 @@ def test_a_search_is_begun_though_nobody_knows_what_is_stored(world: World) -> N
 
 
 def test_another_programs_key_in_the_place_of_the_clock_stops_nobody(request: pytest.FixtureRequest) -> None:
-    world = open_world("valkey", request)
+    world = open_world(request)
     first = world.version()
     with closing(redis.Redis.from_url(request.getfixturevalue("server").url)) as client:
         client.delete("qm:{0}:clock")

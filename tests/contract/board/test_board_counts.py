@@ -1,4 +1,4 @@
-"""What a board counts, and what it says of a job that ends: run on the one in memory and on a real Valkey."""
+"""What a board counts, and what it says of a job that ends."""
 
 import re
 import threading
@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 
-from querymill_shared.board import Board, Ended, MemoryBoard, Outcome, ValkeyBoard, Verdict, keys
-from querymill_shared.board.counts import BOUNDS, bound_of
+from querymill_shared.board import Board, Ended, Outcome, ValkeyBoard, Verdict, keys
+from querymill_shared.board.counts import BOUNDS
 from querymill_shared.board.scripts import source
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -102,19 +102,8 @@ def test_ends_of_the_last_minutes_are_the_same_for_all_that_look(board: Board) -
     assert lately.incomplete == {"reports": 1}
 
 
-def test_an_end_counts_for_five_minutes_in_memory() -> None:
-    now = 1_795_269_731.0
-    board = MemoryBoard(Settings(), clock=lambda: now)
-    board.settle(board.submit(SEARCH)[0], Verdict("failed", reason="r"))
-    now += 299
-    assert board.counts().lately.ended == {("reports", "failed"): 1}
-    now += 62
-    assert board.counts().lately.ended == {}
-    assert board.counts().ended == {("reports", "failed"): 1}
-
-
 def test_the_counts_of_a_minute_leave_the_board_after_ten(valkey_url: str, settings: Settings) -> None:
-    with empty_board("valkey", settings) as board, redis.Redis.from_url(valkey_url) as client:
+    with empty_board(settings) as board, redis.Redis.from_url(valkey_url) as client:
         job_id, _ = board.submit(SEARCH)
         board.settle(job_id, Verdict("done", result="{}", complete=False))
         (minute,) = client.keys("qm:{*}:ends:*")
@@ -166,23 +155,20 @@ def test_whoever_ends_a_job_is_told_what_it_was_once(valkey_url: str, settings: 
     told: list[Ended] = []
     with redis.Redis.from_url(valkey_url) as client:
         client.flushdb()
-    on_valkey = ValkeyBoard.connect(settings, on_end=told.append)
-    boards: tuple[Board, ...] = (MemoryBoard(settings, on_end=told.append), on_valkey)
-    for board in boards:
-        job_id, _ = board.submit(SEARCH)
-        board.finish(claimed(board, job_id), Outcome())
-        verdict = Verdict("done", result="{}", complete=False, degraded=1)
-        assert board.settle(job_id, verdict)
-        assert not board.settle(job_id, verdict)
-        (ended,) = told
-        assert ended == Ended(job_id, "reports", "filings", "done", ended.ms, steps=2, degraded=1)
-        assert 0 <= ended.ms < 5_000
-        told.clear()
-    on_valkey.close()
+    board = ValkeyBoard.connect(settings, on_end=told.append)
+    job_id, _ = board.submit(SEARCH)
+    board.finish(claimed(board, job_id), Outcome())
+    verdict = Verdict("done", result="{}", complete=False, degraded=1)
+    assert board.settle(job_id, verdict)
+    assert not board.settle(job_id, verdict)
+    (ended,) = told
+    assert ended == Ended(job_id, "reports", "filings", "done", ended.ms, steps=2, degraded=1)
+    assert 0 <= ended.ms < 5_000
+    board.close()
 
 
 def test_a_job_ends_beside_counts_that_another_program_wrote(settings: Settings) -> None:
-    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
         for number, shard in enumerate(keys.SHARDS):
             key = keys.prefix(shard) + "counts"
             if number % 2:
@@ -195,7 +181,7 @@ def test_a_job_ends_beside_counts_that_another_program_wrote(settings: Settings)
 
 
 def test_a_record_that_lacks_its_fields_ends(settings: Settings) -> None:
-    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
         job_id, _ = board.submit(SEARCH)
         client.hdel(keys.of_job(job_id, "job")[0], "kind", "collection", "created", "order")
         assert board.settle(job_id, Verdict("failed"))
@@ -206,7 +192,6 @@ def test_the_script_has_the_same_bounds() -> None:
     written = re.search(r"BOUNDS = \{(.*?)\}", source("settle"))
     assert written is not None
     assert tuple(float(bound) for bound in written[1].split(",")) == BOUNDS
-    assert [bound_of(seconds) for seconds in (0, 0.025, 0.026, 1800, 1801)] == ["0.025", "0.025", "0.05", "1800", "inf"]
 
 
 def test_counts_are_kept_while_many_submit(board: Board) -> None:

@@ -1,18 +1,18 @@
-"""Dead jobs: listed, replayed and dropped, on the board in memory and on a real server."""
+"""Dead jobs: listed, replayed and dropped."""
 
 import time
 
 import pytest
 import redis
 
-from querymill_shared.board import Board, Counts, Outcome, ValkeyBoard, Verdict
+from querymill_shared.board import Board, Counts, Outcome, Verdict
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Failed, Progress, Queued
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, empty_board, with_settings
+from tests.fixtures.boards import claimed, empty_board, on_both_servers, with_settings
 
 EMBED = EmbedTexts(collection="c", texts=(TextToEmbed(id="1", text="nine ships"),))
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=60)
@@ -56,6 +56,7 @@ def test_a_dead_job_stays_with_its_request(board: Board) -> None:
     assert board.picture(job_id).request == EMBED
 
 
+@on_both_servers
 def test_a_replayed_job_waits_as_on_its_first_day_and_is_due_at_once(board: Board) -> None:
     job_id = dead(board)
     before = board.picture(job_id)
@@ -145,7 +146,7 @@ def test_readers_follow_a_replayed_job_from_its_new_beginning(board: Board) -> N
 def test_a_dropped_job_is_gone(board: Board) -> None:
     job_id = dead(board)
     assert board.drop(job_id)
-    assert board.dead() == []
+    assert board.dead() == board.recent() == []
     with pytest.raises(UnknownJob):
         board.picture(job_id)
     assert not board.drop(job_id)
@@ -188,8 +189,7 @@ def test_a_step_that_comes_further_has_all_its_attempts_again(board: Board) -> N
 
 
 def test_the_list_of_dead_jobs_forgets_those_that_have_expired(settings: Settings) -> None:
-    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
-        assert isinstance(board, ValkeyBoard)
+    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
         job_id = dead(board)
         shard = "qm:{" + job_id[0] + "}:dead"
         client.zadd(shard, {"expired": time.time() * 1000 - 8 * 86_400_000})

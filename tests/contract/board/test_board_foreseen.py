@@ -87,7 +87,7 @@ def test_a_verdict_ends_the_job_with_its_step(board: Board, request_: JobRequest
 def test_one_script_ends_a_job_with_its_step(quiet_valkey_url: str) -> None:
     # Between two, the server could die: the sweeper would end the job without what its step had found.
     settings = Settings(redis_url=quiet_valkey_url)
-    with empty_board("valkey", settings) as board, redis.Redis.from_url(quiet_valkey_url) as client:
+    with empty_board(settings) as board, redis.Redis.from_url(quiet_valkey_url) as client:
         board.finish(claimed(board, begin(board)), FOUND, verdict=DONE)  # the server knows the script from now on
         claim = claimed(board, begin(board))
         client.config_resetstat()

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from querymill_shared.contracts.jobs import JobRequest, fingerprint
 from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import KINDS, claimed, empty_board
+from tests.fixtures.boards import claimed, empty_board, on_both_servers
 
 CANARY = "canary-4711"
 SEARCH = ReportSearch(query=f"who is {CANARY}?", collection="acme", deadline=30)
@@ -27,12 +26,6 @@ EMBED = EmbedTexts(collection="acme", texts=(TextToEmbed(id="1", text=CANARY),))
 @pytest.fixture
 def settings(valkey_url: str) -> Settings:
     return Settings(redis_url=valkey_url, querymill_result_ttl_s=60)
-
-
-@pytest.fixture(params=KINDS)
-def board(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Board]:
-    with empty_board(request.param, settings) as opened:
-        yield opened
 
 
 def begin(board: Board, request: JobRequest = SEARCH) -> str:
@@ -98,6 +91,7 @@ def test_a_job_that_ended_just_now_stays_readable_for_a_moment(board: Board) -> 
     wait_until_gone(board, job_id)
 
 
+@on_both_servers
 def test_what_is_under_way_ends_as_always_and_is_gone_a_moment_later(board: Board) -> None:
     job_id = begin(board)
     assert board.forget_jobs([job_id]) == 1
@@ -175,7 +169,7 @@ def test_a_collection_is_struck_off_the_list(board: Board) -> None:
 
 
 def test_no_byte_of_a_forgotten_job_stays_on_the_server(settings: Settings) -> None:
-    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
         job_id = begin(board)
         client.hset(f"qm:{{{job_id[0]}}}:{job_id}:job", "watch", "me:all")
         board.tell(job_id, Progress(stage=CANARY, done=1, total=2))
@@ -189,7 +183,7 @@ def test_no_byte_of_a_forgotten_job_stays_on_the_server(settings: Settings) -> N
 
 
 def test_a_forgotten_result_leaves_the_streams_and_the_end_stays_in_them(settings: Settings) -> None:
-    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
         job_id = begin(board)
         client.hset(f"qm:{{{job_id[0]}}}:{job_id}:job", "watch", "me:end")
         end(board, job_id, Verdict("done", result=result_of(job_id)))
@@ -201,7 +195,7 @@ def test_a_forgotten_result_leaves_the_streams_and_the_end_stays_in_them(setting
 
 
 def test_a_key_of_another_type_is_passed_over(settings: Settings) -> None:
-    with empty_board("valkey", settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
         client.set(f"qm:{{a}}:{'a' * 32}:job", "rubbish")
         client.set("qm:{a}:watch:rubbish", "rubbish")
         job_id = begin(board)

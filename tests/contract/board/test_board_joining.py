@@ -18,7 +18,7 @@ from querymill_shared.contracts.reports.ingest import IngestReport
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, with_settings
+from tests.fixtures.boards import claimed, on_both_servers, with_settings
 
 RESULT_TTL = 0.4
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
@@ -67,6 +67,7 @@ def state_of(board: Board, job_id: str) -> str:
     return board.picture(job_id).for_caller().record.state
 
 
+@on_both_servers
 def test_every_caller_gets_the_result_under_an_id_of_its_own(board: Board) -> None:
     jobs = submitted(board, 3)
     finish(board, jobs[0])
@@ -142,6 +143,7 @@ def test_of_dead_work_the_leader_alone_is_a_dead_letter(board: Board) -> None:
     assert told(board, follower)[-1] == Failed(reason="its workers died")
 
 
+@on_both_servers
 def test_whoever_cancels_does_not_take_the_work_from_the_others(board: Board) -> None:
     jobs = submitted(board, 4)
     for gone in jobs[:3]:

@@ -1,4 +1,4 @@
-"""Worker processes that live and die, and what they hold: on the board in memory and on a real Valkey."""
+"""Worker processes that live and die, and what they hold."""
 
 import threading
 import time
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from querymill_shared.board import Board, Claims, Outcome, ValkeyBoard, Verdict
+from querymill_shared.board import Board, Claims, Outcome, Verdict
 from querymill_shared.contracts.events import StageFinished
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import KINDS, claimed, empty_board
+from tests.fixtures.boards import claimed, empty_board
 
 LEASE = 0.3
 A, B = "a@host#1", "b@host#1"
@@ -27,10 +27,10 @@ SEARCH = ReportSearch(
 EXPANDING = ("hyde", "synonym", "subquestion", "variant")
 
 
-@pytest.fixture(params=KINDS)
-def board(request: pytest.FixtureRequest, valkey_url: str) -> Iterator[Board]:
+@pytest.fixture
+def board(valkey_url: str) -> Iterator[Board]:
     settings = Settings(redis_url=valkey_url, querymill_lease_s=LEASE, querymill_ring_grace_s=60)
-    with empty_board(request.param, settings) as board:
+    with empty_board(settings) as board:
         board.beat(A, {"name": "a@host", "queues": ["search"], "slots": 4, "host": "host", "pid": 7})
         yield board
 
@@ -211,8 +211,7 @@ def test_a_silent_process_is_reported_to_the_others_until_it_beats_or_is_buried(
 
 
 def test_a_dead_sweeper_makes_room_for_another(valkey_url: str) -> None:
-    with empty_board("valkey", Settings(redis_url=valkey_url)) as board:
-        assert isinstance(board, ValkeyBoard)
+    with empty_board(Settings(redis_url=valkey_url)) as board:
         assert board.elect(A, term_s=60)
         assert not board.elect(B, term_s=60)
         board.bury(A)
@@ -222,8 +221,7 @@ def test_a_dead_sweeper_makes_room_for_another(valkey_url: str) -> None:
 
 
 def test_what_another_program_wrote_about_workers_is_passed_over(valkey_url: str) -> None:
-    with empty_board("valkey", Settings(redis_url=valkey_url)) as board:
-        assert isinstance(board, ValkeyBoard)
+    with empty_board(Settings(redis_url=valkey_url)) as board:
         client = board._client
         for life, about in {"x": "[1]", "y#1": "no JSON", "z#1": '{"queues": 7, "slots": "many", "pid": []}'}.items():
             client.zadd("qm:{workers}", {life: 1})
@@ -268,7 +266,7 @@ def test_a_failed_job_keeps_what_its_steps_found(board: Board) -> None:
 
 def test_a_job_that_is_done_takes_little_memory_and_goes_in_time(valkey_url: str) -> None:
     settings = Settings(redis_url=valkey_url, querymill_result_ttl_s=60)
-    with empty_board("valkey", settings) as board, redis.Redis.from_url(valkey_url) as client:
+    with empty_board(settings) as board, redis.Redis.from_url(valkey_url) as client:
         job_id = submitted(board)
         for step in SEARCH.steps:
             board.finish(claimed(board, job_id, step), Outcome(notes={"reason": "because " * 20}))

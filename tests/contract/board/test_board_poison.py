@@ -26,8 +26,7 @@ TERM_S = 2.0
 
 @pytest.fixture
 def board(valkey_url: str) -> Iterator[ValkeyBoard]:
-    with empty_board("valkey", Settings(redis_url=valkey_url, querymill_ring_grace_s=0.001)) as opened:
-        assert isinstance(opened, ValkeyBoard)
+    with empty_board(Settings(redis_url=valkey_url, querymill_ring_grace_s=0.001)) as opened:
         yield opened
 
 

@@ -1,8 +1,7 @@
-"""Steps that a job gets on its way: on the board in memory and on a real Valkey."""
+"""Steps that a job gets on its way."""
 
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -10,17 +9,15 @@ from querymill_shared.board import Board, Due, Outcome, Verdict
 from querymill_shared.contracts.events import PartialHit, SearchRound
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import KINDS, claimed, empty_board
+from tests.fixtures.boards import claimed, on_both_servers
 
 GRACE = 0.1
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
 
 
-@pytest.fixture(params=KINDS)
-def board(request: pytest.FixtureRequest, valkey_url: str) -> Iterator[Board]:
-    settings = Settings(redis_url=valkey_url, querymill_ring_grace_s=GRACE)
-    with empty_board(request.param, settings) as board:
-        yield board
+@pytest.fixture
+def settings(valkey_url: str) -> Settings:
+    return Settings(redis_url=valkey_url, querymill_ring_grace_s=GRACE)
 
 
 def with_first_step_closed(board: Board) -> str:
@@ -29,6 +26,7 @@ def with_first_step_closed(board: Board) -> str:
     return job_id
 
 
+@on_both_servers
 def test_an_added_step_is_one_like_the_others(board: Board) -> None:
     job_id = with_first_step_closed(board)
     assert board.add_steps(job_id, ["second", "third"]) == ["second", "third"]

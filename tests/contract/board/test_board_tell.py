@@ -1,7 +1,6 @@
-"""Events told under a claim: on the board in memory and on a real Valkey."""
+"""Events told under a claim."""
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -9,17 +8,15 @@ from querymill_shared.board import Board, Verdict
 from querymill_shared.contracts.events import AnswerPart, Progress
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import KINDS, claimed, empty_board
+from tests.fixtures.boards import claimed
 
 LEASE, GRACE = 0.2, 0.1
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
 
 
-@pytest.fixture(params=KINDS)
-def board(request: pytest.FixtureRequest, valkey_url: str) -> Iterator[Board]:
-    settings = Settings(redis_url=valkey_url, querymill_lease_s=LEASE, querymill_ring_grace_s=GRACE)
-    with empty_board(request.param, settings) as board:
-        yield board
+@pytest.fixture
+def settings(valkey_url: str) -> Settings:
+    return Settings(redis_url=valkey_url, querymill_lease_s=LEASE, querymill_ring_grace_s=GRACE)
 
 
 def test_only_the_attempt_that_holds_the_step_is_heard(board: Board) -> None:

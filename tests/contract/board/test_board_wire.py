@@ -19,8 +19,7 @@ LIVES = [(release, moment) for release in wire.RELEASES for moment in wire_board
 
 @pytest.fixture
 def board(valkey_url: str) -> Iterator[ValkeyBoard]:
-    with empty_board("valkey", Settings(redis_url=valkey_url)) as opened:
-        assert isinstance(opened, ValkeyBoard)
+    with empty_board(Settings(redis_url=valkey_url)) as opened:
         yield opened
 
 

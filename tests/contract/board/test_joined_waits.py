@@ -23,7 +23,7 @@ WHOLE = ["queued", "stage_started", "stage_finished", "done"]
 
 @pytest.fixture
 def watch(board: Board, settings: Settings) -> Iterator[Watch]:
-    watch = Watch(lambda: open_watched(board, settings))
+    watch = Watch(lambda: open_watched(board))
     yield watch
     watch.close()
 
@@ -97,10 +97,10 @@ def settle_as_before(server: redis.Redis, job_id: str) -> None:
 
 
 def test_whoever_waits_hears_the_end_that_an_older_worker_wrote(
-    on_valkey: ValkeyBoard, server: redis.Redis, settings: Settings
+    board: ValkeyBoard, server: redis.Redis, settings: Settings
 ) -> None:
     watch = Watch(lambda: ValkeyWatchedBoard.connect(settings))
-    leader, *followers = submitted(on_valkey, watch, 3)
+    leader, *followers = submitted(board, watch, 3)
     timer = threading.Timer(0.2, settle_as_before, [server, leader.id])
     timer.start()
     for job in followers:
@@ -111,21 +111,21 @@ def test_whoever_waits_hears_the_end_that_an_older_worker_wrote(
 
 
 def test_without_a_reader_a_follower_shows_the_end_that_an_older_worker_wrote(
-    on_valkey: ValkeyBoard, server: redis.Redis
+    board: ValkeyBoard, server: redis.Redis
 ) -> None:
-    leader, shown, cancelled, released = (on_valkey.submit(SEARCH)[0] for _ in range(4))
+    leader, shown, cancelled, released = (board.submit(SEARCH)[0] for _ in range(4))
     settle_as_before(server, leader)
-    assert on_valkey.picture(shown).record.state == "done"
-    assert on_valkey.result(shown) == result_of(shown)
-    assert not on_valkey.settle(cancelled, Verdict("cancelled"))
-    assert on_valkey.release(released)
+    assert board.picture(shown).record.state == "done"
+    assert board.result(shown) == result_of(shown)
+    assert not board.settle(cancelled, Verdict("cancelled"))
+    assert board.release(released)
     ttl_ms: Any = server.pttl(keys.of_job(shown, "job")[0])
     assert 0 < ttl_ms <= 30_000
 
 
-def test_an_older_release_shows_a_follower(on_valkey: ValkeyBoard, server: redis.Redis) -> None:
+def test_an_older_release_shows_a_follower(board: ValkeyBoard, server: redis.Redis) -> None:
     """It reads the record, and the state and the attempt of each step that this names."""
-    _, follower = (on_valkey.submit(SEARCH)[0] for _ in range(2))
+    _, follower = (board.submit(SEARCH)[0] for _ in range(2))
     job, steps = keys.of_job(follower, "job", "steps")
     record: Any = server.hgetall(job)
     fields: Any = server.hgetall(steps)
@@ -136,46 +136,46 @@ def test_an_older_release_shows_a_follower(on_valkey: ValkeyBoard, server: redis
         assert fields[f"{name}.attempt"] == "0"
 
 
-def test_a_follower_whose_work_is_gone_is_unknown(on_valkey: ValkeyBoard, server: redis.Redis) -> None:
-    leader, follower = (on_valkey.submit(SEARCH)[0] for _ in range(2))
+def test_a_follower_whose_work_is_gone_is_unknown(board: ValkeyBoard, server: redis.Redis) -> None:
+    leader, follower = (board.submit(SEARCH)[0] for _ in range(2))
     server.delete(*keys.of_job(leader, "job", "steps", "events"))
     with pytest.raises(UnknownJob):
-        on_valkey.picture(follower)
+        board.picture(follower)
 
 
-def test_a_follower_takes_little_memory(on_valkey: ValkeyBoard, server: redis.Redis) -> None:
-    leader = on_valkey.submit(SEARCH)[0]
-    followers = [on_valkey.submit(SEARCH)[0] for _ in range(10)]
-    on_valkey.finish(claimed(on_valkey, leader), Outcome())
+def test_a_follower_takes_little_memory(board: ValkeyBoard, server: redis.Redis) -> None:
+    leader = board.submit(SEARCH)[0]
+    followers = [board.submit(SEARCH)[0] for _ in range(10)]
+    board.finish(claimed(board, leader), Outcome())
     long = result_of(leader).replace('"none"', f'"{"x" * 100_000}"')
-    on_valkey.settle(leader, Verdict("done", result=long))
+    board.settle(leader, Verdict("done", result=long))
     of_one = [key for key in server.scan_iter("*") if followers[0] in key]
     used = sum(int(str(server.memory_usage(key))) for key in of_one)
     assert used < 6_000
-    assert len(on_valkey.result(followers[0]) or "") == len(long)
+    assert len(board.result(followers[0]) or "") == len(long)
 
 
 def test_a_failure_that_an_older_worker_wrote_without_its_event_ends_a_follower(
-    on_valkey: ValkeyBoard, server: redis.Redis
+    board: ValkeyBoard, server: redis.Redis
 ) -> None:
-    leader, follower = (on_valkey.submit(SEARCH)[0] for _ in range(2))
+    leader, follower = (board.submit(SEARCH)[0] for _ in range(2))
     server.hset(keys.of_job(leader, "job")[0], mapping={"state": "failed", "reason": "why"})
-    assert on_valkey.picture(follower).record.state == "failed"
-    assert on_valkey.events(follower)[-1][1] == Failed(reason="why")
+    assert board.picture(follower).record.state == "failed"
+    assert board.events(follower)[-1][1] == Failed(reason="why")
 
 
 @pytest.mark.parametrize("key", ["deleted", "another program's"])
 @pytest.mark.parametrize("verdict", [Verdict("failed", reason="why", code="lost"), Verdict("cancelled"), None])
 def test_whoever_waits_hears_an_end_whose_event_is_gone(
-    on_valkey: ValkeyBoard, server: redis.Redis, settings: Settings, key: str, verdict: Verdict | None
+    board: ValkeyBoard, server: redis.Redis, settings: Settings, key: str, verdict: Verdict | None
 ) -> None:
-    leader, follower = (on_valkey.submit(SEARCH)[0] for _ in range(2))
+    leader, follower = (board.submit(SEARCH)[0] for _ in range(2))
     if verdict is None or verdict.state != "cancelled":
-        on_valkey.settle(leader, verdict or Verdict("done", result=result_of(leader)))
+        board.settle(leader, verdict or Verdict("done", result=result_of(leader)))
     else:
-        on_valkey.settle(follower, verdict)
-        on_valkey.settle(leader, verdict)
-    assert on_valkey.picture(follower).record.is_over
+        board.settle(follower, verdict)
+        board.settle(leader, verdict)
+    assert board.picture(follower).record.is_over
     for job_id in (leader, follower):
         (events,) = keys.of_job(job_id, "events")
         server.delete(events)
@@ -183,7 +183,7 @@ def test_whoever_waits_hears_an_end_whose_event_is_gone(
             server.set(events, "no stream")
     watch = Watch(lambda: ValkeyWatchedBoard.connect(settings))
     for job_id in (leader, follower):
-        job: Job[Any] = Job(job_id, on_valkey, watch)
+        job: Job[Any] = Job(job_id, board, watch)
         if verdict is None:
             assert job.result(timeout=30).job_id == job_id
         else:
@@ -194,11 +194,11 @@ def test_whoever_waits_hears_an_end_whose_event_is_gone(
 
 
 def test_a_job_that_an_older_worker_ended_without_its_event_is_done_for_a_follower(
-    on_valkey: ValkeyBoard, server: redis.Redis
+    board: ValkeyBoard, server: redis.Redis
 ) -> None:
-    leader, follower = (on_valkey.submit(SEARCH)[0] for _ in range(2))
+    leader, follower = (board.submit(SEARCH)[0] for _ in range(2))
     job, result = keys.of_job(leader, "job", "result")
     server.set(result, result_of(leader))
     server.hset(job, mapping={"state": "done", "reason": ""})
-    assert on_valkey.picture(follower).record.state == "done"
-    assert on_valkey.events(follower)[-1][1] == Done(complete=True)
+    assert board.picture(follower).record.state == "done"
+    assert board.events(follower)[-1][1] == Done(complete=True)

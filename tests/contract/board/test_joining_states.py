@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from querymill_shared.board import Board, MemoryBoard, ValkeyBoard, Verdict
+from querymill_shared.board import Board, Verdict
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.events import LAST
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import KINDS, empty_board
+from tests.fixtures.boards import empty_board
 
 COLLECTIONS = ("filings", "minutes")
 KEYS = ("turn-1", "turn-2")
@@ -184,20 +184,16 @@ class Callers(RuleBasedStateMachine):
             assert work.is_over or work.wanted_by
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_whatever_callers_and_workers_do_each_caller_sees_its_own_end(kind: str, valkey_url: str) -> None:
+def test_whatever_callers_and_workers_do_each_caller_sees_its_own_end(valkey_url: str) -> None:
     chosen = Settings(redis_url=valkey_url, querymill_result_ttl_s=600)
-    with empty_board(kind, chosen) as opened:
+    with empty_board(chosen) as opened:
 
         class OnBoard(Callers):
             def __init__(self) -> None:
                 super().__init__()
                 # Every example has an empty board.
-                if isinstance(opened, ValkeyBoard):
-                    opened._client.flushdb()
-                    self.board = opened
-                else:
-                    self.board = MemoryBoard(chosen)
+                opened._client.flushdb()
+                self.board = opened
 
         run_state_machine_as_test(
             OnBoard,

@@ -74,17 +74,17 @@ def server(quiet_valkey_url: str) -> Iterator[redis.Redis]:
 
 
 @pytest.fixture
-def mill(on_valkey: ValkeyBoard, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Querymill]:
+def mill(board: ValkeyBoard, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Querymill]:
     # Nothing is found by the check that comes every two seconds.
     monkeypatch.setattr("querymill.client.events.reader.CHECK_S", 6_000.0)
-    on_valkey.add_collections("reports", [COLLECTION])
+    board.add_collections("reports", [COLLECTION])
     with Querymill(settings=settings) as opened:
         listen(opened)
         yield opened
 
 
 def test_a_caller_that_waits_asks_the_board_for_nothing(
-    mill: Querymill, on_valkey: ValkeyBoard, server: redis.Redis
+    mill: Querymill, board: ValkeyBoard, server: redis.Redis
 ) -> None:
     jobs = [mill.submit(asking(f"question {number}")) for number in range(20)]
     server.config_resetstat()
@@ -92,16 +92,16 @@ def test_a_caller_that_waits_asks_the_board_for_nothing(
         results = [callers.submit(job.result, 30) for job in jobs]
         wait_until(lambda: len(mill._watch._reader._waits) == len(jobs))  # type: ignore[union-attr]
         for job in jobs:
-            on_valkey.settle(job.id, done(job.id))
+            board.settle(job.id, done(job.id))
         assert [result.result().job_id for result in results] == [job.id for job in jobs]
     assert scripts_run(server) == len(jobs)  # those that settle
 
 
 def test_an_end_that_came_before_anybody_waited_is_not_asked_for(
-    mill: Querymill, on_valkey: ValkeyBoard, server: redis.Redis
+    mill: Querymill, board: ValkeyBoard, server: redis.Redis
 ) -> None:
     job = mill.submit(asking("early"))
-    on_valkey.settle(job.id, done(job.id))
+    board.settle(job.id, done(job.id))
     wait_until(lambda: heard_early(mill) == 1)
     server.config_resetstat()
     assert job.result(timeout=30).job_id == job.id
@@ -111,39 +111,39 @@ def test_an_end_that_came_before_anybody_waited_is_not_asked_for(
     assert scripts_run(server) == 1
 
 
-def test_coroutines_are_told_alike(on_valkey: ValkeyBoard, settings: Settings, server: redis.Redis) -> None:
-    on_valkey.add_collections("reports", [COLLECTION])
+def test_coroutines_are_told_alike(board: ValkeyBoard, settings: Settings, server: redis.Redis) -> None:
+    board.add_collections("reports", [COLLECTION])
 
     async def ask() -> None:
         async with AsyncQuerymill(settings=settings) as mill:
             await asyncio.to_thread(listen, mill)
             early, late = await mill.submit(asking("early")), await mill.submit(asking("late"))
-            on_valkey.settle(early.id, done(early.id))
+            board.settle(early.id, done(early.id))
             await asyncio.to_thread(wait_until, lambda: heard_early(mill) == 1)
             server.config_resetstat()
             assert (await early.result(timeout=30)).job_id == early.id
             waiting = asyncio.create_task(late.result(timeout=30))
             await asyncio.sleep(0.05)
-            on_valkey.settle(late.id, done(late.id))
+            board.settle(late.id, done(late.id))
             assert (await waiting).job_id == late.id
             assert scripts_run(server) == 1
 
     asyncio.run(ask())
 
 
-def test_a_long_result_that_came_early_is_read_from_the_board(mill: Querymill, on_valkey: ValkeyBoard) -> None:
+def test_a_long_result_that_came_early_is_read_from_the_board(mill: Querymill, board: ValkeyBoard) -> None:
     job = mill.submit(asking("long"))
-    on_valkey.settle(job.id, done(job.id, query="word " * 10_000))
+    board.settle(job.id, done(job.id, query="word " * 10_000))
     wait_until(lambda: heard_early(mill) == 1)
     assert len(job.result(timeout=30).query) == 50_000
 
 
-def test_an_end_that_was_dropped_for_later_ones_is_asked_for(mill: Querymill, on_valkey: ValkeyBoard) -> None:
+def test_an_end_that_was_dropped_for_later_ones_is_asked_for(mill: Querymill, board: ValkeyBoard) -> None:
     first = mill.submit(asking("first"))
-    on_valkey.settle(first.id, done(first.id))
+    board.settle(first.id, done(first.id))
     for number in range(MOST):
         job = mill.submit(asking(f"then {number}"))
-        on_valkey.settle(job.id, done(job.id))
+        board.settle(job.id, done(job.id))
     wait_until(lambda: heard_early(mill) == MOST)
     assert first.result(timeout=30).job_id == first.id
     assert job.result(timeout=30).job_id == job.id
@@ -151,7 +151,7 @@ def test_an_end_that_was_dropped_for_later_ones_is_asked_for(mill: Querymill, on
 
 @pytest.mark.parametrize("ends", ["while nobody listens", "once somebody listens"])
 def test_an_end_is_found_though_the_connections_broke(
-    mill: Querymill, on_valkey: ValkeyBoard, server: redis.Redis, ends: str
+    mill: Querymill, board: ValkeyBoard, server: redis.Redis, ends: str
 ) -> None:
     job = mill.submit(asking("cut"))
     own = server.client_id()
@@ -160,12 +160,12 @@ def test_an_end_is_found_though_the_connections_broke(
             server.client_kill_filter(_id=client["id"])
     if ends == "once somebody listens":
         wait_until(lambda: mill._watch.register() is not None)
-    on_valkey.settle(job.id, done(job.id))
+    board.settle(job.id, done(job.id))
     assert job.result(timeout=30).job_id == job.id
 
 
 def test_who_follows_identical_work_is_registered_for_too(
-    mill: Querymill, on_valkey: ValkeyBoard, server: redis.Redis
+    mill: Querymill, board: ValkeyBoard, server: redis.Redis
 ) -> None:
     leader, follower = (mill.submit(asking("the same")) for _ in range(2))
     assert not follower.is_new
@@ -173,14 +173,14 @@ def test_who_follows_identical_work_is_registered_for_too(
     with ThreadPoolExecutor(2) as callers:
         results = [callers.submit(job.result, 30) for job in (leader, follower)]
         wait_until(lambda: len(mill._watch._reader._waits) == 2)  # type: ignore[union-attr]
-        assert on_valkey.settle(leader.id, done(leader.id))
+        assert board.settle(leader.id, done(leader.id))
         assert [result.result().job_id for result in results] == [leader.id, follower.id]
     assert scripts_run(server) <= 2  # the shared result of the follower is read by one
 
 
-def test_an_idempotency_key_does_not_register_for_the_first_job(mill: Querymill, on_valkey: ValkeyBoard) -> None:
+def test_an_idempotency_key_does_not_register_for_the_first_job(mill: Querymill, board: ValkeyBoard) -> None:
     first = mill.submit(asking("once"), idempotency_key="turn")
-    on_valkey.settle(first.id, done(first.id))
+    board.settle(first.id, done(first.id))
     wait_until(lambda: heard_early(mill) == 1)
     again = mill.submit(asking("once"), idempotency_key="turn")
     assert again.id == first.id
@@ -195,24 +195,24 @@ def test_nobody_is_registered_where_events_may_be_followed(mill: Querymill, serv
     assert watchers(server, one.id).endswith(":end")
 
 
-def test_events_of_a_registered_job_come_all_the_same(mill: Querymill, on_valkey: ValkeyBoard) -> None:
+def test_events_of_a_registered_job_come_all_the_same(mill: Querymill, board: ValkeyBoard) -> None:
     job: Job[ReportResult] = mill.submit(asking("followed"))
     with ThreadPoolExecutor(1) as callers:
         events = callers.submit(lambda: [event.type for event in job.events(timeout=30)])
         wait_until(lambda: len(mill._watch._reader._waits) == 1)  # type: ignore[union-attr]
-        on_valkey.settle(job.id, done(job.id))
+        board.settle(job.id, done(job.id))
         assert events.result() == ["queued", "done"]
     assert job.result(timeout=30).job_id == job.id
 
 
 def test_an_end_told_to_somebody_who_follows_the_events_is_there_for_the_result_too(
-    mill: Querymill, on_valkey: ValkeyBoard, server: redis.Redis
+    mill: Querymill, board: ValkeyBoard, server: redis.Redis
 ) -> None:
     job = mill.submit(asking("followed, then asked for"))
     with ThreadPoolExecutor(1) as callers:
         events = callers.submit(lambda: [event.type for event in job.events(timeout=30)])
         wait_until(lambda: ":all" in (watchers(server, job.id) or ""))
-        on_valkey.settle(job.id, done(job.id))
+        board.settle(job.id, done(job.id))
         assert events.result() == ["queued", "done"]
     server.config_resetstat()
     assert job.result(timeout=30).job_id == job.id
@@ -220,7 +220,7 @@ def test_an_end_told_to_somebody_who_follows_the_events_is_there_for_the_result_
 
 
 def test_an_end_that_nobody_told_is_found_by_looking(
-    mill: Querymill, on_valkey: ValkeyBoard, server: redis.Redis, monkeypatch: pytest.MonkeyPatch
+    mill: Querymill, board: ValkeyBoard, server: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread that looks was told nothing of the wait, and must not sleep until nobody has waited for long."""
     monkeypatch.setattr("querymill.client.events.reader.IDLE_S", 600.0)
@@ -229,12 +229,12 @@ def test_an_end_that_nobody_told_is_found_by_looking(
     listen(mill)
     job = mill.submit(asking("told by an older release"))
     server.hdel(keys.of_job(job.id, "job")[0], "watch")
-    on_valkey.settle(job.id, done(job.id))
+    board.settle(job.id, done(job.id))
     assert job.result(timeout=30).job_id == job.id
 
 
 def test_an_early_end_is_not_kept_for_longer_than_seconds(
-    mill: Querymill, on_valkey: ValkeyBoard, monkeypatch: pytest.MonkeyPatch
+    mill: Querymill, board: ValkeyBoard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What its result quotes may be forgotten meanwhile: then the board says so, and not this process's memory."""
     monkeypatch.setattr("querymill.client.events.early_ends.KEEP_S", 0.2)
@@ -242,17 +242,17 @@ def test_an_early_end_is_not_kept_for_longer_than_seconds(
     mill._watch.close()
     listen(mill)
     job = mill.submit(asking("forgotten"))
-    on_valkey.settle(job.id, done(job.id))
+    board.settle(job.id, done(job.id))
     wait_until(lambda: heard_early(mill) == 1)
-    on_valkey.release(job.id)  # by somebody else
+    board.release(job.id)  # by somebody else
     wait_until(lambda: heard_early(mill) == 0)
     with pytest.raises(UnknownJob):
         job.result(timeout=30)
 
 
-def test_a_released_job_has_no_result_although_its_end_came_early(mill: Querymill, on_valkey: ValkeyBoard) -> None:
+def test_a_released_job_has_no_result_although_its_end_came_early(mill: Querymill, board: ValkeyBoard) -> None:
     job = mill.submit(asking("released"))
-    on_valkey.settle(job.id, done(job.id))
+    board.settle(job.id, done(job.id))
     wait_until(lambda: heard_early(mill) == 1)
     assert job.release()
     with pytest.raises(UnknownJob):
@@ -260,11 +260,11 @@ def test_a_released_job_has_no_result_although_its_end_came_early(mill: Querymil
 
 
 def test_nobody_is_registered_before_somebody_listens(
-    on_valkey: ValkeyBoard, settings: Settings, server: redis.Redis
+    board: ValkeyBoard, settings: Settings, server: redis.Redis
 ) -> None:
-    on_valkey.add_collections("reports", [COLLECTION])
+    board.add_collections("reports", [COLLECTION])
     with Querymill(settings=settings) as mill:
         job = mill.submit(asking("the first of its process"))
         assert watchers(server, job.id) is None
-        on_valkey.settle(job.id, done(job.id))
+        board.settle(job.id, done(job.id))
         assert job.result(timeout=30).job_id == job.id

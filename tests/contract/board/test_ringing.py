@@ -27,8 +27,7 @@ def settings(valkey_url: str) -> Settings:
 
 @pytest.fixture
 def board(settings: Settings) -> Iterator[ValkeyBoard]:
-    with empty_board("valkey", settings) as board:
-        assert isinstance(board, ValkeyBoard)
+    with empty_board(settings) as board:
         yield board
 
 

@@ -1,4 +1,4 @@
-"""Whether any worker listens where a job waits: on the board in memory and on a real Valkey."""
+"""Whether any worker listens where a job waits."""
 
 import logging
 import time
@@ -14,7 +14,7 @@ from querymill_shared.board.picture import WorkerLife
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, empty_board, open_watched, watched
+from tests.fixtures.boards import claimed, empty_board, on_both_servers, open_watched, watched
 
 #: Waits on `search` and on `expand`.
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=60)
@@ -27,7 +27,7 @@ def settings(valkey_url: str) -> Settings:
 
 @pytest.fixture
 def watching(board: Board, settings: Settings) -> Iterator[WatchedBoard]:
-    with watched(board, settings) as watching:
+    with watched(board) as watching:
         yield watching
 
 
@@ -40,6 +40,7 @@ def test_without_any_worker_a_job_waits_in_vain_on_all_its_queues(board: Board, 
     assert watching.unattended([job_id]) == {job_id: ("search", "expand")}
 
 
+@on_both_servers
 def test_only_queues_without_a_worker_are_named(board: Board, watching: WatchedBoard) -> None:
     begin(board, Queue.SEARCH, Queue.INGEST)
     job_id, _ = board.submit(SEARCH)
@@ -66,8 +67,8 @@ def test_a_worker_that_fell_silent_does_not_listen() -> None:
 
 def test_where_a_worker_of_an_older_release_runs_nothing_is_said(settings: Settings) -> None:
     with (
-        empty_board("valkey", settings) as board,
-        watched(board, settings) as watching,
+        empty_board(settings) as board,
+        watched(board) as watching,
         redis.Redis.from_url(settings.redis_url) as client,
     ):
         job_id, _ = board.submit(SEARCH)
@@ -82,7 +83,7 @@ def test_a_wait_that_no_worker_will_end_is_logged_once_and_named_when_it_times_o
     monkeypatch.setattr("querymill.client.events.reader.LISTENING_EVERY_S", 0.2)
     begin(board, Queue.EXPAND)
     job_id, _ = board.submit(SEARCH)
-    watch = Watch(lambda: open_watched(board, settings))
+    watch = Watch(lambda: open_watched(board))
     begun = time.monotonic()
     try:
         with caplog.at_level(logging.WARNING), pytest.raises(TimeoutError, match="no worker listens on `search`"):
@@ -100,7 +101,7 @@ def test_a_wait_that_a_worker_ends_says_nothing(
     monkeypatch.setattr("querymill.client.events.reader.UNATTENDED_S", 0.3)
     begin(board, *Queue)
     job_id, _ = board.submit(SEARCH)
-    watch = Watch(lambda: open_watched(board, settings))
+    watch = Watch(lambda: open_watched(board))
     try:
         with pytest.raises(TimeoutError) as late:
             watch.end(job_id, until=time.monotonic() + 1.5)

@@ -1,4 +1,4 @@
-"""Waiting for jobs through the one reader of a client: on the board in memory and on a real Valkey."""
+"""Waiting for jobs through the one reader of a client."""
 
 import asyncio
 import subprocess
@@ -18,7 +18,7 @@ from querymill_shared.contracts.errors import ClientClosed, JobFailed, UnknownJo
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, open_watched
+from tests.fixtures.boards import claimed, on_both_servers, open_watched
 
 REPORT = Report.model_validate({"sha1": "a", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]})
 INGEST = IngestReport(collection="filings", report=REPORT)
@@ -33,7 +33,7 @@ def opened(settings: Settings) -> Iterator[Callable[[Board], Watch]]:
     watches: list[Watch] = []
 
     def open_one(board: Board) -> Watch:
-        watches.append(Watch(lambda: open_watched(board, settings)))
+        watches.append(Watch(lambda: open_watched(board)))
         return watches[-1]
 
     yield open_one
@@ -56,6 +56,7 @@ def types(watch: Watch, job_id: str, *, timeout: float = 60) -> list[str]:
     return [told.type for told in watch.events(job_id, until=time.monotonic() + timeout)]
 
 
+@on_both_servers
 def test_a_hundred_followers_see_every_event_of_a_job_and_as_many_its_result(
     board: Board, opened: Callable[[Board], Watch]
 ) -> None:
@@ -82,6 +83,7 @@ def test_many_jobs_are_waited_for_at_once_and_each_caller_gets_its_own(
             assert job_id in wait.result().told[-1].body
 
 
+@on_both_servers
 def test_coroutines_wait_like_threads(board: Board, opened: Callable[[Board], Watch]) -> None:
     watch = opened(board)
     jobs = [board.submit(INGEST)[0] for _ in range(100)]
@@ -128,6 +130,7 @@ def test_a_job_that_vanishes_is_not_waited_for(board: Board, opened: Callable[[B
         types(watch, job_id)
 
 
+@on_both_servers
 def test_closing_ends_every_wait_and_a_later_one_begins_anew(board: Board, opened: Callable[[Board], Watch]) -> None:
     watch, (job_id, _) = opened(board), board.submit(INGEST)
     with ThreadPoolExecutor(2) as callers:
@@ -167,9 +170,9 @@ def test_the_threads_end_when_nobody_waits(
 
 
 def test_a_wait_ends_in_time_though_the_server_is_silent(
-    on_valkey: ValkeyBoard, settings: Settings, server: redis.Redis, opened: Callable[[Board], Watch]
+    board: ValkeyBoard, settings: Settings, server: redis.Redis, opened: Callable[[Board], Watch]
 ) -> None:
-    watch, (job_id, _) = opened(on_valkey), on_valkey.submit(INGEST)
+    watch, (job_id, _) = opened(board), board.submit(INGEST)
     server.client_pause(6_000)
     begun = time.monotonic()
     with pytest.raises(TimeoutError):
@@ -188,9 +191,9 @@ def cut(server: redis.Redis) -> None:
 
 
 def test_events_come_once_and_in_order_though_the_connections_break(
-    on_valkey: ValkeyBoard, settings: Settings, server: redis.Redis, opened: Callable[[Board], Watch]
+    board: ValkeyBoard, settings: Settings, server: redis.Redis, opened: Callable[[Board], Watch]
 ) -> None:
-    watch, (job_id, _) = opened(on_valkey), on_valkey.submit(INGEST)
+    watch, (job_id, _) = opened(board), board.submit(INGEST)
     with ThreadPoolExecutor(6) as callers:
         followed = [callers.submit(types, watch, job_id) for _ in range(3)]
         awaited = [callers.submit(watch.end, job_id, until=time.monotonic() + 90) for _ in range(2)]
@@ -210,9 +213,9 @@ def test_events_come_once_and_in_order_though_the_connections_break(
 
 
 def test_what_a_worker_of_an_older_release_writes_is_found_by_looking(
-    on_valkey: ValkeyBoard, server: redis.Redis, opened: Callable[[Board], Watch]
+    board: ValkeyBoard, server: redis.Redis, opened: Callable[[Board], Watch]
 ) -> None:
-    watch, (job_id, _) = opened(on_valkey), on_valkey.submit(INGEST)
+    watch, (job_id, _) = opened(board), board.submit(INGEST)
     (job,) = keys.of_job(job_id, "job")
     with ThreadPoolExecutor(2) as callers:
         followed = callers.submit(types, watch, job_id)
@@ -220,22 +223,22 @@ def test_what_a_worker_of_an_older_release_writes_is_found_by_looking(
         while not server.hget(job, "watch"):
             time.sleep(0.01)
         (name,) = INGEST.steps
-        on_valkey.tell(job_id, Progress(stage=name, done=1, total=9))
+        board.tell(job_id, Progress(stage=name, done=1, total=9))
         watchers = str(server.hget(job, "watch"))
         server.hdel(job, "watch")  # an older release's scripts do not read it
-        on_valkey.tell(job_id, Progress(stage=name, done=2, total=9))
+        board.tell(job_id, Progress(stage=name, done=2, total=9))
         server.hset(job, "watch", watchers)
-        on_valkey.tell(job_id, Progress(stage=name, done=3, total=9))
+        board.tell(job_id, Progress(stage=name, done=3, total=9))
         server.hdel(job, "watch")
-        on_valkey.settle(job_id, DONE)
+        board.settle(job_id, DONE)
         assert followed.result() == ["queued", *["progress"] * 3, "done"]
         assert awaited.result().result == DONE.result
 
 
 def test_a_job_that_expires_unseen_is_not_waited_for_for_ever(
-    on_valkey: ValkeyBoard, server: redis.Redis, opened: Callable[[Board], Watch]
+    board: ValkeyBoard, server: redis.Redis, opened: Callable[[Board], Watch]
 ) -> None:
-    watch, (job_id, _) = opened(on_valkey), on_valkey.submit(INGEST)
+    watch, (job_id, _) = opened(board), board.submit(INGEST)
     with ThreadPoolExecutor(1) as callers:
         wait = callers.submit(watch.end, job_id, until=None)
         time.sleep(0.1)
@@ -267,9 +270,9 @@ def test_a_wait_that_the_server_refuses_is_an_error_at_once(server: redis.Redis,
 
 
 def test_a_wait_fails_alone_if_its_job_cannot_be_read(
-    on_valkey: ValkeyBoard, server: redis.Redis, opened: Callable[[Board], Watch]
+    board: ValkeyBoard, server: redis.Redis, opened: Callable[[Board], Watch]
 ) -> None:
-    watch, (job_id, _) = opened(on_valkey), on_valkey.submit(INGEST)
+    watch, (job_id, _) = opened(board), board.submit(INGEST)
     (broken,) = keys.of_job("0bad", "job")
     server.set(broken, "no hash")
     with ThreadPoolExecutor(2) as callers:
@@ -277,7 +280,7 @@ def test_a_wait_fails_alone_if_its_job_cannot_be_read(
         beside = callers.submit(types, watch, job_id)
         with pytest.raises(redis.ResponseError):
             wait.result()
-        work(on_valkey, job_id)
+        work(board, job_id)
         assert beside.result() == WHOLE
 
 
@@ -297,13 +300,13 @@ mill.close()
 """
 
 
-def test_a_forked_process_has_a_reader_of_its_own(on_valkey: ValkeyBoard, settings: Settings) -> None:
-    first, second = (on_valkey.submit(INGEST)[0] for _ in range(2))
-    on_valkey.settle(first, DONE)
+def test_a_forked_process_has_a_reader_of_its_own(board: ValkeyBoard, settings: Settings) -> None:
+    first, second = (board.submit(INGEST)[0] for _ in range(2))
+    board.settle(first, DONE)
     command = [sys.executable, "-W", "ignore", "-c", FORKING, settings.redis_url, first, second]
     with subprocess.Popen(command) as process:
         time.sleep(2)
-        on_valkey.settle(second, DONE)
+        board.settle(second, DONE)
         assert process.wait(120) == 0
 
 

@@ -1,4 +1,4 @@
-"""What a board tells those who watch its jobs: in memory and on a real Valkey."""
+"""What a board tells those who watch its jobs."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, watched
+from tests.fixtures.boards import claimed, on_both_servers, watched
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
 WATCHER = "0123456789abcdef"
@@ -22,7 +22,7 @@ WATCHER = "0123456789abcdef"
 
 @pytest.fixture
 def watching(board: Board, settings: Settings) -> Iterator[WatchedBoard]:
-    with watched(board, settings) as watching:
+    with watched(board) as watching:
         yield watching
 
 
@@ -60,6 +60,7 @@ def types(told: Seen) -> list[str]:
     return [event.type for event in told.told]
 
 
+@on_both_servers
 def test_what_was_before_is_seen_and_what_comes_after_is_told(
     board: Board, watching: WatchedBoard, job_id: str
 ) -> None:
@@ -196,6 +197,7 @@ def test_the_result_of_shared_work_is_the_same_asked_for_alone_and_among_others(
     assert [watching.results([job_id]) for job_id in jobs] == [["shared"], ["shared"]]
 
 
+@on_both_servers
 def test_closing_wakes_the_listener(watching: WatchedBoard) -> None:
     listener = watching.listen(WATCHER)
     ended = threading.Event()
@@ -211,27 +213,25 @@ def test_closing_wakes_the_listener(watching: WatchedBoard) -> None:
     assert ended.wait(20)
 
 
-def test_the_stream_of_a_watcher_that_died_goes_away(
-    on_valkey: ValkeyBoard, settings: Settings, valkey_url: str
-) -> None:
-    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
-        job_id, _ = on_valkey.submit(SEARCH)
+def test_the_stream_of_a_watcher_that_died_goes_away(board: ValkeyBoard, settings: Settings, valkey_url: str) -> None:
+    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
+        job_id, _ = board.submit(SEARCH)
         assert server.keys("*watch:*") == []
         seen(watching, every_event(job_id))
         assert server.keys("*watch:*") == []
-        on_valkey.settle(job_id, Verdict("cancelled"))
+        board.settle(job_id, Verdict("cancelled"))
         (stream,) = server.keys("*watch:*")
         assert 0 < server.pttl(stream) <= 600_000
 
 
-def test_a_listener_deletes_what_it_has_read(on_valkey: ValkeyBoard, settings: Settings, valkey_url: str) -> None:
-    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+def test_a_listener_deletes_what_it_has_read(board: ValkeyBoard, settings: Settings, valkey_url: str) -> None:
+    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
         listener = watching.listen(WATCHER)
-        job_id, _ = on_valkey.submit(SEARCH)
+        job_id, _ = board.submit(SEARCH)
         seen(watching, every_event(job_id))
         heard, longest = 0, 0
         for number in range(1, 2_101):
-            on_valkey.tell(job_id, Progress(stage="original", done=number, total=9_999))
+            board.tell(job_id, Progress(stage="original", done=number, total=9_999))
             if number % 300 == 0:
                 heard += len(listener.hear(wait_s=10))
                 (stream,) = server.keys("*watch:*")
@@ -240,16 +240,16 @@ def test_a_listener_deletes_what_it_has_read(on_valkey: ValkeyBoard, settings: S
 
 
 def test_the_end_brings_a_short_result_to_who_waits_for_it(
-    on_valkey: ValkeyBoard, settings: Settings, valkey_url: str
+    board: ValkeyBoard, settings: Settings, valkey_url: str
 ) -> None:
     short, longer, in_part = '{"n": 1}', f'{{"n": "{"1" * 17_000}"}}', '{"n": 3}'
-    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
         listener = watching.listen(WATCHER)
-        jobs = {result: submitted(on_valkey, number) for number, result in enumerate((short, longer, in_part))}
+        jobs = {result: submitted(board, number) for number, result in enumerate((short, longer, in_part))}
         watching.watch([the_end(job_id) for job_id in jobs.values()], WATCHER)
         server.hset(keys.of_job(jobs[in_part], "job")[0], "forgotten", "in part")
         for result, job_id in jobs.items():
-            on_valkey.settle(job_id, Verdict("done", result=result))
+            board.settle(job_id, Verdict("done", result=result))
         told: dict[str, str | None] = {}
         while len(told) < len(jobs):
             told |= {event.job_id: event.result for event in listener.hear(wait_s=10)}
@@ -257,23 +257,23 @@ def test_the_end_brings_a_short_result_to_who_waits_for_it(
 
 
 def test_a_reader_that_does_not_keep_up_gets_results_by_itself(
-    on_valkey: ValkeyBoard, settings: Settings, valkey_url: str
+    board: ValkeyBoard, settings: Settings, valkey_url: str
 ) -> None:
-    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
         listener = watching.listen(WATCHER)
-        jobs = [submitted(on_valkey, number) for number in range(1_500)]
+        jobs = [submitted(board, number) for number in range(1_500)]
         of_shard = [job_id for job_id in jobs if job_id[0] == jobs[0][0]][:40]
         watching.watch([the_end(job_id) for job_id in of_shard], WATCHER)
         for job_id in of_shard:
-            on_valkey.settle(job_id, Verdict("done", result='{"n": 1}'))
+            board.settle(job_id, Verdict("done", result='{"n": 1}'))
         told = listener.hear(wait_s=10)
         assert [event.result is not None for event in told] == [True] * 32 + [False] * 8
         assert server.exists(f"{keys.prefix(jobs[0][0])}watch:{WATCHER}")
 
 
-def test_a_job_has_a_limited_number_of_watchers(on_valkey: ValkeyBoard, settings: Settings, valkey_url: str) -> None:
-    job_id, _ = on_valkey.submit(SEARCH)
-    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+def test_a_job_has_a_limited_number_of_watchers(board: ValkeyBoard, settings: Settings, valkey_url: str) -> None:
+    job_id, _ = board.submit(SEARCH)
+    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
         for number in range(MAX_WATCHERS + 3):
             watching.watch([the_end(job_id)], f"{number:016x}")
         (job,) = keys.of_job(job_id, "job")
@@ -282,21 +282,21 @@ def test_a_job_has_a_limited_number_of_watchers(on_valkey: ValkeyBoard, settings
 
 
 def test_a_watchers_key_that_is_no_stream_does_not_keep_a_job_from_ending(
-    on_valkey: ValkeyBoard, settings: Settings, valkey_url: str
+    board: ValkeyBoard, settings: Settings, valkey_url: str
 ) -> None:
-    job_id, _ = on_valkey.submit(SEARCH)
-    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+    job_id, _ = board.submit(SEARCH)
+    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
         seen(watching, the_end(job_id))
         server.set(f"{keys.prefix(job_id[0])}watch:{WATCHER}", "no stream")
-        assert on_valkey.settle(job_id, Verdict("cancelled"))
+        assert board.settle(job_id, Verdict("cancelled"))
         assert types(seen(watching, the_end(job_id))) == ["cancelled"]
 
 
 def test_a_server_that_forgot_the_scripts_gets_them_again(
-    on_valkey: ValkeyBoard, settings: Settings, valkey_url: str
+    board: ValkeyBoard, settings: Settings, valkey_url: str
 ) -> None:
-    job_id, _ = on_valkey.submit(SEARCH)
-    with watched(on_valkey, settings) as watching, redis.Redis.from_url(valkey_url) as server:
+    job_id, _ = board.submit(SEARCH)
+    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
         for _ in range(2):
             server.script_flush()
             assert types(seen(watching, every_event(job_id))) == ["queued"]

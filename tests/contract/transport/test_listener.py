@@ -11,10 +11,8 @@ import pytest
 import redis
 
 from querymill_shared import bells
-from querymill_shared.board import MemoryBoard
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.queues import Queue
-from querymill_shared.settings import Settings
 from querymill_workers.dispatch.crew import Crew
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.bell import Bell
@@ -22,6 +20,7 @@ from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.listener import LOOK_PAST_S, Listener
 from tests.fakes.ports import memory_ports
+from tests.fixtures.boards import new_board
 
 PATIENCE_S = 20
 
@@ -171,7 +170,7 @@ class Blocked:
 
 
 def test_the_flood_of_one_collection_does_not_keep_the_bells_of_another_in_the_queue(server: redis.Redis) -> None:
-    board, crew, embeddings = MemoryBoard(Settings()), Crew(), Blocked()
+    board, crew, embeddings = new_board(), Crew(), Blocked()
     ports = memory_ports(board=board, embeddings=embeddings)
     crew.widen(16)
 

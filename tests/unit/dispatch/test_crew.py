@@ -2,13 +2,13 @@
 
 import threading
 
-from querymill_shared.board import MemoryBoard
+from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.queues import Queue
-from querymill_shared.settings import Settings
 from querymill_workers.dispatch.crew import Crew
 from querymill_workers.jobs.bell import Bell
 from tests.fakes.ports import memory_ports
+from tests.fixtures.boards import new_board
 
 SEARCH = ReportSearch(query="q", collection="filings", hyde=True, multi_query=("synonym", "variant"), deadline=30)
 EXPANDING = ("hyde", "synonym", "variant")
@@ -20,9 +20,9 @@ def crew_of(threads: int) -> Crew:
     return crew
 
 
-def answered(crew: Crew) -> tuple[MemoryBoard, str, list[Bell]]:
+def answered(crew: Crew) -> tuple[ValkeyBoard, str, list[Bell]]:
     """Answer one bell of a job with three steps on its queue."""
-    board, rung = MemoryBoard(Settings()), list[Bell]()
+    board, rung = new_board(), list[Bell]()
     job_id, _ = board.submit(SEARCH)
     crew.answer_here(Bell(job_id, "hyde", Queue.EXPAND), memory_ports(board=board), rung.extend)
     assert crew.dismiss(within_s=20)

@@ -7,13 +7,12 @@ from dataclasses import replace
 import pytest
 import redis
 
-from querymill_shared.board import Claim, Claims, Counts, MemoryBoard, Picture, Verdict
+from querymill_shared.board import Claim, Claims, Counts, Picture, ValkeyBoard, Verdict
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import StageFinished
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate
-from querymill_shared.settings import Settings
 from querymill_workers.dispatch import journey
 from querymill_workers.dispatch.journey import insist, run_step, try_again_or_fail
 from querymill_workers.dispatch.ports import Ports
@@ -21,6 +20,7 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Conflict, Failed, Refused, Unavailable
 from tests.fakes.models import WordEmbeddings
 from tests.fakes.ports import memory_ports
+from tests.fixtures.boards import let_pass, new_board_of
 
 #: Durable, and of one step.
 EMBED = EmbedTexts(collection="c", texts=(TextToEmbed(id="1", text="nine ships"),))
@@ -28,15 +28,7 @@ EMBED = EmbedTexts(collection="c", texts=(TextToEmbed(id="1", text="nine ships")
 RERANK = Rerank(query="q", collection="c", hits=(RerankCandidate(id="1", text="t", score=1.0),), deadline=30)
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class UnreadableBoard(MemoryBoard):
+class UnreadableBoard(ValkeyBoard):
     """Holds requests that this release cannot read, left by workers for ``left_for_s`` seconds."""
 
     left_for_s = 0.0
@@ -66,13 +58,8 @@ class Watched:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def ports(clock: Clock) -> Ports:
-    return memory_ports(board=MemoryBoard(Settings(), clock=clock), heartbeat=Watched(), max_attempts=3)
+def ports() -> Ports:
+    return memory_ports(heartbeat=Watched(), max_attempts=3)
 
 
 def failing(ports: Ports, error: Exception | None) -> None:
@@ -117,7 +104,7 @@ def test_a_second_bell_for_a_step_that_is_done_or_held_does_nothing(ports: Ports
     assert ports.board.picture(done.job_id).steps[0].attempt == 1
 
 
-def test_what_another_attempt_may_mend_is_put_back_and_then_done(ports: Ports, clock: Clock) -> None:
+def test_what_another_attempt_may_mend_is_put_back_and_then_done(ports: Ports) -> None:
     bell = submitted(ports)
     failing(ports, Unavailable("embedding unavailable: HTTP 503"))
     assert run_step(bell, ports) == []
@@ -125,7 +112,7 @@ def test_what_another_attempt_may_mend_is_put_back_and_then_done(ports: Ports, c
     assert (step.state, step.reason) == ("waiting", "embedding unavailable: HTTP 503")
     (told,) = [e for _, e in ports.board.events(bell.job_id) if isinstance(e, StageFinished)]
     assert (told.state, told.reason) == ("retrying", "embedding unavailable: HTTP 503")
-    clock.now += 1.0
+    let_pass(ports.board, 1.0)
     failing(ports, None)
     run_step(bell, ports)
     assert record(ports, bell) == ("done", "")
@@ -156,16 +143,14 @@ def test_a_bug_is_tried_again_and_its_message_is_told_to_nobody(ports: Ports) ->
     assert "secret" not in repr(ports.board.events(bell.job_id))
 
 
-def test_a_durable_step_waits_longer_each_time_and_no_shorter_than_the_provider_asks(
-    ports: Ports, clock: Clock
-) -> None:
+def test_a_durable_step_waits_longer_each_time_and_no_shorter_than_the_provider_asks(ports: Ports) -> None:
     bell = submitted(ports)
     for error, wait in [(Unavailable("away"), 1.0), (Unavailable("paused", again_in_s=25.0), 25.0)]:
         failing(ports, error)
         run_step(bell, ports)
-        clock.now += max(wait / 2, error.again_in_s) - 0.01
+        let_pass(ports.board, max(wait / 2, error.again_in_s) - 0.01)
         assert ports.board.due() == []
-        clock.now += wait / 2 + 0.02
+        let_pass(ports.board, wait / 2 + 0.02)
         assert [due.step for due in ports.board.due()] == ["embed"]
 
 
@@ -181,13 +166,13 @@ def test_a_step_whose_next_attempt_would_miss_the_deadline_fails_now(
     assert (step.state, step.reason) == (state, "away")
 
 
-def test_a_conflict_is_tried_again_soon_and_counted_apart(ports: Ports, clock: Clock) -> None:
+def test_a_conflict_is_tried_again_soon_and_counted_apart(ports: Ports) -> None:
     bell = submitted(ports)
     failing(ports, Conflict("PostgreSQL: LockNotAvailable"))
     for _ in range(20):
         run_step(bell, ports)
     assert ports.board.picture(bell.job_id).steps[0].counts == Counts(conflicts=20)
-    clock.now += 3.0
+    let_pass(ports.board, 3.0)
     assert [due.step for due in ports.board.due()] == ["embed"]
     failing(ports, None)
     run_step(bell, ports)
@@ -206,13 +191,13 @@ def test_an_outage_costs_time_and_no_attempt(ports: Ports) -> None:
 
 
 @pytest.mark.parametrize("error", [Unavailable("away"), Conflict("held")])
-def test_a_durable_job_whose_patience_ends_is_dead(ports: Ports, clock: Clock, error: Unavailable) -> None:
+def test_a_durable_job_whose_patience_ends_is_dead(ports: Ports, error: Unavailable) -> None:
     bell = submitted(ports)
     failing(ports, error)
-    clock.now += ports.outage_patience_s - 1
+    let_pass(ports.board, ports.outage_patience_s - 1)
     run_step(bell, ports)
     assert record(ports, bell)[0] == "running"
-    clock.now += 2
+    let_pass(ports.board, 2)
     run_step(bell, ports)
     assert record(ports, bell) == ("dead", str(error))
 
@@ -252,17 +237,17 @@ def test_the_fate_of_a_step_is_reported_until_the_board_hears_it() -> None:
     assert heard == ["paused", "paused"]
 
 
-def test_a_step_whose_workers_keep_dying_is_not_begun_again(ports: Ports, clock: Clock) -> None:
+def test_a_step_whose_workers_keep_dying_is_not_begun_again(ports: Ports) -> None:
     bell = submitted(ports)
     for _ in range(3):
         assert ports.board.claim(bell.job_id, bell.step) is not None
-        clock.now += 11
+        let_pass(ports.board, 11)
     run_step(bell, ports)
     assert record(ports, bell) == ("dead", "no worker finished it in 3 attempts")
 
 
-def test_a_durable_job_that_nobody_can_read_waits_for_hours_and_is_then_dead_with_the_reason(clock: Clock) -> None:
-    board = UnreadableBoard(Settings(), clock=clock)
+def test_a_durable_job_that_nobody_can_read_waits_for_hours_and_is_then_dead_with_the_reason() -> None:
+    board = new_board_of(UnreadableBoard)
     ports = memory_ports(board=board)
     bell = submitted(ports)
     for board.left_for_s, expected in (
@@ -274,8 +259,8 @@ def test_a_durable_job_that_nobody_can_read_waits_for_hours_and_is_then_dead_wit
         assert record(ports, bell) == expected
 
 
-def test_a_job_with_a_deadline_waits_for_a_worker_that_can_read_it(clock: Clock) -> None:
-    ports = memory_ports(board=UnreadableBoard(Settings(), clock=clock))
+def test_a_job_with_a_deadline_waits_for_a_worker_that_can_read_it() -> None:
+    ports = memory_ports(board=new_board_of(UnreadableBoard))
     bell = submitted(ports, RERANK)
     assert run_step(bell, ports) == []
     assert record(ports, bell)[0] == "queued"
@@ -283,11 +268,11 @@ def test_a_job_with_a_deadline_waits_for_a_worker_that_can_read_it(clock: Clock)
     assert record(ports, bell) == ("failed", "no worker of this fleet can read its request: kind: unknown")
 
 
-def test_the_reason_is_another_if_a_worker_that_could_read_it_was_there(clock: Clock) -> None:
-    board = UnreadableBoard(Settings(), clock=clock)
+def test_the_reason_is_another_if_a_worker_that_could_read_it_was_there() -> None:
+    board = new_board_of(UnreadableBoard)
     ports = memory_ports(board=board)
     bell = submitted(ports, RERANK)
-    MemoryBoard.claim_steps(board, bell.job_id, bell.step, life="", most=1)
+    ValkeyBoard.claim_steps(board, bell.job_id, bell.step, life="", most=1)
     journey.fail_unreadable(ports.board.picture(bell.job_id), ports)
     assert record(ports, bell) == (
         "failed",

@@ -1,10 +1,11 @@
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from querymill_shared.board import MemoryBoard, Outcome, Picture
+from querymill_shared.board import Outcome, Picture, ValkeyBoard
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
@@ -29,8 +30,9 @@ from querymill_workers.postgres.samples import NoSamples
 from querymill_workers.retrievers.reports.ports import PassageText
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports
+from tests.fakes.jobs import Clock
 from tests.fakes.ports import memory_ports
-from tests.fixtures.boards import claimed
+from tests.fixtures.boards import claimed, let_pass, new_board, new_board_of
 
 SEARCH = ReportSearch(query="q", collection="filings", hyde=True, deadline=30)
 #: The ports that a sweeper must not wait for.
@@ -53,15 +55,7 @@ INGEST = IngestReport(
 )
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class BreakingBoard(MemoryBoard):
+class BreakingBoard(ValkeyBoard):
     """Breaks whenever one job is looked at."""
 
     breaks_at = ""
@@ -73,95 +67,88 @@ class BreakingBoard(MemoryBoard):
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def ports(clock: Clock) -> Ports:
+def ports() -> Ports:
     settings = Settings(querymill_lease_s=10, querymill_ring_grace_s=2)
-    return memory_ports(board=MemoryBoard(settings, clock=clock), max_attempts=2)
+    return memory_ports(board=new_board(settings), max_attempts=2)
 
 
-def test_nothing_is_rung_while_all_is_well(ports: Ports, clock: Clock) -> None:
+def test_nothing_is_rung_while_all_is_well(ports: Ports) -> None:
     ports.board.submit(SEARCH)
-    clock.now += 1
+    let_pass(ports.board, 1)
     assert sweep(ports) == []
 
 
-def test_a_lost_bell_is_rung_again_on_its_own_queue(ports: Ports, clock: Clock) -> None:
+def test_a_lost_bell_is_rung_again_on_its_own_queue(ports: Ports) -> None:
     job_id, _ = ports.board.submit(SEARCH)
-    clock.now += 2
+    let_pass(ports.board, 2)
     assert sorted(sweep(ports), key=lambda bell: bell.step) == [
         Bell(job_id, "hyde", Queue.EXPAND),
         Bell(job_id, "original", Queue.SEARCH),
     ]
 
 
-def test_a_backlog_is_not_answered_with_more_and_more_bells(ports: Ports, clock: Clock) -> None:
+def test_a_backlog_is_not_answered_with_more_and_more_bells(ports: Ports) -> None:
     ports.board.submit(INGEST)
     rung = 0
     for _ in range(120):
-        clock.now += 1
+        let_pass(ports.board, 1)
         rung += len(sweep(ports))
     assert 4 <= rung <= 7
 
 
-def test_a_step_of_a_dead_worker_is_rung_again(ports: Ports, clock: Clock) -> None:
+def test_a_step_of_a_dead_worker_is_rung_again(ports: Ports) -> None:
     job_id, _ = ports.board.submit(INGEST)
     ports.board.claim(job_id, "ingest")
-    clock.now += 10
+    let_pass(ports.board, 10)
     assert sweep(ports) == [Bell(job_id, "ingest", Queue.INGEST)]
 
 
-def test_a_step_whose_workers_keep_dying_ends_the_job_as_dead(ports: Ports, clock: Clock) -> None:
+def test_a_step_whose_workers_keep_dying_ends_the_job_as_dead(ports: Ports) -> None:
     job_id, _ = ports.board.submit(INGEST)
     for _ in range(2):
         assert ports.board.claim(job_id, "ingest") is not None
-        clock.now += 10
+        let_pass(ports.board, 10)
         sweep(ports)
-        clock.now += 10
+        let_pass(ports.board, 10)
     record = ports.board.picture(job_id).record
     assert (record.state, record.reason) == ("dead", "no worker finished it in 2 attempts")
 
 
-def test_a_step_that_was_claimed_since_it_became_due_is_not_taken_for_one_of_dead_workers(
-    ports: Ports, clock: Clock
-) -> None:
+def test_a_step_that_was_claimed_since_it_became_due_is_not_taken_for_one_of_dead_workers(ports: Ports) -> None:
     job_id, _ = ports.board.submit(INGEST)
     assert ports.board.claim(job_id, "ingest") is not None
-    clock.now += 10
+    let_pass(ports.board, 10)
     (due,) = ports.board.due()
     assert ports.board.claim(job_id, "ingest") is not None
     assert recover(due, ports) == []
     assert ports.board.picture(job_id).record.state == "running"
 
 
-def test_a_search_that_found_nothing_by_its_deadline_fails_with_the_reason(ports: Ports, clock: Clock) -> None:
+def test_a_search_that_found_nothing_by_its_deadline_fails_with_the_reason(ports: Ports) -> None:
     job_id, _ = ports.board.submit(SEARCH)
-    clock.now += 29.95
+    let_pass(ports.board, 29.95)
     assert sweep(ports)[0].job_id == job_id or ports.board.picture(job_id).record.is_over
     record = ports.board.picture(job_id).record
     assert record.state == "failed"
     assert record.reason == "no search came through: original: cut by the deadline; hyde: cut by the deadline"
 
 
-def test_a_job_whose_last_worker_died_before_settling_is_settled(ports: Ports, clock: Clock) -> None:
+def test_a_job_whose_last_worker_died_before_settling_is_settled(ports: Ports) -> None:
     job_id, _ = ports.board.submit(INGEST)
     claim = ports.board.claim(job_id, "ingest")
     assert claim is not None
     ports.board.finish(claim, Outcome(notes={"outcome": "ingested", "passages": 1}))
-    clock.now += 2
+    let_pass(ports.board, 2)
     assert sweep(ports) == []
     assert ports.board.picture(job_id).record.state == "done"
     assert ports.board.result(job_id) is not None
 
 
-def test_a_job_that_cannot_be_looked_at_keeps_no_other_from_its_deadline(clock: Clock) -> None:
-    board = BreakingBoard(Settings(querymill_lease_s=10, querymill_ring_grace_s=2), clock=clock)
+def test_a_job_that_cannot_be_looked_at_keeps_no_other_from_its_deadline() -> None:
+    board = new_board_of(BreakingBoard, Settings(querymill_lease_s=10, querymill_ring_grace_s=2))
     board.breaks_at, _ = board.submit(SEARCH)
     job_id, _ = board.submit(MessageSearch(query="q", collection="chats", deadline=30))
-    clock.now += 30
+    let_pass(board, 30)
     sweep(memory_ports(board=board))
     assert board.picture(job_id).record.reason == "its deadline passed"
 
@@ -178,8 +165,8 @@ class Silent(MemoryReports):
         return super().texts(collection, keys)
 
 
-def test_a_store_that_is_silent_keeps_no_other_job_from_its_deadline(clock: Clock) -> None:
-    board, reports = MemoryBoard(Settings(querymill_ring_grace_s=2), clock=clock), Silent()
+def test_a_store_that_is_silent_keeps_no_other_job_from_its_deadline() -> None:
+    board, reports, clock = new_board(Settings(querymill_ring_grace_s=2)), Silent(), Clock()
     ports = memory_ports(board=board, reports=reports, clock=clock)
     stuck, _ = board.submit(SEARCH)
     claim = board.claim(stuck, "original")
@@ -187,10 +174,11 @@ def test_a_store_that_is_silent_keeps_no_other_job_from_its_deadline(clock: Cloc
     board.finish(claim, Outcome(hits={"q": (BoardHit("r1/page/1", 0.8, 3),)}))
     other, _ = board.submit(MessageSearch(query="q", collection="chats", deadline=30))
     sweeper = Sweeper(ports, ring=lambda _: None, elect=lambda: True)
-    clock.now += 30
+    let_pass(board, 30)
     sweeper.turn()
     assert board.picture(other).record.reason == "its deadline passed"
     assert not board.picture(stuck).record.is_over
+    let_pass(board, LIMIT_S)
     clock.now += LIMIT_S
     sweeper.turn()
     record = board.picture(stuck).record
@@ -208,9 +196,9 @@ class AskedSamples(NoSamples):
         self.looked.set()
 
 
-def test_samples_of_what_dead_workers_dropped_are_looked_for_as_soon_as_a_process_is_elected(clock: Clock) -> None:
+def test_samples_of_what_dead_workers_dropped_are_looked_for_as_soon_as_a_process_is_elected() -> None:
     samples = AskedSamples()
-    ports = memory_ports(board=MemoryBoard(Settings(), clock=clock), samples=samples, clock=clock)
+    ports = memory_ports(samples=samples)
     Sweeper(ports, ring=lambda _: None, elect=lambda: True).turn()
     assert samples.looked.wait(timeout=10)
 
@@ -226,7 +214,8 @@ class Untouchable:
 def test_a_flow_that_reads_a_store_to_settle_says_so(request_: JobRequest) -> None:
     """Settle and conclude a job whose steps are all done, with stores that raise at any touch."""
     for close in (False, True):
-        ports = memory_ports(**{name: Untouchable() for name in STORES})
+        untouchable: dict[str, Any] = {name: Untouchable() for name in STORES}
+        ports = memory_ports(**untouchable)
         job_id, _ = ports.board.submit(request_)
         for step in request_.steps if close else ():
             claim = ports.board.claim(job_id, step)
@@ -238,47 +227,45 @@ def test_a_flow_that_reads_a_store_to_settle_says_so(request_: JobRequest) -> No
             (flow.conclude if close else flow.settle)(picture, ports)
 
 
-class UnreadableBoard(MemoryBoard):
+class UnreadableBoard(ValkeyBoard):
     """Holds requests that this release cannot read."""
 
     def picture(self, job_id: str) -> Picture:
         return replace(super().picture(job_id), request=None, unreadable="kind: unknown")
 
 
-def test_a_job_that_the_sweeper_cannot_read_is_rung_for_those_that_can_and_fails_at_its_deadline(clock: Clock) -> None:
-    ports = memory_ports(board=UnreadableBoard(Settings(querymill_ring_grace_s=2), clock=clock))
+def test_a_job_that_the_sweeper_cannot_read_is_rung_for_those_that_can_and_fails_at_its_deadline() -> None:
+    ports = memory_ports(board=new_board_of(UnreadableBoard, Settings(querymill_ring_grace_s=2)))
     job_id, _ = ports.board.submit(SEARCH)
-    clock.now += 2
+    let_pass(ports.board, 2)
     assert sorted(sweep(ports), key=lambda bell: bell.step) == [
         Bell(job_id, "hyde", Queue.EXPAND),
         Bell(job_id, "original", Queue.SEARCH),
     ]
-    clock.now += 30
+    let_pass(ports.board, 30)
     sweep(ports)
     record = ports.board.picture(job_id).record
     assert (record.state, record.reason) == ("failed", "no worker of this fleet can read its request: kind: unknown")
 
 
-def test_a_step_on_a_queue_that_this_release_does_not_have_is_not_rung(clock: Clock) -> None:
+def test_a_step_on_a_queue_that_this_release_does_not_have_is_not_rung() -> None:
     class NewerBoard(UnreadableBoard):
         def picture(self, job_id: str) -> Picture:
             return replace(super().picture(job_id), queues={"original": "search", "hyde": "dreams"})
 
-    ports = memory_ports(board=NewerBoard(Settings(querymill_ring_grace_s=2), clock=clock))
+    ports = memory_ports(board=new_board_of(NewerBoard, Settings(querymill_ring_grace_s=2)))
     job_id, _ = ports.board.submit(SEARCH)
-    clock.now += 2
+    let_pass(ports.board, 2)
     assert sweep(ports) == [Bell(job_id, "original", Queue.SEARCH)]
 
 
 @pytest.mark.parametrize("wait_s", [3, 30])
-def test_a_job_that_cannot_be_concluded_from_what_is_on_the_board_fails_with_the_reason(
-    clock: Clock, wait_s: float
-) -> None:
-    board = MemoryBoard(Settings(), clock=clock)
+def test_a_job_that_cannot_be_concluded_from_what_is_on_the_board_fails_with_the_reason(wait_s: float) -> None:
+    board = new_board()
     ports = memory_ports(board=board)
     job_id, _ = board.submit(ReportSearch(query="q", collection="filings", deadline=30))
     board.finish(claimed(board, job_id), Outcome(notes={"texts": 7}))
-    clock.now += wait_s
+    let_pass(board, wait_s)
     sweep(ports)
     record = board.picture(job_id).record
     assert (record.state, record.reason) == ("failed", "its steps left what cannot be concluded from: ValidationError")

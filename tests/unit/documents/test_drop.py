@@ -1,6 +1,7 @@
 """Dropping documents, in memory."""
 
 import json
+import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from querymill_shared.board import MemoryBoard, Verdict
+from querymill_shared.board import ValkeyBoard, Verdict
 from querymill_shared.contracts.documents import DropDocuments, DropResult, ListDocuments
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.events import Progress
@@ -20,13 +21,13 @@ from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_shared.queues import Queue
-from querymill_shared.settings import Settings
 from querymill_workers.documents import drop
 from querymill_workers.documents.holding import Forgotten
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.set_aside.ports import AsideText
 from tests.fakes.documents import KeptDocuments
+from tests.fixtures.boards import new_board
 from tests.fixtures.world import World
 
 FILE_A, FILE_B = (SourceFile(path=path, content="x") for path in ("a.py", "b.py"))
@@ -180,16 +181,17 @@ SEARCH = MessageSearch(collection="c", query="what did Ada say?")
 
 
 @pytest.fixture
-def board(world: World, monkeypatch: pytest.MonkeyPatch) -> MemoryBoard:
+def board(world: World, monkeypatch: pytest.MonkeyPatch) -> ValkeyBoard:
     """A board whose jobs ended long ago."""
-    monkeypatch.setattr("querymill_shared.board.memory_joining.READABLE_MS", 0)
-    board = MemoryBoard(Settings())
+    monkeypatch.setattr("querymill_shared.board.forgetting.READABLE_MS", 0)
+    monkeypatch.setattr("querymill_shared.board.calls.READABLE_MS", 1)
+    board = new_board()
     world.board = board
     world.with_ports(board=board)
     return board
 
 
-def ended(board: MemoryBoard, request: JobRequest, state: Any, result: str = "{}") -> str:
+def ended(board: ValkeyBoard, request: JobRequest, state: Any, result: str = "{}") -> str:
     job_id, _ = board.submit(request)
     board.settle(job_id, Verdict(state, result=result if state == "done" else ""))
     return job_id
@@ -205,7 +207,7 @@ def written(session_id: str) -> str:
     return json.dumps({"session_id": session_id, "outcome": "ingested", "total": 3})
 
 
-def there(board: MemoryBoard, job_id: str) -> bool:
+def there(board: ValkeyBoard, job_id: str) -> bool:
     try:
         return board.picture(job_id) is not None
     except UnknownJob:
@@ -213,7 +215,7 @@ def there(board: MemoryBoard, job_id: str) -> bool:
 
 
 def test_jobs_that_can_hold_a_text_go_and_writes_of_others_stay(
-    world: World, kept: KeptDocuments, board: MemoryBoard
+    world: World, kept: KeptDocuments, board: ValkeyBoard
 ) -> None:
     gone = [
         ended(board, SEARCH, "done", found("d0")),
@@ -240,7 +242,7 @@ def test_jobs_that_can_hold_a_text_go_and_writes_of_others_stay(
     "fields", [{"ids": ["d0"]}, {"filter": {"even": True}}, {"everything": True}], ids=["id", "filter", "everything"]
 )
 def test_how_a_write_ended_stays_without_what_was_forgotten(
-    world: World, kept: KeptDocuments, board: MemoryBoard, fields: Mapping[str, Any]
+    world: World, kept: KeptDocuments, board: ValkeyBoard, fields: Mapping[str, Any]
 ) -> None:
     mine, _ = board.submit(session("d0", "Ada"), idempotency_key="mine")
     board.settle(mine, Verdict("done", result=written("d0")))
@@ -265,7 +267,7 @@ def test_how_a_write_ended_stays_without_what_was_forgotten(
 
 
 def test_a_search_under_way_stays_if_it_finds_nothing_of_what_was_forgotten(
-    world: World, kept: KeptDocuments, board: MemoryBoard
+    world: World, kept: KeptDocuments, board: ValkeyBoard
 ) -> None:
     without, within = (board.submit(SEARCH.model_copy(update={"limit": limit}))[0] for limit in (1, 2))
     write, _ = board.submit(session("d0"))
@@ -273,13 +275,14 @@ def test_a_search_under_way_stays_if_it_finds_nothing_of_what_was_forgotten(
     board.settle(without, Verdict("done", result=found("d1", "d00")))
     board.settle(within, Verdict("done", result=found("d1", "d0")))
     board.settle(write, Verdict("done", result=written("d0")))
+    time.sleep(0.01)
     assert [there(board, job_id) for job_id in (without, within, write)] == [True, False, True]
     assert board.result(without) == found("d1", "d00")
     assert json.loads(board.result(write) or "")["session_id"] == "forgotten"
 
 
 def test_a_later_attempt_that_does_not_know_all_ids_lets_no_result_name_them(
-    world: World, kept: KeptDocuments, board: MemoryBoard
+    world: World, kept: KeptDocuments, board: ValkeyBoard
 ) -> None:
     search = ended(board, SEARCH, "done", found("d0"))
     write = ended(board, session("d0"), "done", written("d0"))
@@ -293,21 +296,21 @@ def test_a_later_attempt_that_does_not_know_all_ids_lets_no_result_name_them(
     assert json.loads(board.result(write) or "")["session_id"] == "forgotten"
 
 
-def test_a_drop_by_id_finds_the_writes_of_that_document(world: World, kept: KeptDocuments, board: MemoryBoard) -> None:
+def test_a_drop_by_id_finds_the_writes_of_that_document(world: World, kept: KeptDocuments, board: ValkeyBoard) -> None:
     mine, other = ended(board, session("d1"), "dead"), ended(board, session("d11"), "dead")
     dropped(world, ids=["d1"])
     assert (there(board, mine), there(board, other)) == (False, True)
 
 
 def test_with_everything_every_write_of_the_retriever_goes(
-    world: World, kept: KeptDocuments, board: MemoryBoard
+    world: World, kept: KeptDocuments, board: ValkeyBoard
 ) -> None:
     mine = ended(board, session("d1"), "dead")
     dropped(world, everything=True)
     assert not there(board, mine)
 
 
-def test_a_job_of_many_documents_keeps_those_of_others(world: World, kept: KeptDocuments, board: MemoryBoard) -> None:
+def test_a_job_of_many_documents_keeps_those_of_others(world: World, kept: KeptDocuments, board: ValkeyBoard) -> None:
     world.with_ports(documents={"files": kept})
     both = IngestFiles(collection="c", files=(FILE_A, FILE_B))
     dead_letter = ended(board, both, "dead")
@@ -355,10 +358,11 @@ def test_embedding_goes_with_forgotten_documents_of_its_retriever_alone(request_
     assert everything.without(request_) is None
 
 
-def test_what_waits_goes_on_and_leaves_no_trace(world: World, kept: KeptDocuments, board: MemoryBoard) -> None:
+def test_what_waits_goes_on_and_leaves_no_trace(world: World, kept: KeptDocuments, board: ValkeyBoard) -> None:
     waiting = {name: board.submit(session(name, name))[0] for name in ("Ada", "Bob")}
     dropped(world, filter={"user_name": "Ada"})
     for job_id in waiting.values():
         assert not board.has_ended(job_id)
         board.settle(job_id, Verdict("dead", reason="away"))
+    time.sleep(0.01)
     assert (there(board, waiting["Ada"]), there(board, waiting["Bob"])) == (False, True)

@@ -9,13 +9,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+import redis
 
-from querymill_shared.board import Claim, MemoryBoard, WorkerLife
+from querymill_shared.board import Claim, ValkeyBoard, WorkerLife
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.settings import Settings
 from querymill_workers.jobs import heartbeat as room
 from querymill_workers.jobs.heartbeat import Heartbeat, is_dead, this_host
 from tests.fakes.jobs import CommonPorts, claimed
+from tests.fixtures.boards import let_pass, new_board, new_board_of
 
 REQUEST = EmbedTexts.model_validate({"collection": "c", "texts": [{"id": "a", "text": "ships"}]})
 #: Long enough for any machine; every wait ends as soon as what it waits for has happened.
@@ -23,11 +25,11 @@ PATIENCE_S = 30
 LEASE_S = 0.2
 
 
-class BeatenBoard(MemoryBoard):
+class BeatenBoard(ValkeyBoard):
     """Tells the tests of beats and renewals; fails at the first beats if it is told to."""
 
-    def __init__(self, *, failures: int = 0, lease_s: float = LEASE_S) -> None:
-        super().__init__(Settings(querymill_lease_s=lease_s))
+    def __init__(self, client: redis.Redis, settings: Settings, *, failures: int = 0) -> None:
+        super().__init__(client, settings)
         self.beats = 0
         self.renewed: list[str] = []
         self._failures = failures
@@ -52,7 +54,11 @@ class BeatenBoard(MemoryBoard):
             assert self._beaten.wait_for(holds, timeout=PATIENCE_S)
 
 
-def beating(board: MemoryBoard, name: str = "a@host", lease_s: float = LEASE_S) -> Heartbeat:
+def beaten_board(*, failures: int = 0, lease_s: float = LEASE_S) -> BeatenBoard:
+    return new_board_of(BeatenBoard, Settings(querymill_lease_s=lease_s), failures=failures)
+
+
+def beating(board: ValkeyBoard, name: str = "a@host", lease_s: float = LEASE_S) -> Heartbeat:
     return Heartbeat(board, name=name, lease_s=lease_s)
 
 
@@ -64,7 +70,7 @@ def dead_process() -> int:
 
 
 def test_a_process_is_on_the_board_before_it_holds_anything() -> None:
-    board = BeatenBoard()
+    board = beaten_board()
     heartbeat = beating(board)
     life = heartbeat.life
     assert [(worker.life, worker.name, worker.slots) for worker in board.workers()] == [(life, "a@host", 0)]
@@ -74,7 +80,7 @@ def test_a_process_is_on_the_board_before_it_holds_anything() -> None:
 
 
 def test_one_thread_beats_again_and_again_whatever_the_process_holds() -> None:
-    board = BeatenBoard()
+    board = beaten_board()
     heartbeat = beating(board)
     heartbeat.begin()
     heartbeat.begin()
@@ -84,7 +90,7 @@ def test_one_thread_beats_again_and_again_whatever_the_process_holds() -> None:
 
 
 def test_each_beat_says_how_many_steps_run_now() -> None:
-    board = BeatenBoard(lease_s=4)
+    board = beaten_board(lease_s=4)
     heart = Heartbeat(board, name="w@host", lease_s=4)
     heart.describe(queues=["search"], slots=8)
     assert [worker.busy for worker in board.workers()] == [None]
@@ -93,7 +99,7 @@ def test_each_beat_says_how_many_steps_run_now() -> None:
 
 
 def test_a_board_that_is_away_is_beaten_again() -> None:
-    board = BeatenBoard(failures=2)
+    board = beaten_board(failures=2)
     heartbeat = beating(board)
     heartbeat.begin()
     board.wait_until(lambda: board.beats >= 4)
@@ -102,7 +108,7 @@ def test_a_board_that_is_away_is_beaten_again() -> None:
 
 
 def test_two_lives_of_one_name_differ() -> None:
-    board = MemoryBoard(Settings())
+    board = new_board()
     first, second = beating(board), beating(board)
     assert first.life != second.life
     first.end()
@@ -110,7 +116,7 @@ def test_two_lives_of_one_name_differ() -> None:
 
 
 def test_a_process_that_ends_puts_back_what_it_still_holds_at_once() -> None:
-    board = BeatenBoard()
+    board = beaten_board()
     heartbeat = beating(board)
     job_id, _ = board.submit(REQUEST)
     board.claim_steps(job_id, "embed", life=heartbeat.life, most=1)
@@ -120,7 +126,7 @@ def test_a_process_that_ends_puts_back_what_it_still_holds_at_once() -> None:
 
 
 def test_a_silent_process_is_buried_by_any_other() -> None:
-    board = BeatenBoard()
+    board = beaten_board()
     job_id, _ = board.submit(REQUEST)
     board.beat("b@host#1", {"name": "b@host"})
     board.claim_steps(job_id, "embed", life="b@host#1", most=1)
@@ -132,7 +138,7 @@ def test_a_silent_process_is_buried_by_any_other() -> None:
 
 
 def test_a_process_buries_its_former_life_as_soon_as_it_starts() -> None:
-    board = BeatenBoard()
+    board = beaten_board()
     job_id, _ = board.submit(REQUEST)
     board.beat("a@host#1", {"name": "a@host", "host": this_host(), "pid": dead_process()})
     board.claim_steps(job_id, "embed", life="a@host#1", most=1)
@@ -144,7 +150,7 @@ def test_a_process_buries_its_former_life_as_soon_as_it_starts() -> None:
 
 
 def test_two_living_processes_of_one_name_leave_each_other_alone() -> None:
-    board = BeatenBoard(lease_s=10)  # neither is taken for silent
+    board = beaten_board(lease_s=10)  # neither is taken for silent
     board.beat("a@host#1", {"name": "a@host", "host": this_host(), "pid": os.getppid()})
     heartbeat = beating(board, lease_s=10)
     heartbeat.begin()
@@ -171,7 +177,7 @@ def test_a_process_id_tells_only_on_its_own_host(host: str, pid: int, age_s: flo
 
 def test_a_step_that_takes_long_is_renewed_for_workers_that_know_only_leases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "RENEW_EVERY_S", LEASE_S)
-    board = BeatenBoard()
+    board = beaten_board()
     heartbeat, claim = beating(board), claimed(REQUEST, CommonPorts(board=board))
     heartbeat.begin()
     with heartbeat.keep(claim):
@@ -182,7 +188,7 @@ def test_a_step_that_takes_long_is_renewed_for_workers_that_know_only_leases(mon
 def test_after_the_board_was_away_nobody_is_buried_who_is_still_heard_of(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    board = MemoryBoard(Settings(querymill_lease_s=4), clock=lambda: now[0])
+    board = new_board(Settings(querymill_lease_s=4))
     one, other = (Heartbeat(board, name=name, lease_s=4) for name in ("one@host", "other@elsewhere"))
     for heartbeat in (one, other):
         heartbeat._began_at = now[0]
@@ -191,6 +197,7 @@ def test_after_the_board_was_away_nobody_is_buried_who_is_still_heard_of(monkeyp
     def pass_time(seconds: float, *beating: Heartbeat) -> list[str]:
         for _ in range(int(seconds / 0.5)):
             now[0] += 0.5
+            let_pass(board, 0.5)
             for heartbeat in beating:
                 heartbeat._beat()
         return sorted(worker.name for worker in board.workers())
@@ -204,7 +211,7 @@ def test_after_the_board_was_away_nobody_is_buried_who_is_still_heard_of(monkeyp
 def test_a_claim_whose_reply_was_lost_is_put_back_and_one_that_is_kept_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     # Nobody else takes over what a living process holds: its step waited for a minute.
     monkeypatch.setattr(room, "LOOK_FOR_LOST_S", 0.0)
-    board = BeatenBoard()
+    board = beaten_board()
     heartbeat = beating(board)
     (lost, _), (kept, _) = board.submit(REQUEST), board.submit(REQUEST.model_copy(update={"collection": "d"}))
     for job_id in (lost, kept):

@@ -3,13 +3,14 @@ from typing import Literal
 
 import pytest
 
-from querymill_shared.board import Claim, MemoryBoard, Outcome, Picture, Step
+from querymill_shared.board import Claim, Outcome, Picture, Step
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.settings import Settings
 from querymill_workers.jobs.flow import Flow
 from querymill_workers.jobs.notes import FailureNotes, Notes
 from querymill_workers.jobs.one_step import Ending, conclude, hand_in, one_step
-from tests.fakes.jobs import Clock, CommonPorts, claimed, picture_of
+from tests.fakes.jobs import CommonPorts, claimed, picture_of
+from tests.fixtures.boards import let_pass, new_board
 
 REQUEST = EmbedTexts.model_validate({"collection": "c", "texts": [{"id": "a", "text": "ships"}]})
 
@@ -51,10 +52,9 @@ def test_handing_in_closes_the_step_and_settles_the_job_with_its_result(ports: C
 
 
 def test_an_attempt_that_lost_its_step_hands_in_nothing() -> None:
-    clock = Clock()
-    ports = CommonPorts(board=MemoryBoard(Settings(querymill_lease_s=10), clock=clock))
+    ports = CommonPorts(board=new_board(Settings(querymill_lease_s=10)))
     late = claimed(REQUEST, ports)
-    clock.now += 11
+    let_pass(ports.board, 11)
     assert ports.board.claim(late.job_id, "embed") is not None
     hand_in(late, REQUEST, ModelNotes(model="of the late one"), ENDING, ports)
     picture = ports.board.picture(late.job_id)

@@ -6,11 +6,10 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_shared.board import MemoryBoard
 from querymill_shared.contracts.documents import DropDocuments
-from querymill_shared.settings import Settings
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.ports import Subject, version_of
+from tests.fixtures.boards import new_board, step_clock
 
 Deed = Literal["put", "drop", "forget everything"]
 WRITE = DropDocuments(collection="c", retriever="messages", everything=True)
@@ -28,7 +27,6 @@ class Fleet:
     """A board beside a ledger, a clock, and what was accepted and not run yet, each with its place in the order."""
 
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
-    now: float = 1_800_000_000.0
     waiting: list[tuple[int, str, Deed]] = field(default_factory=list)
     accepted: int = 0
     #: The place of the newest write that has run, and the document as the runs left it.
@@ -40,7 +38,7 @@ class Fleet:
         self.open_board()
 
     def open_board(self) -> None:
-        self.board = MemoryBoard(Settings(), clock=lambda: self.now, largest_stored=self.ledger.largest_version)
+        self.board = new_board(largest_stored=self.ledger.largest_version)
         self.waiting.clear()
 
     def accept(self, deed: Deed) -> None:
@@ -74,17 +72,16 @@ class Fleet:
 def test_the_newest_accepted_write_stands(moves: list[tuple[str, Deed | int | float]]) -> None:
     fleet = Fleet()
     for move in moves:
-        fleet.now += 0.01
         match move:
             case ("accept", "put" | "drop" | "forget everything" as deed):
                 fleet.accept(deed)
             case ("run", int(choice)):
                 fleet.run(choice)
             case ("step", float(seconds)):
-                fleet.now += seconds
+                step_clock(fleet.board, seconds)
             case ("lose", float(seconds)):
-                fleet.now += seconds
                 fleet.open_board()
+                step_clock(fleet.board, seconds)
             case _:
                 raise AssertionError(move)
         assert fleet.stored == fleet.expected, moves

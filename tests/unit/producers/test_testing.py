@@ -1,6 +1,8 @@
 """The mill in memory, as a user's own unit tests would use it."""
 
+import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +20,8 @@ from querymill import (
     ReportSearch,
     Rerank,
 )
+from querymill.extras import NotInstalled
+from querymill.client.events.reader import HEAR_S
 from querymill.testing import MemoryMill, WorkersMissing
 from querymill_shared.contracts.errors import IdempotencyConflict, JobCancelled, JobFailed, UnknownCollection
 from querymill_shared.contracts.events import Done, Queued
@@ -113,6 +117,24 @@ def test_closing_ends_the_thread(filings: str, mill: MemoryMill) -> None:
     before = set(threading.enumerate())
     mill.close()
     assert before - set(threading.enumerate())
+
+
+@pytest.mark.parametrize("library", ["fakeredis", "lupa"])
+def test_without_the_simulated_server_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(NotInstalled, match=rf"MemoryMill needs {library}; .*\[testing\]"):
+        MemoryMill()
+
+
+def test_closing_a_mill_waits_for_nothing(mill: MemoryMill, filings: str) -> None:
+    begun = time.monotonic()
+    mill.close()
+    assert time.monotonic() - begun < HEAR_S
+
+
+def test_two_mills_know_nothing_of_each_other(mill: MemoryMill, filings: str) -> None:
+    with MemoryMill() as other:
+        assert (mill.collections(), other.collections()) == ({filings: ("reports",)}, {})
 
 
 def test_without_the_workers_the_error_names_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:

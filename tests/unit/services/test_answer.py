@@ -5,7 +5,6 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_shared.board import Verdict
-from querymill_shared.board.memory_ordering import MemoryClock
 from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.events import AnswerPart, Done, StageFinished
 from querymill_shared.queues import Queue
@@ -274,9 +273,7 @@ def test_a_judgement_cut_by_the_deadline_leaves_the_answer(world: World) -> None
     assert [(part.stage, part.reason) for part in result.degraded] == [("judge", "cut by the deadline")]
 
 
-def test_a_worker_that_dies_before_ringing_for_the_judge_loses_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_dies_before_ringing_for_the_judge_loses_nothing(world: World) -> None:
     request = asked(judge=True)
     job_id = world.submit(request)
     claim = world.board.claim(job_id, "answer")
@@ -284,7 +281,7 @@ def test_a_worker_that_dies_before_ringing_for_the_judge_loses_nothing(
     sources = [writing.CitableHit(hit.id, hit.text, hit.page, hit.title) for hit in request.hits]
     outcome = writing.run_step(claim, request, world.board.picture(job_id), sources, world.ports)
     assert world.board.finish(claim, outcome) is not None
-    monkeypatch.setattr(world.board, "_clock", MemoryClock(lambda: claim.submitted + 3))
+    world.let_pass(3)
     bells = sweep(world.ports)
     assert [bell.step for bell in bells] == ["judge"]
     assert sweep(world.ports) == []

@@ -1,4 +1,4 @@
-"""The workers in one thread of this process, without a server. It serves tests.
+"""The workers in one thread of this process, with stores in memory and without a model. They serve tests.
 
 `querymill.testing.MemoryMill` finds `MemoryWorkers` by its entry point.
 """
@@ -9,6 +9,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Final
 
+from querymill_shared.board import Board
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.queues import Queue
 from querymill_workers import wiring
@@ -16,18 +17,19 @@ from querymill_workers.dispatch import journey
 from querymill_workers.dispatch.sweeper import sweep
 from querymill_workers.jobs.bell import Bell
 
-#: Seconds between two sweeps.
+#: Seconds between two sweeps, and between two beats.
 SWEEP_EVERY_S: Final = 0.025
+BEAT_EVERY_S: Final = 1.0
 
 
 class MemoryWorkers:
-    """A board in memory, and a thread that runs the steps of its bells and sweeps in between."""
+    """A thread that runs the steps of the bells of a board, and sweeps the board in between."""
 
-    def __init__(self) -> None:
-        self.ports = wiring.ports_in_memory()
+    def __init__(self, board: Board) -> None:
+        self.ports = wiring.ports_in_memory(board)
         self._bells: SimpleQueue[Bell] = SimpleQueue()
         self._stopping = threading.Event()
-        self._swept_at = 0.0
+        self._swept_at = self._beaten_at = float("-inf")
         self._thread = threading.Thread(target=self._work, name="memory workers", daemon=True)
         self._thread.start()
 
@@ -48,7 +50,10 @@ class MemoryWorkers:
         while not self._stopping.is_set():
             with suppress(Empty):
                 self._ring_all(journey.run_step(self._bells.get(timeout=SWEEP_EVERY_S), self.ports))
-            if self.ports.clock() - self._swept_at >= SWEEP_EVERY_S:
+            now = self.ports.clock()
+            if now - self._beaten_at >= BEAT_EVERY_S:
                 self.ports.board.beat("memory#1", {"name": "memory", "queues": list(Queue), "slots": 1})
+                self._beaten_at = now
+            if now - self._swept_at >= SWEEP_EVERY_S:
                 self._ring_all(sweep(self.ports))
-                self._swept_at = self.ports.clock()
+                self._swept_at = now

@@ -7,7 +7,7 @@ from functools import cache
 
 import redis
 
-from querymill_shared.board import MemoryBoard, ValkeyBoard
+from querymill_shared.board import Board, ValkeyBoard
 from querymill_shared.board.connections import open_commands
 from querymill_shared.meters import Meters
 from querymill_shared.settings import Settings
@@ -299,32 +299,23 @@ def ports() -> Ports:
     return with_documents(built)
 
 
-def ports_in_memory() -> Ports:
-    """Return ports that need neither a server nor a model."""
-    messages, conversations, chosen = MemoryMessages(), MemoryConversations(), Settings()
-    modules, words, reports, files, ledger = (
-        MemoryModules(), MemoryWords(), MemoryReports(), MemoryFiles(), MemoryLedger(),
-    )  # fmt: skip
-    descriptions, passages = MemoryDescriptions(), MemoryPassages()
-
-    def largest(at_least_us: int) -> int:
-        return max(ledger.largest_version(at_least_us), conversations.largest_version(at_least_us))
-
-    memory_board = MemoryBoard(chosen, largest_stored=largest)
-    report_life, set_aside, ranks = MemoryReportLife(reports), MemorySetAside(), MemoryRanks(conversations)
+def ports_in_memory(board: Board) -> Ports:
+    """Return ports that need no model, and no server but that of a board."""
+    reports, messages, conversations, chosen = MemoryReports(), MemoryMessages(), MemoryConversations(), Settings()
+    files, descriptions, passages = MemoryFiles(), MemoryDescriptions(), MemoryPassages()
     built = Ports(
-        board=memory_board,
+        board=board,
         heartbeat=NoHeartbeat(),
         embeddings=WordEmbeddings(),
         rewriter=WordRewriter(),
         judge=WordJudge(),
         answers=WordAnswers(),
         reports=reports,
-        report_life=report_life,
+        report_life=MemoryReportLife(reports),
         text_vectors=MemoryTextVectors(),
         documents={},
         fleet_caches=NoFleetCaches(),
-        modules=modules,
+        modules=MemoryModules(),
         descriptions=descriptions,
         vectors={store.vectors.retriever: store.vectors for store in (files, descriptions, passages)},
         messages=messages,
@@ -334,14 +325,14 @@ def ports_in_memory() -> Ports:
         conversations=conversations,
         conversation_caches=conversation_caches(),
         conversation_passages=passages,
-        ranks=ranks,
+        ranks=MemoryRanks(conversations),
         technical_keywords=TechnicalKeywords(),
         file_profiles=file_profiles(),
         calibration=IDENTITY,
-        words=words,
-        set_aside=set_aside,
+        words=MemoryWords(),
+        set_aside=MemorySetAside(),
         samples=NoSamples(),
-        ledger=ledger,
+        ledger=MemoryLedger(),
         shorthands=MODULE_SHORTHANDS,
         glossary=glossary.bundled(),
         count_tokens=estimate,

@@ -63,8 +63,8 @@ def ringing_after(board: Board, doorbell: Rings) -> Accepts:
 class Querymill(DocumentCalls, LoadCalls):
     """A connection to the board and its doorbells; safe to share between threads."""
 
-    #: Where the records of ingestions are kept; None in memory.
-    shelf: BatchShelf | None = None
+    #: Where the records of ingestions are kept.
+    shelf: BatchShelf
 
     def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
         chosen = _chosen(redis_url, settings)
@@ -75,10 +75,10 @@ class Querymill(DocumentCalls, LoadCalls):
             self._use(board, board.submit_and_ring, watch, close=(board.close,))
         else:
             self._use(board, ringing_after(board, doorbell), watch, close=(board.close, doorbell.close))
-        self.shelf = board.shelf()
 
-    def _use(self, board: Board, accept: Accepts, watch: Watch, *, close: Sequence[Callable[[], None]]) -> None:
-        self._board = board
+    def _use(self, board: ValkeyBoard, accept: Accepts, watch: Watch, *, close: Sequence[Callable[[], None]]) -> None:
+        self._board: Board = board
+        self.shelf = board.shelf()
         self._accept = accept
         self._watch = watch
         self._close = (watch.close, *close)

@@ -24,8 +24,8 @@ class Recordable(Protocol):
     """A client whose jobs can be recorded."""
 
     @property
-    def shelf(self) -> BatchShelf | None:
-        """Where records of ingestions are kept, or None."""
+    def shelf(self) -> BatchShelf:
+        """Where records of ingestions are kept."""
         ...
 
     def telling(self, sent: Callable[[JobRequest, str], None]) -> Self:
@@ -37,12 +37,12 @@ M = TypeVar("M", bound=Recordable)
 
 
 class BatchRecord:
-    """The record of one ingestion. Without a shelf it is kept nowhere, as with a mill in memory.
+    """The record of one ingestion.
 
     A record that cannot be written is no reason to stop: the documents are stored all the same.
     """
 
-    def __init__(self, shelf: BatchShelf | None, kind: str, collection: str, lines: Lines[Any]) -> None:
+    def __init__(self, shelf: BatchShelf, kind: str, collection: str, lines: Lines[Any]) -> None:
         self._shelf = shelf
         self._kind = kind
         self._collection = collection
@@ -90,8 +90,6 @@ class BatchRecord:
             self._write(is_open=True)
 
     def _write(self, *, is_open: bool) -> None:
-        if self._shelf is None:
-            return
         with suppress(redis.RedisError):
             is_first = self._written_at is None
             if is_first:

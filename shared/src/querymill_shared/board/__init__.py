@@ -4,8 +4,6 @@ from querymill_shared.board.attempts import Attempt, AttemptOutcome, Part
 from querymill_shared.board.counts import JobCounts, Latency
 from querymill_shared.board.endings import OnEnd
 from querymill_shared.board.foreseeing import foresee
-from querymill_shared.board.memory import MemoryBoard
-from querymill_shared.board.memory_watching import MemoryWatchedBoard
 from querymill_shared.board.picture import (
     CANCELLED,
     Cause,
@@ -43,8 +41,6 @@ __all__ = [
     "Latency",
     "Listener",
     "Look",
-    "MemoryBoard",
-    "MemoryWatchedBoard",
     "OnEnd",
     "Outcome",
     "Part",

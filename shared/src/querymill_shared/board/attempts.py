@@ -15,8 +15,7 @@ from querymill_shared.values import frozen
 
 #: How an attempt ended. ``withdrawn``: the step was put back on purpose, to make room or to wait for something.
 AttemptOutcome = Literal["running", "done", "failed", "outage", "refused", "lost", "withdrawn"]
-#: Attempts that the board keeps in addition to the last one. Their longer reasons are cut.
-MAX_PAST: Final = 19
+#: A longer reason of an attempt that was put back is cut.
 MAX_REASON_CHARS: Final = 200
 #: What a past line says by the cause for which the step was put back: see `Counts`.
 _OUTCOMES: Final[dict[str, AttemptOutcome]] = {
@@ -110,20 +109,6 @@ def read_facts(facts: str) -> tuple[Code | None, tuple[Part, ...]]:
 
 def _number(value: Any) -> float:
     return value if isinstance(value, int | float) else 0
-
-
-def encode_past(
-    number: int, queued_ms: int | None, started_ms: int | None, life: str, ended_ms: int, cause: str, reason: str,
-    facts: str,
-) -> str:  # fmt: skip
-    """Return the line of an attempt that was put back. The scripts write the same: see `keep_attempt`."""
-    values = [number, queued_ms or False, started_ms or False, life, ended_ms, cause, reason[:MAX_REASON_CHARS], facts]
-    return json.dumps(values, separators=(",", ":"))
-
-
-def append_past(past: str, line: str) -> str:
-    """Add a line to the past of a step, of which the last `MAX_PAST` stay."""
-    return "\n".join([*past.split("\n"), line][-MAX_PAST:]) if past else line
 
 
 def read_past(past: str) -> tuple[Attempt, ...]:

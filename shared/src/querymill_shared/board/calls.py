@@ -43,8 +43,6 @@ TELL_EVERY_MS = 100
 #: A worker of the previous release leaves a step alone for this long, in seconds, if nobody renews it. The same holds
 #: for a step whose worker is on no list, which only another program can bring about.
 HELD_S = 60.0
-#: Why a step waits again that another worker held without renewing its lease. The script `claim` writes the same.
-LEASE_RAN_OUT = "its lease ran out"
 #: A step that a worker cannot read is rung again after this long. The wait doubles with every worker that leaves it.
 LEAVE_MS = 50
 #: The field that counts each cause, after the name of the step.

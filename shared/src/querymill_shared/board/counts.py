@@ -132,11 +132,6 @@ def ends_of(total: Mapping[str, int]) -> Ends:
     return Ends(ended, incomplete)
 
 
-def bound_of(seconds: float) -> str:
-    """Return the class of a latency, as it is written on the board."""
-    return next((f"{bound:g}" for bound in BOUNDS if seconds <= bound), "inf")
-
-
 def _latency(counts: Mapping[str, int], total_ms: int) -> Latency:
     bounds = (*BOUNDS, float("inf"))
     upto = accumulate(counts.get(f"{bound:g}", 0) for bound in bounds)

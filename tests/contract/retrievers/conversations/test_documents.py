@@ -7,10 +7,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_shared.board import MemoryBoard
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.settings import Settings
 from querymill_workers.documents.ports import Documents
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.ports.passages import Passages
@@ -25,6 +23,7 @@ from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import Words
 from querymill_workers.words.postgres import PostgresWords
+from tests.fixtures.boards import new_board
 from tests.fixtures.conversations import VOCABULARY, Store, memory_store, settle
 from tests.fixtures.document_suite import LATER, DocumentSuite
 from tests.fixtures.passages import passages_in
@@ -36,7 +35,7 @@ class Stored(ConversationDocuments):
     store: Store
 
     def __init__(self, store: Store, words: Words, passages: Passages, vectors: Vectors) -> None:
-        board, all_vectors = MemoryBoard(Settings()), {vectors.retriever: vectors}
+        board, all_vectors = new_board(), {vectors.retriever: vectors}
         super().__init__(store.conversations, passages, all_vectors, words, store.ranks, board, VOCABULARY)
         object.__setattr__(self, "store", store)
 

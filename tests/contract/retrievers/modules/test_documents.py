@@ -28,6 +28,7 @@ from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.jobs import KeepingBoard
 from tests.fakes.ports import memory_ports
+from tests.fixtures.boards import new_board_of
 from tests.fixtures.document_suite import LATER, DocumentSuite
 
 
@@ -45,7 +46,7 @@ class Stored(ModuleDocuments):
 @pytest.fixture(params=["memory", "servers"])
 def stored(request: pytest.FixtureRequest) -> Iterator[Stored]:
     if request.param == "memory":
-        yield Stored(memory_ports(modules=MemoryModules(), words=MemoryWords(), board=KeepingBoard()))
+        yield Stored(memory_ports(modules=MemoryModules(), words=MemoryWords(), board=new_board_of(KeepingBoard)))
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
         modules = MongoModules(request.getfixturevalue("embedded_mongodb_uri"), PostgresRegister(pool))
@@ -56,7 +57,7 @@ def stored(request: pytest.FixtureRequest) -> Iterator[Stored]:
                 vectors=vectors_in(pool, Meters(None)),
                 words=PostgresWords(pool),
                 ledger=PostgresLedger(pool),
-                board=KeepingBoard(),
+                board=new_board_of(KeepingBoard),
             )
         )
         modules.close()

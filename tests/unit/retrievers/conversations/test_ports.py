@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from querymill_shared.board import MemoryBoard
+from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
 from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
@@ -35,6 +35,7 @@ from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.memory import MemoryWords
 from tests.fakes.jobs import KeepingBoard
 from tests.fakes.models import WordEmbeddings
+from tests.fixtures.boards import new_board_of
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 SESSION = ChatSession(session_id="s", started_at=MOMENT, messages=(ChatMessage(message_id="a", text="ships"),))
@@ -46,7 +47,7 @@ class OnlyRanks:
     """`RankPorts`, and nothing else."""
 
     ranks: MemoryRanks
-    board: MemoryBoard = field(default_factory=KeepingBoard)
+    board: ValkeyBoard = field(default_factory=lambda: new_board_of(KeepingBoard))
     heartbeat: NoHeartbeat = field(default_factory=NoHeartbeat)
     clock: Callable[[], float] = time.monotonic
     max_attempts: int = 3

@@ -18,6 +18,7 @@ from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
 from tests.fakes.jobs import KeepingBoard
 from tests.fakes.vectors import vector_of
+from tests.fixtures.boards import new_board_of
 from tests.fixtures.world import World
 
 SOUP = "class Pot:\n    def stir(self):\n        spoon.turn()\n"
@@ -118,7 +119,7 @@ def test_comparing_names_what_is_new_or_changed(world: World) -> None:
 def test_comparing_makes_a_stored_code_base_known_to_a_board_that_was_emptied(world: World) -> None:
     files = {path: SourceFile(path=path, content="1").sha256 for path in ("a.py", "b.py")}
     ingest(world, {"a.py": "1"})
-    world.with_ports(board=KeepingBoard())
+    world.with_ports(board=new_board_of(KeepingBoard))
     for collection in ("code", "new"):
         request = CompareFiles(collection=collection, files=files)
         journey.run_step(Bell(world.ports.board.submit(request)[0], "compare", Queue.INGEST), world.ports)

@@ -30,6 +30,7 @@ from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import Words
 from tests.fakes.jobs import KeepingBoard
 from tests.fakes.models import ScriptedRewriter, WordEmbeddings
+from tests.fixtures.boards import new_board_of
 from tests.fixtures.world import example
 
 DESCRIPTIONS = MemoryDescriptions()
@@ -39,7 +40,7 @@ DESCRIPTIONS = MemoryDescriptions()
 class OnlyModules:
     """The part of the world that `ModulePorts` names, and no more."""
 
-    board: Board = field(default_factory=KeepingBoard)
+    board: Board = field(default_factory=lambda: new_board_of(KeepingBoard))
     heartbeat: Heartbeat = field(default_factory=NoHeartbeat)
     clock: Callable[[], float] = time.monotonic
     max_attempts: int = 3

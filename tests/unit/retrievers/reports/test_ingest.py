@@ -9,6 +9,7 @@ from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.retrievers.reports import ingest
 from querymill_workers.retrievers.reports.ports import SPACE
 from tests.fakes.jobs import KeepingBoard
+from tests.fixtures.boards import new_board_of
 from tests.fixtures.world import World, report
 
 LONG = report("a1", *(f"page {n} about subject{n}" for n in range(20)))
@@ -115,7 +116,7 @@ def test_ingestion_makes_the_collection_known(world: World) -> None:
 
 def test_an_attempt_after_one_that_was_killed_once_it_had_stored_makes_the_collection_known(world: World) -> None:
     world.ingest(LONG)
-    world.board = KeepingBoard()
+    world.board = new_board_of(KeepingBoard)
     world.with_ports(board=world.board)
     world.ingest(LONG)
     assert world.board.collections("reports") == {"filings"}

@@ -12,10 +12,11 @@ from querymill.gateway.console.findings import gates_of
 from querymill.gateway.console.hits import PAGE, SHOWN_CHARS, hits_of
 from querymill.gateway.console.job_page import job_values, so_far
 from querymill_shared.board import Part, Picture, Record, Step, Told
-from querymill_shared.board.attempts import append_past, encode_facts, encode_past
+from querymill_shared.board.attempts import encode_facts
 from querymill_shared.contracts.conversations.search import WhyNot
 from querymill_shared.contracts.jobs import decode_request, decode_result
 from querymill_shared.contracts.why_not import Absence, Lever
+from tests.fixtures.attempts import with_attempt
 from tests.fixtures.console import HOSTILE, Page, rendered
 from tests.fixtures.wire import GOLDEN
 
@@ -109,9 +110,7 @@ def test_what_is_missing_is_a_sentence_with_its_mend() -> None:
 
 def test_attempts_are_told_with_worker_and_reason() -> None:
     facts = encode_facts("limit", ())
-    past = append_past(
-        "", encode_past(1, None, round(T0 * 1000), "w1#7", round(T0 * 1000) + 240, "failures", HOSTILE, facts)
-    )
+    past = with_attempt("", 1, None, round(T0 * 1000), "w1#7", round(T0 * 1000) + 240, "failures", HOSTILE, facts)
     page = shown(picture(replace(HYDE, attempt=2, past=past)))
     assert "2 attempts" in page.text
     assert "1: failed on w1 (limit)" in page.text

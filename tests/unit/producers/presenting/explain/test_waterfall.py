@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from querymill.presenting.explain.bars import WAITS, Bar, merge_bars
 from querymill.presenting.explain.waterfall import FUSE, Waterfall, alike, waterfall
 from querymill_shared.board import Outcome, Part, Picture, Record, Step, Verdict
-from querymill_shared.board.attempts import append_past, encode_facts, encode_past
-from querymill_shared.board.memory import MemoryBoard
+from querymill_shared.board.attempts import encode_facts
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.reports.search import ReportSearch
-from querymill_shared.settings import Settings
+from tests.fixtures.attempts import with_attempt
+from tests.fixtures.boards import new_board
 
 #: When the jobs of these tests were accepted, in seconds since the epoch.
 T0 = 1_795_000_000.0
@@ -39,8 +39,7 @@ def put_back(past: str, number: int, queued: float, started: float, ended: float
              code: Code | None = None, reason: str = "") -> str:  # fmt: skip
     """The past of a step with one more attempt."""
     at = [round(T0 * 1000 + ms) for ms in (queued, started, ended)]
-    line = encode_past(number, at[0], at[1], "w#1", at[2], cause, reason, encode_facts(code, parts))
-    return append_past(past, line)
+    return with_attempt(past, number, at[0], at[1], "w#1", at[2], cause, reason, encode_facts(code, parts))
 
 
 def picture(*steps: Step, **changed: Any) -> Picture:
@@ -188,7 +187,7 @@ def test_names_are_alike_but_for_their_numbers() -> None:
 
 
 def test_the_waterfall_of_a_real_job_holds_what_its_steps_did() -> None:
-    board = MemoryBoard(Settings())
+    board = new_board()
     job_id, _ = board.submit(ReportSearch(query="q", collection="filings"))
     (claim,) = board.claim_steps(job_id, "original", life="w#1", most=1).held
     board.finish(claim, Outcome(parts=(Part("search", 0.001),)))
