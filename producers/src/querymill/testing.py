@@ -18,7 +18,7 @@ import redis
 
 from querymill.client.events.watch import Watch
 from querymill.client.mill import Querymill, ringing_after
-from querymill.extras import require
+from querymill.extras import needing
 from querymill_shared.board import ValkeyBoard, ValkeyWatchedBoard
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.settings import Settings
@@ -59,11 +59,13 @@ def open_simulated() -> redis.Redis:
     Raises:
         NotInstalled: The extra ``testing`` is not installed.
     """
-    fake = require("fakeredis", extra="testing", what="MemoryMill")
-    # Without this, the server can run no script, and says so at the first one only.
-    require("lupa", extra="testing", what="MemoryMill")
-    client: redis.Redis = fake.FakeRedis(server=fake.FakeServer(server_type="valkey"), decode_responses=True)
-    return client
+    with needing("testing", what="MemoryMill"):
+        import fakeredis
+
+        # Without this, the server can run no script, and says so at the first one only.
+        import lupa  # noqa: F401
+    server = fakeredis.FakeServer(server_type="valkey")
+    return fakeredis.FakeRedis(server=server, decode_responses=True)
 
 
 class SimulatedWatch(ValkeyWatchedBoard):

@@ -20,8 +20,8 @@ from querymill import (
     ReportSearch,
     Rerank,
 )
-from querymill.extras import NotInstalled
 from querymill.client.events.reader import HEAR_S
+from querymill.extras import NotInstalled
 from querymill.testing import MemoryMill, WorkersMissing
 from querymill_shared.contracts.errors import IdempotencyConflict, JobCancelled, JobFailed, UnknownCollection
 from querymill_shared.contracts.events import Done, Queued

@@ -21,6 +21,8 @@ _log = logging.getLogger(__name__)
 
 #: How long one read waits for events, in seconds.
 HEAR_S: Final = 5.0
+#: A reader that stops wakes its threads this often until they end, in seconds.
+WAKE_S: Final = 0.1
 #: A job that is waited for is looked at this often, in seconds: a worker of an older release tells no watcher.
 CHECK_S: Final = 2.0
 #: Each check looks at one part of the waits, so that thousands of looks do not hold up the news.
@@ -103,9 +105,12 @@ class Reader:
             self._changed.notify_all()
             for wait in self._all():
                 self._deliver(wait, ClientClosed(wait.job_id))
-        self._board.close()
+        ends = time.monotonic() + HEAR_S
         for thread in self._threads:
-            thread.join(timeout=HEAR_S)
+            while thread.is_alive() and time.monotonic() < ends:
+                # Closing wakes a thread that waits for the board. One that was about to wait is woken the next time.
+                self._board.close()
+                thread.join(timeout=WAKE_S)
         self._board.close()
 
     # What both threads use, holding the lock.
