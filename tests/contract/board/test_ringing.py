@@ -42,11 +42,11 @@ def submit(request: pytest.FixtureRequest, board: ValkeyBoard, settings: Setting
     if request.param == "sync":
         return board.submit_and_ring
 
-    def submit(asked: ReportSearch, *, idempotency_key: str | None = None, watcher: str = "") -> Submitted:
+    def submit(asked: ReportSearch, *, idempotency_key: str | None = None) -> Submitted:
         async def run() -> Submitted:
             opened = AsyncValkeyBoard.connect(settings)
             try:
-                return await opened.submit(asked, idempotency_key=idempotency_key, rings=True, watcher=watcher)
+                return await opened.submit(asked, idempotency_key=idempotency_key, rings=True)
             finally:
                 await opened.close()
 
@@ -112,10 +112,3 @@ def test_a_bell_that_cannot_be_pushed_does_not_cost_the_job(
     assert board.picture(job_id).record.state == "queued"
     assert rung(server, Queue.EXPAND) == [(job_id, "hyde")]
     assert f"job {job_id} is on the board, 1 of its bells are not rung yet" in caplog.text
-
-
-def test_whoever_is_named_is_told_how_a_new_job_ends(board: ValkeyBoard, submit: Submit, server: redis.Redis) -> None:
-    submitted = submit(SEARCH, idempotency_key="turn", watcher="w1")
-    assert submitted.is_watched
-    assert not submit(SEARCH, idempotency_key="turn", watcher="w2").is_watched
-    assert server.hget(keys.of_job(submitted.job_id, "job")[0], "watch") == b"w1:end"

@@ -8,7 +8,6 @@ from typing import Final, Generic, TypeVar, cast
 
 from pydantic import ValidationError
 
-from querymill.client.events.early_ends import Registration
 from querymill.client.events.waits import Heard, is_later
 from querymill.client.events.watch import Watch
 from querymill_shared.board import CANCELLED, AsyncValkeyBoard, Board, Picture, Verdict
@@ -32,20 +31,11 @@ class Job(Generic[R]):
     reaches the board by its own settings.
     """
 
-    def __init__(
-        self,
-        job_id: str,
-        board: Board,
-        watch: Watch,
-        *,
-        is_new: bool = False,
-        registration: Registration | None = None,
-    ) -> None:
+    def __init__(self, job_id: str, board: Board, watch: Watch, *, is_new: bool = False) -> None:
         self.id = job_id
         self.is_new = is_new
         self._board = board
         self._watch = watch
-        self._registration = registration
 
     def events(self, *, timeout: float | None = None, after: str | None = None) -> Iterator[Event]:
         """Follow the job from its beginning, or from ``after`` the id of an event, to its end.
@@ -81,9 +71,7 @@ class Job(Generic[R]):
             Unavailable: The board has been away since the wait began.
             ClientClosed: The client was closed.
         """
-        return cast(
-            "R", _result(self.id, self._watch.end(self.id, until=_until(timeout), registration=self._registration))
-        )
+        return cast("R", _result(self.id, self._watch.end(self.id, until=_until(timeout))))
 
     def cancel(self) -> bool:
         """Cancel the job. Return False if it had already ended.
@@ -97,7 +85,6 @@ class Job(Generic[R]):
 
         This frees the board's memory after a large result was fetched.
         """
-        self._registration = None  # an end that came early must not outlive its job
         return self._board.release(self.id)
 
     def replay(self) -> bool:
@@ -120,21 +107,13 @@ class AsyncJob(Generic[R]):
     """`Job`, awaitable. ``is_replayed`` is True if an idempotency key led to an earlier job."""
 
     def __init__(
-        self,
-        job_id: str,
-        board: AsyncValkeyBoard,
-        watch: Watch,
-        *,
-        is_new: bool = False,
-        is_replayed: bool = False,
-        registration: Registration | None = None,
+        self, job_id: str, board: AsyncValkeyBoard, watch: Watch, *, is_new: bool = False, is_replayed: bool = False
     ) -> None:
         self.id = job_id
         self.is_new = is_new
         self.is_replayed = is_replayed
         self._board = board
         self._watch = watch
-        self._registration = registration
 
     async def events(
         self, *, timeout: float | None = None, after: str | None = None
@@ -153,12 +132,7 @@ class AsyncJob(Generic[R]):
 
     async def result(self, timeout: float | None = None) -> R:  # as `Job.result`
         """See `Job.result`."""
-        return cast(
-            "R",
-            _result(
-                self.id, await self._watch.end_async(self.id, until=_until(timeout), registration=self._registration)
-            ),
-        )
+        return cast("R", _result(self.id, await self._watch.end_async(self.id, until=_until(timeout))))
 
     async def cancel(self) -> bool:
         """See `Job.cancel`."""
@@ -166,7 +140,6 @@ class AsyncJob(Generic[R]):
 
     async def release(self) -> bool:
         """See `Job.release`."""
-        self._registration = None
         return await self._board.release(self.id)
 
     async def replay(self) -> bool:

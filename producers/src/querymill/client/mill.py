@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any, Protocol, Self, TypeVar, cast
 
 from querymill.client.documents import AsyncDocumentCalls, DocumentCalls
-from querymill.client.events.early_ends import Registration
 from querymill.client.events.watch import Watch
 from querymill.client.job import AsyncJob, Job
 from querymill.extras import needing
@@ -31,8 +30,8 @@ R = TypeVar("R", bound=JobResult)
 class Accepts(Protocol):
     """Puts a job on the board and tells the workers of it."""
 
-    def __call__(self, request: JobRequest, *, idempotency_key: str | None = None, watcher: str = "") -> Submitted:
-        """Return the job that it led to. Not every board can tell a watcher how it ends."""
+    def __call__(self, request: JobRequest, *, idempotency_key: str | None = None) -> Submitted:
+        """Return the job that it led to."""
         ...
 
 
@@ -51,7 +50,7 @@ class Rings(Protocol):
 def ringing_after(board: Board, doorbell: Rings) -> Accepts:
     """Submit, and then ring elsewhere than on the board."""
 
-    def accept(request: JobRequest, *, idempotency_key: str | None = None, watcher: str = "") -> Submitted:  # noqa: ARG001  # as in `Accepts`
+    def accept(request: JobRequest, *, idempotency_key: str | None = None) -> Submitted:
         job_id, is_new = board.submit(request, idempotency_key=idempotency_key)
         if is_new:
             doorbell.ring(job_id, request)
@@ -88,8 +87,8 @@ class Querymill(DocumentCalls, LoadCalls):
         """Return this client as one that also tells of each job that it submits: the request, and the job's id."""
         accept = self._accept
 
-        def told(request: JobRequest, *, idempotency_key: str | None = None, watcher: str = "") -> Submitted:
-            submitted = accept(request, idempotency_key=idempotency_key, watcher=watcher)
+        def told(request: JobRequest, *, idempotency_key: str | None = None) -> Submitted:
+            submitted = accept(request, idempotency_key=idempotency_key)
             sent(request, submitted.job_id)
             return submitted
 
@@ -127,16 +126,8 @@ class Querymill(DocumentCalls, LoadCalls):
         if _asks_unknown(asked, self._known):
             self._known[asked.kind] = self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
-        registration = _register(asked, self._watch)
-        watcher = registration.watcher if registration else ""
-        submitted = self._accept(asked, idempotency_key=idempotency_key, watcher=watcher)
-        return Job(
-            submitted.job_id,
-            self._board,
-            self._watch,
-            is_new=submitted.starts_work,
-            registration=registration if submitted.is_watched else None,
-        )
+        submitted = self._accept(asked, idempotency_key=idempotency_key)
+        return Job(submitted.job_id, self._board, self._watch, is_new=submitted.starts_work)
 
     def job(self, job_id: str) -> Job[Any]:
         """Return a job that was submitted before, by this process or another."""
@@ -180,13 +171,7 @@ class AsyncQuerymill(AsyncDocumentCalls):
         if _asks_unknown(asked, self._known):
             self._known[asked.kind] = await self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
-        registration = _register(asked, self._watch)
-        submitted = await self._board.submit(
-            asked,
-            idempotency_key=idempotency_key,
-            rings=self._doorbell is None,
-            watcher=registration.watcher if registration else "",
-        )
+        submitted = await self._board.submit(asked, idempotency_key=idempotency_key, rings=self._doorbell is None)
         if submitted.starts_work and self._doorbell is not None:
             await asyncio.to_thread(self._doorbell.ring, submitted.job_id, asked)
         return AsyncJob(
@@ -195,7 +180,6 @@ class AsyncQuerymill(AsyncDocumentCalls):
             self._watch,
             is_new=submitted.starts_work,
             is_replayed=submitted.is_replayed,
-            registration=registration if submitted.is_watched else None,
         )
 
     def job(self, job_id: str) -> AsyncJob[Any]:
@@ -258,14 +242,6 @@ def _doorbell_of(settings: Settings) -> Rings | None:
     with needing("broker", what="a CELERY_BROKER_URL other than REDIS_URL"):
         from querymill.client.broker import Doorbell
     return Doorbell(settings.broker_url)
-
-
-def _register(request: JobRequest, watch: Watch) -> Registration | None:
-    """Return where the end of a search of one step is to be told, before anybody waits for it.
-
-    Of a job of several steps, no hits would be told on its way if all who are known to wait for it want the end only.
-    """
-    return watch.register() if isinstance(request, Search) and len(request.steps) == 1 else None
 
 
 def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:

@@ -23,9 +23,9 @@ RESERVATION_MS: Final = 10_000
 
 
 def submit(
-    request: JobRequest, settings: Settings, idempotency_key: str | None, *, rings: bool = False, watcher: str = ""
+    request: JobRequest, settings: Settings, idempotency_key: str | None, *, rings: bool = False
 ) -> Exchange[Submitted]:
-    """Accept a job. If it starts work, it must be rung, unless ``rings`` has done that. A watcher is told of its end.
+    """Accept a job. If it starts work, it must be rung, unless ``rings`` has done that.
 
     Raises:
         IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
@@ -33,7 +33,7 @@ def submit(
     """
     written = request.model_dump_json()
     if joining.join_s(request) == 0:
-        return (yield from _submit_alone(request, written, settings, idempotency_key, rings=rings, watcher=watcher))
+        return (yield from _submit_alone(request, written, settings, idempotency_key, rings=rings))
     # The shard of work that may be joined is that of its fingerprint.
     digest = fingerprint_of(written)
     job_id = keys.new_job_id(digest)
@@ -41,7 +41,7 @@ def submit(
         job_id, is_there = yield from _reserve(job_id, digest, request, idempotency_key)
         if is_there:
             return Submitted(job_id, is_replayed=True)
-    (job,) = yield [_submission(request, written, job_id, settings, rings=rings, watcher=watcher)]
+    (job,) = yield [_submission(request, written, job_id, settings, rings=rings)]
     if idempotency_key is None:
         return job  # type: ignore[no-any-return]  # what a call returns is known where it is read
     ttl_s = None if request.deadline is None else request.deadline + settings.querymill_result_ttl_s
@@ -55,23 +55,23 @@ def submit(
 
 def _submission(
     request: JobRequest, written: str, job_id: str, settings: Settings, idempotency_key: str | None = None, *,
-    rings: bool, watcher: str,
+    rings: bool,
 ) -> Call[Submitted]:  # fmt: skip
     bells = ringing.bells_of(job_id, request) if rings else ()
     grace_s = settings.querymill_ring_grace_s
     return submitting.submit(
-        request, written, job_id, ring_grace_s=grace_s, idempotency_key=idempotency_key, bells=bells, watcher=watcher
+        request, written, job_id, ring_grace_s=grace_s, idempotency_key=idempotency_key, bells=bells
     )
 
 
 def _submit_alone(
-    request: JobRequest, written: str, settings: Settings, idempotency_key: str | None, *, rings: bool, watcher: str
+    request: JobRequest, written: str, settings: Settings, idempotency_key: str | None, *, rings: bool
 ) -> Exchange[Submitted]:
     """Accept a job that is not joined. It is in the slot of its idempotency key, so that one call is enough."""
     scope = None if idempotency_key is None else keys.idempotency_digest(submitting.scope_of(request, idempotency_key))
     job_id = keys.new_job_id(scope)
     while True:
-        (job,) = yield [_submission(request, written, job_id, settings, idempotency_key, rings=rings, watcher=watcher)]
+        (job,) = yield [_submission(request, written, job_id, settings, idempotency_key, rings=rings)]
         if not job.elsewhere or idempotency_key is None:
             return job  # type: ignore[no-any-return]  # as above
         # The key belongs to a job that was joined, in another slot.

@@ -24,14 +24,13 @@ class Submitted:
     """The job that a submission led to, and whether its steps must be rung.
 
     ``is_replayed`` says that an idempotency key led to an earlier job. ``elsewhere`` is what the key says of a job in
-    another slot; then nothing was submitted. ``is_watched`` says that a watcher will be told how the job ends.
+    another slot; then nothing was submitted.
     """
 
     job_id: str
     starts_work: bool = False
     elsewhere: str = ""
     is_replayed: bool = False
-    is_watched: bool = False
 
 
 def scope_of(request: JobRequest, idempotency_key: str) -> str:
@@ -41,12 +40,12 @@ def scope_of(request: JobRequest, idempotency_key: str) -> str:
 
 def submit(
     request: JobRequest, written: str, job_id: str, *, ring_grace_s: float, idempotency_key: str | None = None,
-    bells: Sequence[tuple[Queue, str]] = (), watcher: str = "",
+    bells: Sequence[tuple[Queue, str]] = (),
 ) -> Call[Submitted]:  # fmt: skip
     """Accept a job under an id, or follow identical work in flight. An idempotency key must be in the slot of the id.
 
     ``written`` is the request as JSON. For a job that starts work, ``bells`` are pushed. The sweeper rings later those
-    that cannot be. If there is a ``watcher``, it is told how a job ends that this starts or joins.
+    that cannot be.
 
     Raises (when parsed):
         IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
@@ -55,7 +54,7 @@ def submit(
     digest = fingerprint_of(written)
 
     def parse(returned: list[Any]) -> Submitted:
-        return _submitted(returned, job_id, idempotency_key, is_watched=bool(watcher))
+        return _submitted(returned, job_id, idempotency_key)
 
     names = keys.of_job(job_id, "job", "steps", "events", "due", "recent", "request")
     scope = job_id if idempotency_key is None else scope_of(request, idempotency_key)
@@ -84,7 +83,6 @@ def submit(
             int(joining.join_s(request) * 1000),
             DEAD_TTL_MS,
             Queued(stages=request.steps).model_dump_json(),
-            watcher,
             int(joining.is_ordered(request)),
             *[bell for _, bell in bells],
             *[f"{step}={request.queue_of(step)}" for step in request.steps],
@@ -93,7 +91,7 @@ def submit(
     )
 
 
-def _submitted(returned: list[Any], job_id: str, idempotency_key: str | None, *, is_watched: bool) -> Submitted:
+def _submitted(returned: list[Any], job_id: str, idempotency_key: str | None) -> Submitted:
     match returned:
         case ["elsewhere", known]:
             return Submitted(job_id, elsewhere=known)
@@ -104,10 +102,9 @@ def _submitted(returned: list[Any], job_id: str, idempotency_key: str | None, *,
         case ["created", submitted, failed]:
             if failed:
                 _log.warning("job %s is on the board, %d of its bells are not rung yet", submitted, failed)
-            return Submitted(submitted, starts_work=True, is_watched=is_watched)
+            return Submitted(submitted, starts_work=True)
         case [how, submitted]:
-            is_replayed = how == "existing"
-            return Submitted(submitted, is_replayed=is_replayed, is_watched=is_watched and not is_replayed)
+            return Submitted(submitted, is_replayed=how == "existing")
         case _:
             raise ValueError(returned)
 

@@ -112,11 +112,9 @@ class ValkeyBoard:
         submitted = self._carry_out(exchanges.submit(request, self._settings, idempotency_key))
         return submitted.job_id, submitted.starts_work
 
-    def submit_and_ring(
-        self, request: JobRequest, *, idempotency_key: str | None = None, watcher: str = ""
-    ) -> Submitted:
-        """Submit a job and ring for it, if the broker is this server. A watcher is told how the job ends."""
-        return self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=True, watcher=watcher))
+    def submit_and_ring(self, request: JobRequest, *, idempotency_key: str | None = None) -> Submitted:
+        """Submit a job and ring for it, if the broker is this server."""
+        return self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=True))
 
     def claim(self, job_id: str, step: str) -> Claim | None:
         """See `Board.claim`."""

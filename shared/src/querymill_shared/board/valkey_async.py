@@ -76,15 +76,10 @@ class AsyncValkeyBoard:
             return end.value  # type: ignore[no-any-return]
 
     async def submit(
-        self, request: JobRequest, *, idempotency_key: str | None = None, rings: bool = False, watcher: str = ""
+        self, request: JobRequest, *, idempotency_key: str | None = None, rings: bool = False
     ) -> Submitted:
-        """Accept a job as `Board.submit` does. With ``rings`` the board, if it is the broker, rings too.
-
-        A watcher is told how the job ends.
-        """
-        return await self._carry_out(
-            exchanges.submit(request, self._settings, idempotency_key, rings=rings, watcher=watcher)
-        )
+        """Accept a job as `Board.submit` does. With ``rings`` the board, if it is the broker, rings too."""
+        return await self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=rings))
 
     async def settle(self, job_id: str, verdict: Verdict) -> bool:
         """See `Board.settle`."""

@@ -37,11 +37,6 @@ class Told:
         """Whether it ends the job."""
         return self.type in LAST_TYPES
 
-    @property
-    def lacks_result(self) -> bool:
-        """Whether the job has a result that must be read from the board."""
-        return self.type == "done" and self.result is None
-
 
 @frozen
 class Seen:

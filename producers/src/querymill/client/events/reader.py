@@ -11,7 +11,6 @@ from uuid import uuid4
 
 import redis
 
-from querymill.client.events.early_ends import EarlyEnds, Registration
 from querymill.client.events.waits import Delivery, Heard, Wait
 from querymill_shared.board import Look, Seen, Told, WatchedBoard
 from querymill_shared.board.away import BoardRefuses
@@ -52,7 +51,6 @@ class Reader:
         self._changed = threading.Condition()
         self._waits: dict[str, set[Wait]] = {}
         self._asked: list[Wait] = []
-        self._early = EarlyEnds()
         self._is_listening = False
         self._is_stopped = False
         self._check_at = time.monotonic() + CHECK_S / PARTS
@@ -67,24 +65,15 @@ class Reader:
         for thread in self._threads:
             thread.start()
 
-    def register(self) -> Registration | None:
-        """Return where to tell of the end of a job that is about to be submitted, or None if nobody listens now."""
-        with self._changed:
-            return self._early.register(self._watcher) if self._is_listening and not self._is_stopped else None
-
-    def take(self, wait: Wait, registration: Registration | None = None) -> bool:
-        """Begin to serve a wait. Return False if the threads have ended.
-
-        Of a job that was submitted with a registration of this reader, the end comes without being asked for.
-        """
+    def take(self, wait: Wait) -> bool:
+        """Begin to serve a wait. Return False if the threads have ended."""
         with self._changed:
             if self._is_stopped:
                 return False
             self._waits.setdefault(wait.job_id, set()).add(wait)
             self._taken += 1
             wait.part = self._taken % PARTS
-            if registration is None or not self._is_told(wait, registration):
-                self._ask([wait])
+            self._ask([wait])
             return True
 
     def drop(self, wait: Wait) -> None:
@@ -117,19 +106,6 @@ class Reader:
 
     def _all(self) -> list[Wait]:
         return [wait for of_job in self._waits.values() for wait in of_job]
-
-    def _is_told(self, wait: Wait, registration: Registration) -> bool:
-        """Whether a wait was told of the end of its job, or will be."""
-        if registration.is_used or registration.watcher != self._watcher or not self._early.has_all_since(registration):
-            return False
-        registration.is_used = True
-        early = self._early.take(wait.job_id)
-        if early is not None and early.told[-1].lacks_result:
-            return False
-        wait.is_registered = wait.order.is_caught_up = True
-        if early is not None:
-            self._finish(wait, early)
-        return True
 
     def _is_open(self, wait: Wait) -> bool:
         return wait in self._waits.get(wait.job_id, ())
@@ -196,7 +172,6 @@ class Reader:
         """Look at everything once the listener hears: what was told before is found, what comes later is heard."""
         with self._changed:
             self._is_listening = True
-            self._early.drop_all()
             for wait in self._all():
                 wait.order.is_caught_up = wait.is_asked = False
             self._ask(self._all())
@@ -206,17 +181,14 @@ class Reader:
         ended: dict[Wait, Told] = {}
         with self._changed:
             for told in heard:
-                waits = tuple(self._waits.get(told.job_id, ()))
-                if told.is_last and all(wait.every_event for wait in waits):
-                    self._early.keep(told.job_id, Heard((told,), told.result), now=time.monotonic())
-                for wait in waits:
+                for wait in tuple(self._waits.get(told.job_id, ())):
                     if wait.every_event:
                         self._deliver_events(wait, wait.order.told(told))
                     elif told.is_last:
                         ended[wait] = told
         if not ended:
             return
-        job_ids = list({told.job_id for told in ended.values() if told.lacks_result})
+        job_ids = list({told.job_id for told in ended.values() if told.type == "done" and told.result is None})
         results = dict(zip(job_ids, self._board.results(job_ids), strict=True)) if job_ids else {}
         with self._changed:
             for wait, told in ended.items():
@@ -258,15 +230,14 @@ class Reader:
                 if self._asked and self._is_listening:
                     asked, self._asked = self._asked[:AT_ONCE], self._asked[AT_ONCE:]
                     return asked
+                if self._waits and self._is_listening and now >= self._check_at:
+                    self._check_at = now + CHECK_S / PARTS
+                    return []
                 if not self._waits and now >= self._idle_at:
                     self._is_stopped = True
                     self._changed.notify_all()
                     break
-                # A wait that was registered for begins without a word to this thread.
-                if self._is_listening and now >= self._check_at:
-                    self._check_at = now + CHECK_S / PARTS
-                    return []
-                until = self._check_at if self._is_listening else now + CHECK_S if self._waits else self._idle_at
+                until = self._idle_at if not self._waits else self._check_at if self._is_listening else now + CHECK_S
                 self._changed.wait(max(until - now, 0.01))
         self._board.close()
         return None
@@ -298,7 +269,6 @@ class Reader:
         """Look for what nobody told: jobs that vanished, and events that a worker of an older release wrote."""
         with self._changed:
             self._checked += 1
-            self._early.drop_old(time.monotonic())
             waits: dict[Look, list[Wait]] = {}
             for wait in self._all():
                 if wait.part == self._checked % PARTS and wait.order.is_caught_up:

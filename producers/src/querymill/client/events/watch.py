@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from weakref import WeakSet
 
-from querymill.client.events.early_ends import Registration
 from querymill.client.events.reader import Reader
 from querymill.client.events.waits import Delivery, Heard, Wait
 from querymill_shared.board import Told, WatchedBoard
@@ -35,20 +34,9 @@ class Watch:
         if reader is not None:
             reader.stop()
 
-    def register(self) -> Registration | None:
-        """Return where to tell of the end of a job that is about to be submitted, or None if nobody listens now."""
-        with self._lock:
-            return None if self._reader is None else self._reader.register()
-
     @contextmanager
     def waiting(
-        self,
-        job_id: str,
-        deliver: Callable[[Delivery], None],
-        *,
-        every_event: bool,
-        after: str = "0-0",
-        registration: Registration | None = None,
+        self, job_id: str, deliver: Callable[[Delivery], None], *, every_event: bool, after: str = "0-0"
     ) -> Iterator[Wait]:
         """Have a function called with what is heard of a job, by the reader's threads, until the block ends.
 
@@ -56,7 +44,7 @@ class Watch:
         """
         wait = Wait(job_id, deliver, every_event=every_event, since=time.monotonic(), after=after)
         with self._lock:
-            if self._reader is None or not self._reader.take(wait, registration):
+            if self._reader is None or not self._reader.take(wait):
                 self._reader = Reader(self._open_board())
                 self._reader.take(wait)
             reader = self._reader
@@ -65,8 +53,8 @@ class Watch:
         finally:
             reader.drop(wait)
 
-    def end(self, job_id: str, *, until: float | None, registration: Registration | None = None) -> Heard:
-        """Wait for the end of a job, until a time on the monotonic clock. It may have been registered for before.
+    def end(self, job_id: str, *, until: float | None) -> Heard:
+        """Wait for the end of a job, until a time on the monotonic clock.
 
         Raises:
             TimeoutError: It has not ended by then.
@@ -74,7 +62,7 @@ class Watch:
             ClientClosed: The client was closed.
         """
         inbox: queue.SimpleQueue[Delivery] = queue.SimpleQueue()
-        with self.waiting(job_id, inbox.put, every_event=False, registration=registration) as wait:
+        with self.waiting(job_id, inbox.put, every_event=False) as wait:
             return _heard(_taken(inbox, wait, until))
 
     def events(self, job_id: str, *, until: float | None, after: str = "0-0") -> Iterator[Told]:
@@ -87,10 +75,10 @@ class Watch:
                     if told.is_last:
                         return
 
-    async def end_async(self, job_id: str, *, until: float | None, registration: Registration | None = None) -> Heard:
+    async def end_async(self, job_id: str, *, until: float | None) -> Heard:
         """See `end`."""
         inbox: asyncio.Queue[Delivery] = asyncio.Queue()
-        with self.waiting(job_id, _into(inbox), every_event=False, registration=registration) as wait:
+        with self.waiting(job_id, _into(inbox), every_event=False) as wait:
             async with _in_time(wait, until):
                 return _heard(await inbox.get())
 

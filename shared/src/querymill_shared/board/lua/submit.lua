@@ -3,24 +3,22 @@
 -- with the time (ms) that its bell would wait.
 -- KEYS job steps events due recent request idempotency inflight corpus [queue...]
 -- ARGV job_id fingerprint kind collection lane request deadline_ms margin_ms grace_ms idempotency_ttl_ms reads(0|1) join_ms
---   follower_ttl_ms queued_event watcher is_ordered(0|1) [bell of each queue...] step=queue...
+--   follower_ttl_ms queued_event is_ordered(0|1) [bell of each queue...] step=queue...
 local job, steps, events, due, recent, request, idempotency, inflight, corpus = unpack(KEYS)
 local id, fingerprint = ARGV[1], ARGV[2]
 local idempotency_ttl, join_ms = tonumber(ARGV[10]), tonumber(ARGV[12])
 local bells = #KEYS - 9
-local first = 17 + bells
+local first = 16 + bells
 local now = now_ms()
 
 local function is_there(record)
   return redis.call('EXISTS', record) == 1 and redis.call('HEXISTS', record, 'released') == 0
 end
 
-local function enter()
+local function list_and_count()
   redis.call('ZADD', recent, now, id)
   redis.call('ZREMRANGEBYRANK', recent, 0, -1001)
   count(job, 'submitted/' .. ARGV[3])
-  -- The caller's process wants to be told of the end, as if it had already asked for it: see watch.lua.
-  if ARGV[15] ~= '' then redis.call('HSET', job, 'watch', ARGV[15] .. ':end') end
 end
 
 -- Whether no attempt at any step has done more than to put the step back, because another was in its way or to wait for more.
@@ -70,7 +68,7 @@ local function follow(leader)
   if redis.call('EXISTS', callers) == 0 then redis.call('SADD', callers, leader) end
   redis.call('SADD', callers, id)
   for _, key in ipairs({job, steps, events, callers}) do redis.call('PEXPIRE', key, ARGV[13]) end
-  enter()
+  list_and_count()
 end
 
 if is_there(job) then return {'existing', id} end
@@ -124,7 +122,7 @@ if idempotency_ttl > 0 then
 end
 -- When a job is accepted, in µs: two that a client submits one after the other are told apart. That of a write is its version.
 local accepted, asked = read_clock(), nil
-if ARGV[16] == '1' then accepted, asked = next_version() end
+if ARGV[15] == '1' then accepted, asked = next_version() end
 if asked then redis.call('HSET', job, 'asked', asked) end
 redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane', ARGV[5], 'state', 'queued',
   'fingerprint', fingerprint, 'created', now, 'accepted', string.format('%.0f', accepted), 'deadline', deadline > 0 and now + deadline or 0,
@@ -145,11 +143,11 @@ end
 if deadline > 0 then
   redis.call('ZADD', due, now + deadline - math.min(tonumber(ARGV[8]), deadline / 2), id .. ' @deadline')
 end
-enter()
+list_and_count()
 tell_one(events, 'queued', ARGV[14])
 local failed = 0
 for i = 1, bells do
   -- A queue's key that another program wrote must not keep the other bells from being pushed.
-  if type(redis.pcall('LPUSH', KEYS[9 + i], ARGV[16 + i])) ~= 'number' then failed = failed + 1 end
+  if type(redis.pcall('LPUSH', KEYS[9 + i], ARGV[15 + i])) ~= 'number' then failed = failed + 1 end
 end
 return {'created', id, failed}
