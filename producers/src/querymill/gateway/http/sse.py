@@ -1,4 +1,4 @@
-"""Server-Sent Events: one task a reader for what it is sent, one that notices when it goes.
+"""Server-Sent Events of a job.
 
 The events of a reader wait in a queue of limited length and size. A reader that does not keep up is closed, and resumes
 from its last id. So no reader can fill the memory of the process, and none loses an event.
@@ -7,16 +7,16 @@ from its last id. So no reader can fill the memory of the process, and none lose
 import asyncio
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, suppress
 from typing import Final
 
-from starlette.responses import Response
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
 from querymill.client.events.waits import Delivery, Wait
 from querymill.gateway.http.gate import Stopping
-from querymill.gateway.http.waiting import until_gone
 
 MEDIA_TYPE: Final = "text/event-stream"
 #: Events, and bytes of events, that may wait for a reader.
@@ -24,6 +24,8 @@ WAITING_EVENTS, WAITING_BYTES = 256, 1_000_000
 HEARTBEAT_S: Final = 15.0
 #: A reader that takes nothing for this long, in seconds, is closed.
 SEND_S: Final = 10.0
+#: When the process stops, a stream has this long for its last words, in seconds.
+GRACE_S: Final = 2.0
 #: After how long a reader comes back, in ms. When the process stops, all come back, but not all at once.
 RETRY_MS, RETRY_SPREAD_MS = 1_000, 4_000
 _HEARTBEAT: Final = b": ok\n\n"
@@ -36,7 +38,7 @@ Place = Callable[[], AbstractAsyncContextManager[None]]
 
 def encode(event_id: str, event: str, data: str) -> bytes:
     """Write an event. Its data is JSON in one line, which may hold any other separator of lines."""
-    return f"id: {event_id}\nevent: {event}\ndata: {data}\n\n".encode()
+    return ServerSentEvent(data, event=event, id=event_id, sep="\n").encode()
 
 
 class Inbox:
@@ -88,10 +90,8 @@ class Inbox:
         return found
 
 
-class EventStream(Response):
+class EventStream(EventSourceResponse):
     """The response. ``first`` is sent before the events; ``is_welcome`` is asked with every heartbeat."""
-
-    media_type = MEDIA_TYPE
 
     def __init__(
         self,
@@ -102,53 +102,36 @@ class EventStream(Response):
         is_welcome: Callable[[], Awaitable[bool]],
         place: Place,
     ) -> None:
-        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
-        del self.headers["content-length"]
-        self._hear = hear
-        self._first = first
-        self._stopping = stopping
+        # The stream asks before each heartbeat who is welcome, so it sends them itself.
+        super().__init__(
+            self._events(hear, first, stopping), sep="\n", ping=0, send_timeout=SEND_S, shutdown_grace_period=GRACE_S
+        )
         self._is_welcome = is_welcome
         self._place = place
 
-    async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events until the job ends, the reader goes or does not keep up, or the process stops."""
         async with self._place():
-            inbox = Inbox()
-            gone = asyncio.create_task(until_gone(receive))
-            gone.add_done_callback(lambda _: inbox.close())
-            try:
-                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-                await _send(send, f"retry: {RETRY_MS}\n: ok\n\n".encode() + self._first)
-                with self._stopping.calling(inbox.close), self._hear(inbox.deliver):
-                    await self._pass_on(inbox, send)
-                await _send(send, self._last_words(), more=False)
-            except TimeoutError:
-                return  # it takes nothing; the server closes the connection
-            finally:
-                gone.cancel()
+            with suppress(SendTimeoutError):  # it takes nothing; the server closes the connection
+                await super().__call__(scope, receive, send)
 
-    async def _pass_on(self, inbox: Inbox, send: Send) -> None:
-        while not inbox.is_closed and not inbox.has_overflowed:
-            found = await inbox.next(HEARTBEAT_S)
-            if found is None:
-                if not await self._is_welcome():
-                    return
-                await _send(send, _HEARTBEAT)
-                continue
-            for delivery in found:
-                if isinstance(delivery, Exception):
-                    await _send(send, b'event: error\ndata: {"type":"/problems/unavailable","status":503}\n\n')
-                    return
-                await _send(send, b"".join(encode(told.event_id, told.type, told.body) for told in delivery.told))
-                if delivery.told[-1].is_last:
-                    return
-
-    def _last_words(self) -> bytes:
-        if not self._stopping.is_set():
-            return b""
-        return f"retry: {RETRY_MS + random.randrange(RETRY_SPREAD_MS)}\n\n".encode()  # noqa: S311
-
-
-async def _send(send: Send, data: bytes, *, more: bool = True) -> None:
-    async with asyncio.timeout(SEND_S):
-        await send({"type": "http.response.body", "body": data, "more_body": more})
+    async def _events(self, hear: Hear, first: bytes, stopping: Stopping) -> AsyncGenerator[bytes]:
+        yield f"retry: {RETRY_MS}\n: ok\n\n".encode() + first
+        inbox = Inbox()
+        with stopping.calling(inbox.close), hear(inbox.deliver):
+            while not inbox.is_closed and not inbox.has_overflowed:
+                found = await inbox.next(HEARTBEAT_S)
+                if found is None:
+                    if not await self._is_welcome():
+                        return
+                    yield _HEARTBEAT
+                    continue
+                for delivery in found:
+                    if isinstance(delivery, Exception):
+                        yield b'event: error\ndata: {"type":"/problems/unavailable","status":503}\n\n'
+                        return
+                    yield b"".join(encode(told.event_id, told.type, told.body) for told in delivery.told)
+                    if delivery.told[-1].is_last:
+                        return
+        if stopping.is_set():
+            yield f"retry: {RETRY_MS + random.randrange(RETRY_SPREAD_MS)}\n\n".encode()  # noqa: S311

@@ -5,21 +5,20 @@ Nothing is sent before the first part of the answer or the first heartbeat, so w
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import uuid4
 
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.types import Message, Receive, Scope, Send
 
 from querymill.agents.found import Found
 from querymill.gateway.http import problems
 from querymill.gateway.http.gate import Stopping
 from querymill.gateway.http.problems import Problem, unavailable
-from querymill.gateway.http.sse import HEARTBEAT_S, MEDIA_TYPE, SEND_S
-from querymill.gateway.http.waiting import until_gone
+from querymill.gateway.http.sse import GRACE_S, HEARTBEAT_S, SEND_S, Place
 from querymill.gateway.openai.shape import Usage, annotations_of, chunk_of, delta_of, error_of
 from querymill_shared.contracts.events import AnswerPart
 
@@ -88,10 +87,8 @@ class Transcript:
         return rest
 
 
-class CompletionStream(Response):
+class CompletionStream(EventSourceResponse):
     """The response. It ends with ``[DONE]`` only if the answer is whole."""
-
-    media_type = MEDIA_TYPE
 
     def __init__(
         self,
@@ -100,77 +97,68 @@ class CompletionStream(Response):
         *,
         with_usage: bool,
         stopping: Stopping,
-        place: Callable[[], AbstractAsyncContextManager[None]],
+        place: Place,
     ) -> None:
-        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
-        del self.headers["content-length"]
-        self._told = told
+        super().__init__(
+            self._parts(told),
+            sep="\n",
+            ping=HEARTBEAT_S,
+            ping_message_factory=lambda: ServerSentEvent(comment="ok", sep="\n"),
+            send_timeout=SEND_S,
+            shutdown_grace_period=GRACE_S,
+        )
         self._reply = reply
         self._with_usage = with_usage
         self._stopping = stopping
         self._place = place
-        self._has_begun = False
         self._sent = ""
 
-    async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answer as it is written, until it ends or the client goes."""
+        head: list[Message] = []
+        sending = asyncio.Lock()  # a heartbeat may come beside a part
+
+        async def begin_late(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                head.append(message)
+                return
+            async with sending:
+                while head:
+                    await send(head.pop())
+                await send(message)
+
         async with self._place():
-            inbox: asyncio.Queue[str | Finished | Exception | None] = asyncio.Queue()
-            writing = asyncio.create_task(self._follow(inbox))
-            gone = asyncio.create_task(until_gone(receive))
-            gone.add_done_callback(lambda _: inbox.put_nowait(None))
-            try:
-                with self._stopping.calling(lambda: inbox.put_nowait(unavailable("the gateway is stopping"))):
-                    await self._pass_on(inbox, send)
-            finally:
-                gone.cancel()
-                writing.cancel()
-                with suppress(asyncio.CancelledError):
-                    await writing
+            await super().__call__(scope, receive, begin_late)
 
-    async def _follow(self, inbox: asyncio.Queue[str | Finished | Exception | None]) -> None:
+    async def _parts(self, told: Told) -> AsyncGenerator[bytes]:
+        has_begun = False
         try:
-            async with aclosing(self._told) as told:
-                async for part in told:
-                    inbox.put_nowait(part)
-        except Exception as error:  # noqa: BLE001  # the other task answers it, whatever it is
-            inbox.put_nowait(error)
-
-    async def _pass_on(self, inbox: asyncio.Queue[str | Finished | Exception | None], send: Send) -> None:
-        while True:
-            try:
-                async with asyncio.timeout(HEARTBEAT_S):
-                    part = await inbox.get()
-            except TimeoutError:
-                await self._send(send, b": ok\n\n")
-                continue
-            match part:
-                case None:
-                    return
-                case str():
+            async with aclosing(told):
+                while True:
+                    part = await self._next(told)
+                    if not has_begun:
+                        has_begun = True
+                        yield self._chunk([delta_of({"role": "assistant", "content": ""})])
+                    if isinstance(part, Finished):
+                        yield self._last(part)
+                        return
                     self._sent += part
-                    await self._send(send, self._chunk([delta_of({"content": part})]))
-                case Finished():
-                    await self._send(send, self._last(part), more=False)
-                    return
-                case _:
-                    await self._fail(part, send)
-                    return
+                    yield self._chunk([delta_of({"content": part})])
+        except Exception as error:
+            if not has_begun:
+                raise
+            problem = problems.of(error) or Problem("bug")
+            yield f"data: {json.dumps({'error': error_of(problem).model_dump()})}\n\n".encode()
 
-    async def _fail(self, error: Exception, send: Send) -> None:
-        if not self._has_begun:
-            raise error
-        problem = problems.of(error) or Problem("bug")
-        body = json.dumps({"error": error_of(problem).model_dump()})
-        await self._send(send, f"data: {body}\n\n".encode(), more=False)
-
-    async def _send(self, send: Send, data: bytes, *, more: bool = True) -> None:
-        async with asyncio.timeout(SEND_S):
-            if not self._has_begun:
-                self._has_begun = True
-                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-                data = self._chunk([delta_of({"role": "assistant", "content": ""})]) + data
-            await send({"type": "http.response.body", "body": data, "more_body": more})
+    async def _next(self, told: Told) -> str | Finished:
+        try:
+            async with asyncio.timeout(None) as patience:
+                with self._stopping.calling(lambda: patience.reschedule(0)):
+                    return await anext(told)
+        except TimeoutError:
+            if patience.expired():
+                raise unavailable("the gateway is stopping") from None
+            raise
 
     def _last(self, end: Finished) -> bytes:
         annotations = [each.model_dump() for each in annotations_of(self._sent, end.sources, end.links)]

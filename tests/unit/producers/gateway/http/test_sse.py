@@ -60,7 +60,7 @@ class Stream:
 
     async def start(self) -> "asyncio.Task[None]":
         stream = EventStream(self._hear, first=b"", stopping=self.stopping, is_welcome=self._welcome, place=self._place)
-        task = asyncio.create_task(stream({}, self._receive, self._send))
+        task = asyncio.create_task(stream({"type": "http", "method": "GET"}, self._receive, self._send))
         await self.hears.wait()
         return task
 
