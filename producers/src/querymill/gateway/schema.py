@@ -4,11 +4,11 @@ What the contracts know and the framework does not, such as the union of all req
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from querymill.gateway.http.problems import MEDIA_TYPE
@@ -16,12 +16,13 @@ from querymill.gateway.http.routing import JSON
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.shapes import EventBody
 from querymill.gateway.openai.shape import COMPLETIONS, CompletionRequest, is_openai_path
-from querymill_shared.contracts.events import Event
-from querymill_shared.contracts.jobs import AnyResult, JobRequest
+from querymill_shared.contracts.events import ANY_EVENT
+from querymill_shared.contracts.jobs import ANY_REQUEST, ANY_RESULT
 
 _REFERENCE: Final = "#/components/schemas/{model}"
-#: The key that holds the union in the components.
+#: The key that holds each union in the components.
 REQUEST, RESULT, EVENT = "JobRequest", "JobResult", "JobEvent"
+_UNIONS: Final[Mapping[str, TypeAdapter[Any]]] = {REQUEST: ANY_REQUEST, RESULT: ANY_RESULT, EVENT: ANY_EVENT}
 _DESCRIPTION: Final = """Submit a question, carry on, and read the result when it is there.
 
 Errors are problem details (RFC 9457): `errors` names each field and the rule that it breaks. A job that failed is 424,
@@ -54,9 +55,9 @@ def document(app: FastAPI) -> dict[str, Any]:
             title="Querymill", version=app.version, description=_DESCRIPTION, routes=app.routes, openapi_version="3.1.0"
         )
         schemas = made.setdefault("components", {}).setdefault("schemas", {})
-        for name, union in ((REQUEST, _of_kind(JobRequest)), (RESULT, _of_kind(AnyResult)), (EVENT, _of_type(Event))):
+        for name, union in _UNIONS.items():
             # As they are validated: a model that leaves fields out when it is written would be described without any.
-            schema = TypeAdapter(union).json_schema(ref_template=_REFERENCE, mode="validation")
+            schema = union.json_schema(ref_template=_REFERENCE, mode="validation")
             _join(schemas, schema.pop("$defs", {}) | {name: schema})
         # A kind has its default in Python, where the class names it. Over the wire it says what the body is.
         schemas[REQUEST]["required"] = ["kind"]
@@ -86,14 +87,6 @@ def _join(schemas: dict[str, Any], others: Mapping[str, Any]) -> None:
         if former.get("properties", {}).keys() != schema.get("properties", {}).keys():
             raise ValueError(f"two models have the name {name}")
         schemas[name] = schema
-
-
-def _of_kind(union: Any) -> Any:
-    return Annotated[union, Field(discriminator="kind")]
-
-
-def _of_type(union: Any) -> Any:
-    return Annotated[union, Field(discriminator="type")]
 
 
 def _describe_bodies(paths: dict[str, Any]) -> None:

@@ -151,12 +151,13 @@ Event = Queued | StageStarted | StageFinished | ProgressEvent | Done | Failed | 
 #: The last event of a job is one of these.
 LAST = (Done, Failed, Cancelled)
 
-_EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
+#: What reads any of them. Its type says which it is.
+ANY_EVENT: Final[TypeAdapter[Event]] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
 
 
 def decode_event(body: str | bytes | dict[str, Any]) -> Event | None:
     """Read an event from JSON or from the decoded object. Return None if this release does not know such events."""
     try:
-        return from_board(_EVENTS, body)
+        return from_board(ANY_EVENT, body)
     except ValidationError:
         return None

@@ -1,7 +1,7 @@
 """The unions of all kinds of job. A new retriever joins them here."""
 
 import hashlib
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter
 
@@ -58,8 +58,9 @@ AnyResult = (
     | SetAsideResult
 )
 
-_REQUESTS: TypeAdapter[JobRequest] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])
-_RESULTS: TypeAdapter[AnyResult] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])
+#: What reads any of them. Its kind says which it is.
+ANY_REQUEST: Final[TypeAdapter[JobRequest]] = TypeAdapter(Annotated[JobRequest, Field(discriminator="kind")])
+ANY_RESULT: Final[TypeAdapter[AnyResult]] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])
 
 
 def validate_request(text: str | bytes) -> JobRequest:
@@ -68,7 +69,7 @@ def validate_request(text: str | bytes) -> JobRequest:
     Raises:
         pydantic.ValidationError: It breaks a rule or has an unknown field; the error names the field and the rule.
     """
-    return _REQUESTS.validate_json(text)
+    return ANY_REQUEST.validate_json(text)
 
 
 def decode_request(text: str | bytes) -> JobRequest:
@@ -77,12 +78,12 @@ def decode_request(text: str | bytes) -> JobRequest:
     Raises:
         pydantic.ValidationError: It breaks a rule; the error names the field and the rule.
     """
-    return from_board(_REQUESTS, text)
+    return from_board(ANY_REQUEST, text)
 
 
 def decode_result(text: str | bytes) -> AnyResult:
     """Read a result that is on the board. Unknown fields are ignored."""
-    return from_board(_RESULTS, text)
+    return from_board(ANY_RESULT, text)
 
 
 def fingerprint(request: JobRequest) -> str:
