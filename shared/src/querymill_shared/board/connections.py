@@ -31,39 +31,6 @@ CLIENT_COMMANDS: Final = 2
 WATCHING: Final = 2
 
 
-class Stack:
-    """What the library's pool keeps its connections in: the last one that was put in comes out first.
-
-    Of the methods of `queue.LifoQueue` it has those that the pool uses. That one takes six locks in Python for a
-    connection that is lent and given back; this one's locks are in C.
-    """
-
-    def __init__(self, size: int) -> None:
-        self.queue: list[Any] = []
-        self._size = size
-        self._filled: queue.SimpleQueue[None] = queue.SimpleQueue()
-
-    def put_nowait(self, item: Any) -> None:
-        """Put something in.
-
-        Raises:
-            queue.Full: There is no room.
-        """
-        if len(self.queue) >= self._size:
-            raise queue.Full
-        self.queue.append(item)
-        self._filled.put(None)
-
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:  # noqa: FBT001, FBT002  # as the library calls it
-        """Take the last thing out, after waiting up to ``timeout`` seconds for one.
-
-        Raises:
-            queue.Empty: There was none in time.
-        """
-        self._filled.get(block, timeout)
-        return self.queue.pop()
-
-
 class QuickPool(redis.BlockingConnectionPool):
     """A pool whose callers wait for a connection for as long as the server answers any of them.
 
@@ -163,7 +130,6 @@ def open_commands(url: str, *, most: int = COMMANDS, decode_responses: bool = Tr
             **{
                 "max_connections": most,
                 "timeout": COMMAND_WAIT_S,
-                "queue_class": Stack,
                 "decode_responses": decode_responses,
                 **options_of(url),
             }
