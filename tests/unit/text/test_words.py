@@ -1,10 +1,13 @@
 """The words of a text, as BM25 counts them."""
 
+from hashlib import sha256
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.text.words import words
+from querymill_workers.text.lexicon import listed
+from querymill_workers.text.words import WORDS_VERSION, words
 
 
 @pytest.mark.parametrize(
@@ -104,3 +107,9 @@ def test_a_blank_separates(left: str, right: str) -> None:
 @given(st.from_regex("[A-Za-z]{3,12}", fullmatch=True))
 def test_a_word_in_capitals_is_the_same_word(word: str) -> None:
     assert words(word.upper()) == words(word.lower())
+
+
+def test_other_function_words_in_the_index_are_another_version() -> None:
+    """A change of the table raises `WORDS_VERSION`, and adds a line here."""
+    left_out = {*listed("function_words", "stop", "*"), *listed("function_words", "blank", "conversations")}
+    assert {1: "b540acd9f8b4c2a9"}[WORDS_VERSION] == sha256("\n".join(sorted(left_out)).encode()).hexdigest()[:16]

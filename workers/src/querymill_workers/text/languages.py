@@ -9,6 +9,11 @@ _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _LATIN_WORD: Final = re.compile("[A-Za-z]+")
 
 
+def is_han(text: str) -> bool:
+    """Return whether a text has a Chinese character."""
+    return _HAN.search(text) is not None
+
+
 def language_of(text: str) -> Language:
     """Return "zh" for a Chinese text, and "en" for any other.
 

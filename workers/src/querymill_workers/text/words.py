@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from querymill_workers.text.lexicon import EVERY, listed
 from querymill_workers.text.stemming import stem
 
-#: Raised whenever a text would give other words. An index of another version must be rebuilt.
+#: Raised whenever a text would give other words, as with another list of function words. An index of another version
+#: must be rebuilt.
 WORDS_VERSION: Final = 1
 
 _MAX_WORD_CHARS: Final = 64
@@ -26,29 +28,7 @@ _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 # The parts of a name, by character class: U is a capital, d a digit, l any other letter.
 _PART: Final = re.compile("U+(?!l)|U?l+|d+")
 # English function words, and the parts around their apostrophes. They say nothing about the topic of a text.
-_FUNCTION_WORDS: Final = frozenset(
-    re.findall(
-        "[a-z]+",
-        # articles, demonstratives, pronouns
-        "a an the this that these those i me my mine myself we us our ours ourselves you your yours yourself yourselves"
-        " he him his himself she her hers herself it its itself they them their theirs themselves one ones"
-        # question words
-        " what which who whom whose when where why how"
-        # auxiliary verbs
-        " am is are was were be been being have has had having do does did doing done can could may might must shall"
-        " should will would"
-        # prepositions
-        " of at by for with about against between into through during before after above below to from up down in out"
-        " on off over under as upon within without"
-        # conjunctions
-        " and but or nor if because until while than then so though although whether"
-        # quantities and adverbs
-        " not no yes all any both each few more most other some such only own same too very just again further once"
-        " here there now also ever"
-        # after an apostrophe, and before one
-        " s t d m ll re ve don doesn didn isn aren wasn weren hasn haven hadn wouldn couldn shouldn ain",
-    )
-)
+_FUNCTION_WORDS: Final = frozenset(listed("function_words", "stop", EVERY))
 
 
 def words(text: str) -> list[str]:

@@ -8,6 +8,7 @@ import rjieba
 
 from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.rules.question_frames import unframed
+from querymill_workers.text.lexicon import listed
 from querymill_workers.text.words import words
 
 Intent = Literal["debug", "how_to", "explain", "code_lookup", "decision", "recap"]
@@ -100,14 +101,7 @@ _RECAP: Final = re.compile(
 )
 
 # Words of Chinese questions that say nothing about their subject. The tokeniser removes the English ones itself.
-_FUNCTION_HAN: Final = frozenset(
-    re.findall(
-        "[\u4e00-\u9fff]+",
-        "的 了 是 在 和 与 或 我 我们 咱们 你 你们 他 他们 它 这 那 这个 那个 哪 哪个 什么 怎么 怎样 如何"
-        " 为什么 为何 为啥 多少 几 有 没有 要 会 能 可以 就 都 也 还 很 把 被 给 对 从 到 用 上 下 中 里 说 过 着"
-        " 地 得 一个 一些 个 之前 以前 上次 时候 是否 不 吗 呢 吧 啊 去 来 让 做",
-    )
-)
+_FUNCTION_HAN: Final = frozenset(listed("function_words", "question", "conversations"))
 
 
 @frozen

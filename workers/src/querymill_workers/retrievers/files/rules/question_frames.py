@@ -6,6 +6,8 @@
 import re
 from typing import Final
 
+from querymill_workers.text.lexicon import listed
+
 #: A longer text, in characters, is no such question, and looking for its end would read it again and again.
 MAX_CHARS: Final = 300
 
@@ -56,9 +58,7 @@ _ASKS: Final = re.compile(
 )
 # Words that hold a question together and say nothing of its subject. Verbs that name functions (get, make) do not.
 _EVERYDAY: Final = re.compile(
-    r"(?<![A-Za-z0-9_./-])(?:happen(?:s|ed|ing)?|go|goes|going|went|many|much|another|else|actually|exactly|really"
-    r"|currently|someone|somewhere|something|anything|everything|things?|stuff|kinds? of|sort of|instead|decides?"
-    r"|decided|knows?|figures? out|tells?|lets?|sure|wants?|wanted|looking|tried|trying|forever)(?![A-Za-z0-9_./-])",
+    rf"(?<![A-Za-z0-9_./-])(?:{'|'.join(listed('function_words', 'question', 'files'))})(?![A-Za-z0-9_./-])",
     re.IGNORECASE,
 )
 

@@ -4,70 +4,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from querymill_workers.text.lexicon import listed
+
 _TOKEN: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[&.'-][A-Za-z0-9]+)*")
 _JOIN: Final = re.compile(r"[ ](?:&[ ])?")
 _POSSESSIVE: Final = re.compile("['\u2019]s?$")
 #: Words in front of a company: "the revenue of Zenith", "did Zenith", "Aurora and Zenith".
-_BEFORE: Final = frozenset(
-    [
-        "of",
-        "for",
-        "by",
-        "at",
-        "did",
-        "does",
-        "do",
-        "has",
-        "had",
-        "have",
-        "is",
-        "was",
-        "were",
-        "are",
-        "and",
-        "or",
-        "with",
-        "than",
-        "versus",
-        "vs",
-        "between",
-    ]
-)
-_NO_NAMES: Final = frozenset(
-    re.findall(
-        "[a-z]+",
-        # the beginnings of questions
-        " what which who whom whose when where why how is are was were did does do has have had can could"
-        " would should will in on at for from by of the a an and or if as to with among between during based"
-        " using assume assuming according compare list give name tell show state provide identify describe"
-        " explain summarise summarize calculate compute answer round please roughly approximately also note"
-        " consider we i you it its this that"
-        # time and places
-        " january february march april may june july august september october november december monday tuesday"
-        " wednesday thursday friday saturday sunday fy q quarter year half fiscal north south east west"
-        " central america american americas europe european asia asian africa pacific latin emea apac united"
-        " states kingdom usa us uk eu china chinese japan japanese india germany german france french canada"
-        " canadian mexico brazil australia international global world domestic foreign euro dollar usd eur gbp"
-        " rmb"
-        # accounts and their parts
-        " income statement statements balance sheet sheets cash flow flows operations operating financial"
-        " position consolidated earnings profit loss revenue revenues sales cost costs goods gross net margin"
-        " margins assets asset liabilities liability equity shareholder shareholders stockholders debt notes"
-        " note item part section table page exhibit annual report reports form filing filings proxy risk"
-        " factors management discussion analysis segment segments group company corporation board directors"
-        " director chief executive officer president committee agm property plant equipment inventory"
-        " inventories capital expenditure expenditures expense expenses tax taxes interest depreciation"
-        " amortization amortisation dividend dividends share shares stock stocks common preferred market"
-        " markets product products service services research development marketing advertising general"
-        " administrative accounts receivable payable working ratio turnover days return average total other"
-        " level class series plan plans act agreement lease leases pension benefit benefits credit facility"
-        " term loan loans senior exchange securities commission nasdaq nyse gaap ifrs sec covid ebitda ebit"
-        " eps adjusted fair value goodwill intangible restricted unit units stage data digital cloud software"
-        " hardware online internet yes no"
-        # what is compared
-        " million millions billion billions thousand thousands percent percentage english",
-    )
-)
+_BEFORE: Final = frozenset(listed("function_words", "before", "reports"))
+_NO_NAMES: Final = frozenset(listed("function_words", "name", "reports"))
 _CHINESE: Final = re.compile(
     "(?:^|[\\s,。，、：:；;和与及比跟同])(?:请问|请|关于|比较|对比)*([\u4e00-\u9fff]{2,8}?(?:公司|集团|股份|银行|能源|科技|汽车|证券|保险|食品|电子|医药|控股))"
 )
