@@ -1,7 +1,9 @@
 """Reduce English words to stems by the rules of M. F. Porter, "An algorithm for suffix stripping" (1980).
 
 This is an implementation of our own because Porter's rules are frozen. Libraries follow Snowball's later rules, which
-have changed between releases. Such a change would mix stems of two kinds in one index without notice.
+have changed between releases. Such a change would mix stems of two kinds in one index without notice. The `porter` of
+PyStemmer 3.1 shortens fewer double consonants: it leaves *trekk* and *grokk* of "trekked" and "grokked", and no trek
+finds them. Besides, threads must not share one of its stemmers.
 """
 
 import re
