@@ -15,6 +15,7 @@ from typing import Any, cast
 from querymill_evaluation.conversation_sets import ConversationSet, asked_at, read_conversation_set
 from querymill_evaluation.measures import measure_run
 from querymill_shared.contracts.conversations.search import ConversationSearch
+from querymill_workers.lexicon import thesauri
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
@@ -28,6 +29,7 @@ from querymill_workers.retrievers.conversations.stores.caches import MemoryCache
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
 from querymill_workers.retrievers.conversations.understanding import question_of
+from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.words.memory import MemoryWords
 
 SETS = ("dev_sessions", "irc_threads")
@@ -42,6 +44,7 @@ class World:
     words: MemoryWords
     technical_keywords: TechnicalKeywords
     conversation_caches: ConversationCaches
+    thesauri: Mapping[str, Thesaurus]
 
 
 def main() -> int:
@@ -83,7 +86,7 @@ def world_of(chosen: ConversationSet) -> World:
     for collection in {collection for collection, _ in chosen.sessions}:
         update_all(collection, MemoryRanks(conversations))
     caches = ConversationCaches(sessions=MemoryCache(10_000, 1e6), searches=MemoryCache(10_000, 1e6))
-    return World(conversations, words, keywords, caches)
+    return World(conversations, words, keywords, caches, thesauri())
 
 
 def run(

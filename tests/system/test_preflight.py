@@ -96,3 +96,11 @@ def test_what_a_command_starts_imports_nothing_from_the_working_folder(
     )
     assert "was imported" not in run.stdout + run.stderr
     assert run.returncode in codes, run.stdout + run.stderr
+
+
+def test_a_lexicon_that_breaks_a_rule_is_refused_by_its_line_and_column(deployment: Deployment, tmp_path: Path) -> None:
+    own = tmp_path / "own.tsv"
+    own.write_text("terms\tenglish\tdomains\n绞盘\tcapstan\tships\n", encoding="utf-8")
+    refused = start(deployment, QUERYMILL_LEXICON=str(own))
+    assert refused.returncode == 78
+    assert f"QUERYMILL_LEXICON: {own} line 2, column domains: 'ships' is not one of conversations" in refused.stderr

@@ -289,6 +289,13 @@ class Settings(BaseSettings):
             " file with one) of explanations, or of objects with explanation, zh, also, stated_as",
         ),
     ] = ""
+    querymill_lexicon: Annotated[
+        str,
+        Field(
+            description="path of your own translations and synonyms, a .tsv with the columns terms, english, domains;"
+            " workers add them to requests from their next start, and nothing is indexed again",
+        ),
+    ] = ""
     querymill_technical_keywords: Annotated[
         list[str],
         Field(

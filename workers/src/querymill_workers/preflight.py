@@ -5,6 +5,7 @@ import structlog
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.board.clock import MAX_APART_S
 from querymill_shared.settings import Settings
+from querymill_workers.lexicon import thesauri
 from querymill_workers.postgres.migrate import SchemaMismatch, check, database_ahead_s
 
 _log = structlog.get_logger(__name__)
@@ -15,10 +16,10 @@ class Unsafe(Exception):
 
 
 def refuse_unsafe(settings: Settings, board: ValkeyBoard) -> None:
-    """Check the board's server and the database.
+    """Check the board's server, the database and the lexicon.
 
     Raises:
-        Unsafe: The board's server may evict keys, or the database schema does not fit.
+        Unsafe: The board's server may evict keys, the database schema does not fit, or the lexicon cannot be read.
     """
     policy = board.server_setting("maxmemory-policy")
     if policy not in (None, "noeviction"):
@@ -27,6 +28,10 @@ def refuse_unsafe(settings: Settings, board: ValkeyBoard) -> None:
         )
     if board.server_setting("appendonly") == "no":
         _log.warning("REDIS_URL: appendonly is off: a restart of that server loses every open job")
+    try:
+        thesauri(settings.querymill_lexicon)
+    except ValueError as error:
+        raise Unsafe(str(error)) from error
     database_url = settings.database_url.get_secret_value()
     try:
         check(database_url)

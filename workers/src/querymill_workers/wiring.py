@@ -34,6 +34,7 @@ from querymill_workers.jobs.heartbeat import Heartbeat, NoHeartbeat
 from querymill_workers.jobs.log_lines import log_end
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.postgres import PostgresLedger
+from querymill_workers.lexicon import thesauri
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.near import NearIndexes
 from querymill_workers.postgres.samples import NoSamples, PostgresSamples
@@ -290,6 +291,7 @@ def ports() -> Ports:
         file_profiles=file_profiles(chosen.querymill_file_relevance),
         calibration=calibration_of(chosen.embedding_model, chosen.querymill_calibration),
         glossary=glossary.configured(chosen.querymill_glossary),
+        thesauri=thesauri(chosen.querymill_lexicon),
         count_tokens=estimate,
         clock=time.monotonic,
         max_attempts=chosen.querymill_max_attempts,
@@ -335,6 +337,7 @@ def ports_in_memory(board: Board) -> Ports:
         ledger=MemoryLedger(),
         shorthands=MODULE_SHORTHANDS,
         glossary=glossary.bundled(),
+        thesauri=thesauri(chosen.querymill_lexicon),
         count_tokens=estimate,
         clock=time.monotonic,
         max_attempts=chosen.querymill_max_attempts,

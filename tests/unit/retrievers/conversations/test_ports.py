@@ -20,6 +20,7 @@ from querymill_workers.documents.ports import Documents
 from querymill_workers.inference.sharing import NoFleetCaches
 from querymill_workers.jobs.heartbeat import NoHeartbeat
 from querymill_workers.ledger.memory import MemoryLedger
+from querymill_workers.lexicon import thesauri
 from querymill_workers.postgres.samples import NoSamples
 from querymill_workers.retrievers.conversations.flow import flow_of
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
@@ -31,6 +32,7 @@ from querymill_workers.retrievers.conversations.stores.memory_passages import Me
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
 from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.set_aside.memory import MemorySetAside
+from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.memory import MemoryWords
 from tests.fakes.jobs import KeepingBoard
@@ -60,6 +62,7 @@ class OnlyConversations(OnlyRanks):
     conversations: MemoryConversations = field(default_factory=MemoryConversations)
     conversation_caches: ConversationCaches = field(default_factory=conversation_caches)
     technical_keywords: TechnicalKeywords = field(default_factory=TechnicalKeywords)
+    thesauri: Mapping[str, Thesaurus] = field(default_factory=thesauri)
     conversation_passages: MemoryPassages = field(default_factory=MemoryPassages)
     vectors: Mapping[EmbeddedKind, Vectors] = field(init=False)
     embeddings: WordEmbeddings = field(default_factory=WordEmbeddings)

@@ -19,6 +19,7 @@ from querymill_workers.retrievers.files.ports import FilePorts, Files, SourcePar
 from querymill_workers.retrievers.files.reindex import reindexed
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles
 from querymill_workers.set_aside.ports import SetAside
+from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 from tests.fixtures.world import World
@@ -34,6 +35,7 @@ class OnlyFiles:
     max_attempts: int
     files: Files
     words: Words
+    thesauri: Mapping[str, Thesaurus]
     ledger: Ledger
     vectors: Mapping[EmbeddedKind, Vectors]
     samples: Samples

@@ -18,6 +18,7 @@ from querymill_workers.jobs.bell import Heartbeat
 from querymill_workers.jobs.heartbeat import NoHeartbeat
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.ports import Ledger
+from querymill_workers.lexicon import thesauri
 from querymill_workers.retrievers.modules.flow import flow_of
 from querymill_workers.retrievers.modules.ports import Descriptions, Modules
 from querymill_workers.retrievers.modules.reindex import reindexed
@@ -25,6 +26,7 @@ from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
 from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.set_aside.memory import MemorySetAside
+from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import Words
@@ -50,6 +52,7 @@ class OnlyModules:
     embeddings: WordEmbeddings = field(default_factory=WordEmbeddings)
     previous: PreviousModel | None = None
     words: Words = field(default_factory=MemoryWords)
+    thesauri: Mapping[str, Thesaurus] = field(default_factory=thesauri)
     ledger: Ledger = field(default_factory=MemoryLedger)
     documents: Mapping[Retriever, Documents] = field(default_factory=dict)
     text_vectors: MemoryTextVectors = field(default_factory=MemoryTextVectors)

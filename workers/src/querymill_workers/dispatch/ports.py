@@ -34,6 +34,7 @@ from querymill_workers.retrievers.reports.rules.glossary import Glossary
 from querymill_workers.services.ports import TextVectors
 from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.text.calibration import Calibration
+from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
@@ -73,6 +74,7 @@ class Ports:
     conversation_passages: Passages
     ranks: ConversationRanks
     technical_keywords: TechnicalKeywords
+    thesauri: Mapping[str, Thesaurus]
     file_profiles: FileProfiles
     calibration: Calibration
     glossary: Glossary

@@ -2,6 +2,7 @@
 
 import pytest
 
+from querymill_workers.lexicon import thesauri
 from querymill_workers.retrievers.files.rules.definitions import AVERAGE_CHARS, Definition, scored_definitions
 from querymill_workers.retrievers.files.rules.intent import Intent, recall_text, search_text, synonyms_of
 from querymill_workers.retrievers.files.rules.question_frames import is_question, without_everyday
@@ -9,11 +10,14 @@ from querymill_workers.retrievers.files.rules.relevance import fields_score
 from querymill_workers.retrievers.files.rules.synonyms import stands_for
 from querymill_workers.text.bm25 import Scored, Statistics, TermScore
 
+THESAURUS = thesauri()["files"]
+
 
 def test_a_synonym_stands_for_the_word_that_is_asked_for() -> None:
-    assert stands_for(["delet", "msg"]) == {"remov": "delet", "eras": "delet", "drop": "delet", "messag": "msg"}
-    assert stands_for(["delet", "remov"])["eras"] == "delet"
-    assert "remov" not in stands_for(["delet", "remov"])
+    found = stands_for(["delet", "msg"], THESAURUS)
+    assert found == {"remov": "delet", "eras": "delet", "drop": "delet", "messag": "msg"}
+    assert stands_for(["delet", "remov"], THESAURUS)["eras"] == "delet"
+    assert "remov" not in stands_for(["delet", "remov"], THESAURUS)
 
 
 @pytest.mark.parametrize(
@@ -35,11 +39,11 @@ def test_a_question_is_told_from_a_title(query: str, asks: bool) -> None:
 
 def test_only_questions_are_searched_with_synonyms_and_without_everyday_words() -> None:
     assert without_everyday("what happens if something fails").split() == ["what", "if", "fails"]
-    assert search_text("what happens if the queue fails").split() == ["what", "if", "the", "queue", "fails"]
-    assert search_text("what happens").split() == ["what", "happens"]  # nothing else would be left
-    assert "remov" in recall_text("where do we delete sessions").split()
-    assert recall_text("delete sessions happens twice") == "delete sessions happens twice"
-    assert synonyms_of("删除消息")["msg"] == "messag"
+    assert search_text("what happens if the queue fails", THESAURUS).split() == ["what", "if", "the", "queue", "fails"]
+    assert search_text("what happens", THESAURUS).split() == ["what", "happens"]  # nothing else would be left
+    assert "remov" in recall_text("where do we delete sessions", THESAURUS).split()
+    assert recall_text("delete sessions happens twice", THESAURUS) == "delete sessions happens twice"
+    assert synonyms_of("删除消息", THESAURUS)["msg"] == "messag"
 
 
 def test_an_occurrence_of_a_synonym_counts_half() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from querymill_workers.retrievers.modules.rules.chinese import WORDS, english_words, with_english
+from querymill_workers.lexicon import thesauri
+from querymill_workers.retrievers.modules.rules.chinese import english_words, with_english
 
 
 @pytest.mark.parametrize(
@@ -17,9 +18,6 @@ from querymill_workers.retrievers.modules.rules.chinese import WORDS, english_wo
     ],
 )
 def test_the_english_words_of_what_is_said_in_chinese_are_added(text: str, words: list[str]) -> None:
-    assert english_words(text) == words
-    assert with_english(text) == " ".join([text, *words])
-
-
-def test_every_line_of_the_table_has_words() -> None:
-    assert all(words and all(word.isascii() for word in words) for words in WORDS.values())
+    thesaurus = thesauri()["modules"]
+    assert english_words(text, thesaurus) == words
+    assert with_english(text, thesaurus) == " ".join([text, *words])

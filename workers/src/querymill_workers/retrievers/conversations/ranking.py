@@ -26,7 +26,7 @@ from querymill_workers.retrievers.conversations.rules.scores import (
 )
 from querymill_workers.retrievers.conversations.understanding import Question
 from querymill_workers.text.rank_fusion import JoinedHit
-from querymill_workers.text.synonyms import topic_of
+from querymill_workers.text.thesaurus import Thesaurus
 
 #: A session is about a subject if its best passage has this share of the best score of all.
 ABOUT: Final = 0.5
@@ -156,13 +156,14 @@ def fetch_sessions(
     known = {id_: cache.get((collection, question.generation, id_)) for id_ in session_ids}
     unknown = [id_ for id_, session in known.items() if session is None]
     infos = ports.conversations.describe(collection, unknown) if unknown else {}
-    fresh = {id_: cached_conversation(info) for id_, info in infos.items()}
+    thesaurus = ports.thesauri["conversations"]
+    fresh = {id_: cached_conversation(info, thesaurus) for id_, info in infos.items()}
     for id_, session in fresh.items():
         cache.put((collection, question.generation, id_), session)
     return fresh | {id_: session for id_, session in known.items() if session is not None}
 
 
-def cached_conversation(info: ConversationInfo) -> CachedConversation:
+def cached_conversation(info: ConversationInfo, thesaurus: Thesaurus) -> CachedConversation:
     """Build the cached form of a session. Its topic comes from its name, or else from its first message."""
     return CachedConversation(
         info.session_id,
@@ -171,6 +172,6 @@ def cached_conversation(info: ConversationInfo) -> CachedConversation:
         info.started_at,
         info.last_active,
         info.parts,
-        topic_of(info.name or "", info.opening),
+        thesaurus.topic_of(info.name or "", info.opening),
         info.metadata,
     )

@@ -11,7 +11,6 @@ from querymill_workers.retrievers.conversations.relevance import find_sessions, 
 from querymill_workers.retrievers.conversations.rules.numbered_names import with_numbers
 from querymill_workers.retrievers.conversations.rules.query_understanding import asks_for_recap
 from querymill_workers.retrievers.conversations.rules.text import searchable
-from querymill_workers.retrievers.conversations.rules.translations import is_han
 from querymill_workers.retrievers.conversations.showing import top_n
 from querymill_workers.retrievers.conversations.understanding import (
     Question,
@@ -21,7 +20,8 @@ from querymill_workers.retrievers.conversations.understanding import (
     translations_of,
     understand,
 )
-from querymill_workers.text.synonyms import weighted
+from querymill_workers.text.languages import is_han
+from querymill_workers.text.thesaurus import weighted
 from querymill_workers.text.words import words
 
 #: How many sessions are passed to ranking.
@@ -98,7 +98,8 @@ def _search(
     enough = understanding.synonyms or len(found.hits) >= top_n(question.request, understanding.mode)
     if enough and not foreign:
         return found
-    expanded = translations_of(understanding.searched) if foreign else synonyms_of(understanding.searched)
+    added_by = translations_of if foreign else synonyms_of
+    expanded = added_by(understanding.searched, ports.thesauri["conversations"])
     if not expanded or expanded == understanding.synonyms:
         return found
     return _search_once(question, understanding.model_copy(update={"synonyms": expanded}), groups, ports)

@@ -32,7 +32,7 @@ from querymill_workers.retrievers.conversations.rules.scores import FORMULAS
 from querymill_workers.retrievers.conversations.understanding import Question
 from querymill_workers.text import bm25
 from querymill_workers.text.rank_fusion import JoinedHit
-from querymill_workers.text.synonyms import WEIGHT
+from querymill_workers.text.thesaurus import WEIGHT
 from querymill_workers.words.parts import part_of
 
 

@@ -27,7 +27,7 @@ from querymill_workers.retrievers.conversations.rules.spelling import Correction
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.rules.times.find import Timed, find_time
 from querymill_workers.retrievers.conversations.rules.translations import translate
-from querymill_workers.text.synonyms import expand
+from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.text.words import words
 from querymill_workers.words.ports import Words
 
@@ -78,19 +78,19 @@ def understand(question: Question, ports: ConversationPorts) -> Understanding:
         keywords=tuple(keywords(text, technical_terms(text, ports.technical_keywords))),
         time=None if timed is None else UnderstoodTime(**asdict(timed.range), phrase=timed.phrase),
         corrections=tuple(SpellingCorrection(**asdict(correction)) for correction in made),
-        synonyms=synonyms_of(text) if wanted else (),
+        synonyms=synonyms_of(text, ports.thesauri["conversations"]) if wanted else (),
         dropped=() if simple is None else simple.dropped,
     )
 
 
-def synonyms_of(text: str) -> tuple[SynonymsOf, ...]:
+def synonyms_of(text: str, thesaurus: Thesaurus) -> tuple[SynonymsOf, ...]:
     """List the synonyms to search as well."""
-    return tuple(SynonymsOf(**asdict(expansion)) for expansion in expand(text))
+    return tuple(SynonymsOf(**asdict(expansion)) for expansion in thesaurus.expand(text))
 
 
-def translations_of(text: str) -> tuple[SynonymsOf, ...]:
+def translations_of(text: str, thesaurus: Thesaurus) -> tuple[SynonymsOf, ...]:
     """List what to search as well among sessions in another script."""
-    return tuple(SynonymsOf(**asdict(expansion)) for expansion in translate(text))
+    return tuple(SynonymsOf(**asdict(expansion)) for expansion in translate(text, thesaurus))
 
 
 def technical_terms(text: str, vocabulary: TechnicalKeywords) -> list[str]:

@@ -77,10 +77,11 @@ def evaluate(number: int, part: int, claim: Claim, request: FileSearch, ports: F
     """Evaluate one shard of a round's candidates; files that are no longer stored are left out."""
     rounds = rounds_of(ports.board.picture(claim.job_id))
     paths = [candidate.path for candidate in shards(candidates_of(rounds, number, request))[part - 1]]
-    text = search_text(request.query)
-    hits = ports.words.search(request.collection, SPACE, recall_text(request.query), limit=SCORED)
+    thesaurus = ports.thesauri["files"]
+    text = search_text(request.query, thesaurus)
+    hits = ports.words.search(request.collection, SPACE, recall_text(request.query, thesaurus), limit=SCORED)
     scored = {hit.id: hit.scored for hit in hits if hit.scored is not None}
-    intent = intent_of(text, list(scored.values()), synonyms_of(request.query))
+    intent = intent_of(text, list(scored.values()), synonyms_of(request.query, thesaurus))
     asked = asked_of(number, rounds, request)
     texts = read_files(paths, request, ports)
     had_vector = "vectors" in rounds[0].queries

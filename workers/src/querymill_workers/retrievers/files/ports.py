@@ -11,6 +11,7 @@ from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles
+from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vector, VectorPorts
 from querymill_workers.words.ports import Space, Words
 
@@ -271,6 +272,9 @@ class FilePorts(VectorPorts, BurialPorts, Protocol):
 
     @property
     def files(self) -> Files: ...
+
+    @property
+    def thesauri(self) -> Mapping[str, Thesaurus]: ...
 
     @property
     def words(self) -> Words: ...

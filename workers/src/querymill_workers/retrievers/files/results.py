@@ -24,10 +24,10 @@ from querymill_workers.retrievers.files.rules.bands import RETURNED, band, count
 from querymill_workers.retrievers.files.rules.context import Context, joined, signatures_of
 from querymill_workers.retrievers.files.rules.kinds import OTHER_KINDS, FileKind, kinds_asked, share_of
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles, least_by_words, profile_of, relevance
-from querymill_workers.retrievers.files.rules.terms import is_chinese
 from querymill_workers.retrievers.files.rules.worth import ContextPart, share_of_part, with_calls, worth
 from querymill_workers.retrievers.files.stages import EvaluatedFile, Round, evaluated_files, rounds_of
 from querymill_workers.retrievers.files.why_not import explain_absence
+from querymill_workers.text.languages import is_han
 
 T = TypeVar("T")
 
@@ -134,7 +134,7 @@ def found_nothing(rounds: Sequence[Round], request: FileSearch) -> tuple[Degrada
     if any(paths for step in searches for paths in SearchNotes.of(step).found.values()):
         return ()
     why_none = "no file has a word of the request"
-    if is_chinese(request.query):
+    if is_han(request.query):
         why_none += "; it is in Chinese, and the code may be in another language"
     return (Degradation(stage="search", reason=why_none),)
 

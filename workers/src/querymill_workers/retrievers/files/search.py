@@ -114,10 +114,11 @@ def carry_out(
 
 def search_words(request: FileSearch, ports: FilePorts) -> SearchNotes:
     """Search paths and contents for the words of the request; words in the path weigh more."""
-    text, among = search_text(request.query), passing(request, ports)
-    hits = search_among(ports.words, request.collection, SPACE, recall_text(request.query), limit=POOL, among=among)
+    thesaurus, among = ports.thesauri["files"], passing(request, ports)
+    text, recalled = search_text(request.query, thesaurus), recall_text(request.query, thesaurus)
+    hits = search_among(ports.words, request.collection, SPACE, recalled, limit=POOL, among=among)
     scored = {hit.id: hit.scored for hit in hits if hit.scored is not None}
-    intent = intent_of(text, list(scored.values()), synonyms_of(request.query))
+    intent = intent_of(text, list(scored.values()), synonyms_of(request.query, thesaurus))
     asked = kinds_asked(request.query) | frozenset(request.kinds)
     infos = ports.files.describe(request.collection, list(scored))
     kinds = {path: kind_of(path, stated=stated_kind(infos[path].metadata)) for path in scored if path in infos}

@@ -100,7 +100,10 @@ def search_lists(asked: Asked, claim: Claim, request: ModuleSearch, ports: Modul
 def search_words(asked: Asked, request: ModuleSearch, ports: ModulePorts) -> dict[str, Ranking]:
     """Rank the passing documents by the words of each text."""
     ids = None if asked.passing is None else {encode_id(document) for document in asked.passing}
-    said = {channel: with_english(without_texts(text, asked.unknown)) for channel, text in asked.texts.items()}
+    thesaurus = ports.thesauri["modules"]
+    said = {
+        channel: with_english(without_texts(text, asked.unknown), thesaurus) for channel, text in asked.texts.items()
+    }
     return {channel: rank_by_text(text, asked.vocabulary, request, ids, ports) for channel, text in said.items()}
 
 

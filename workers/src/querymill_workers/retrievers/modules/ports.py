@@ -14,6 +14,7 @@ from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match, last_segment
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
+from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vector, VectorPorts
 from querymill_workers.words.ports import Space, Words
 
@@ -174,6 +175,9 @@ class ModulePorts(VectorPorts, BurialPorts, Protocol):
 
     @property
     def descriptions(self) -> Descriptions: ...
+
+    @property
+    def thesauri(self) -> Mapping[str, Thesaurus]: ...
 
     @property
     def words(self) -> Words: ...

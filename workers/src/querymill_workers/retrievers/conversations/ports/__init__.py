@@ -11,6 +11,7 @@ from querymill_workers.retrievers.conversations.ports.passages import Passages
 from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks
 from querymill_workers.retrievers.conversations.ports.sessions import Conversations
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import VectorPorts, Vectors
 from querymill_workers.words.ports import Words
 
@@ -46,3 +47,6 @@ class ConversationPorts(RankPorts, StoringPorts, VectorPorts, BurialPorts, Clean
 
     @property
     def conversation_caches(self) -> ConversationCaches: ...
+
+    @property
+    def thesauri(self) -> Mapping[str, Thesaurus]: ...

@@ -1,4 +1,4 @@
-"""The synonym table, what it adds to a question, and how little that weighs."""
+"""What the words of a request add, and how little synonyms weigh."""
 
 from collections import Counter
 
@@ -6,30 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from querymill_workers.lexicon import thesauri
 from querymill_workers.text import bm25
-from querymill_workers.text.synonyms import (
-    MAX_PER_TERM,
-    MEANINGS,
-    TERMS,
-    WEIGHT,
-    expand,
-    terms_in,
-    topic_of,
-    weighted,
-)
+from querymill_workers.text.lexicon import own_rows
+from querymill_workers.text.thesaurus import MAX_PER_TERM, WEIGHT, Thesaurus, weighted
 from querymill_workers.text.words import words
 
-
-def test_the_table_has_77_terms_and_more_and_each_stands_once() -> None:
-    every = [term for meaning in MEANINGS for term in meaning]
-    assert len(every) == len(set(every)) == len(TERMS)
-    assert len(MEANINGS) >= 77
-    assert all(len(meaning) > 1 for meaning in MEANINGS)
+THESAURUS = thesauri()["conversations"]
+expand, terms_in, topic_of = THESAURUS.expand, THESAURUS.terms_in, THESAURUS.topic_of
 
 
-def test_chinese_and_english_lead_to_each_other() -> None:
-    both = [meaning for meaning in MEANINGS if {term.isascii() for term in meaning} == {True, False}]
-    assert len(both) >= 77
+def thesaurus_of(*rows: str) -> Thesaurus:
+    return Thesaurus(own_rows("\n".join(["terms\tenglish\tdomains", *rows]), "own.tsv"))
 
 
 def test_a_query_is_expanded_both_ways() -> None:
@@ -52,6 +40,28 @@ def test_a_topic_has_one_name_in_both_languages() -> None:
     assert topic_of("Tuesday", "the 数据库 is slow") == "database"
     assert topic_of("Tuesday", "nothing of the sort") is None
     assert topic_of("", "x" * 600 + " database") is None
+
+
+def test_the_longest_chinese_word_gives_its_english() -> None:
+    found = thesauri()["files"].translated("任务的时间限制")
+    assert [(one.term, one.synonyms) for one in found] == [("任务", ("task", "job")), ("时间限制", ("time", "limit"))]
+
+
+def test_the_first_row_of_a_term_comes_first() -> None:
+    own = thesaurus_of("工单\tticket\t*", "工单\tcase ticket\t*", "pod | container\t\t*", "pod | unit\t\t*")
+    assert own.english == {"工单": ("ticket", "case")}
+    assert own.synonyms["pod"] == ("container", "unit")
+    assert own.topic_of("the pods of Tuesday", "") == own.topic_of("one unit", "") == "pod"
+
+
+def test_a_term_is_read_as_it_is_written_and_in_any_case() -> None:
+    own = thesaurus_of("C++ | cpp\t\tmodules", "CI流水线\tpipeline\t*")
+    assert own.terms_in("c++ and cpp, xcpp") == ["c++", "cpp"]
+    assert [one.synonyms for one in own.translated("ci流水线在哪里")] == [("pipeline",)]
+
+
+def test_without_rows_nothing_is_added() -> None:
+    assert (Thesaurus([]).expand("db 超时"), Thesaurus([]).translated("db 超时")) == ([], [])
 
 
 @given(st.text(max_size=60))
