@@ -1,4 +1,4 @@
-"""Each service runs with its own part of the world, and reads what workers of the release before left on the board."""
+"""Each service runs with its own part of the world, and goes on from what other workers left on the board."""
 
 import json
 from typing import Any
@@ -53,7 +53,7 @@ def test_a_service_needs_no_more_than_its_own_ports_at_the_deadline(world: World
 
 
 def finish(world: World, job_id: str, step: str, **notes: object) -> None:
-    """Close a step as a worker of another release does: with notes as they lie on the board."""
+    """Close a step as another worker does: with notes as they lie on the board."""
     claim = world.board.claim(job_id, step)
     assert claim is not None
     assert world.board.finish(claim, Outcome(notes=json.loads(json.dumps(notes)))) is not None
@@ -63,7 +63,7 @@ def conclude(world: World, request: JobRequest, job_id: str) -> list[str]:
     return [bell.step for bell in journey.conclude(world.board.picture(job_id), world.ports)]
 
 
-def test_embedding_by_the_release_before_is_concluded(world: World) -> None:
+def test_embedding_by_another_worker_is_concluded(world: World) -> None:
     job_id = world.submit(EMBED)
     vector = pack_vector(np.array([0.5, 0.25], np.float32).tobytes())
     usage = {"provider_calls": 1, "tokens": 2}
@@ -77,7 +77,7 @@ def test_embedding_by_the_release_before_is_concluded(world: World) -> None:
     assert (result.model, result.embedding("a"), result.usage) == ("m", (0.5, 0.25), usage)
 
 
-def test_batches_judged_by_the_release_before_are_combined(world: World) -> None:
+def test_batches_judged_by_another_worker_are_combined(world: World) -> None:
     job_id = world.submit(RERANK)
     usage = {"provider_calls": 1, "tokens": 9}
     finish(world, job_id, "batch-01", judgements={"b": 1.0, "a": 0.25}, usage=usage, timing={"judge": 3.5}, later=1)
@@ -88,7 +88,7 @@ def test_batches_judged_by_the_release_before_are_combined(world: World) -> None
     assert (result.usage, result.stages[0].timing) == (usage, {"judge": 3.5})
 
 
-def test_an_answer_written_by_the_release_before_is_judged_and_shown(world: World) -> None:
+def test_an_answer_written_by_another_worker_is_judged_and_shown(world: World) -> None:
     job_id = world.submit(ANSWER)
     written: dict[str, Any] = {
         "text": "Nine ships [1].",
@@ -109,19 +109,3 @@ def test_an_answer_written_by_the_release_before_is_judged_and_shown(world: Worl
     assert result.answer.model_dump(mode="json") == written | {"judgement": grounded}
     assert [part.stage for part in result.degraded] == ["answer"]
     assert result.usage == {"provider_calls": 2, "tokens": 7}
-
-
-def keys_on_the_board(world: World, job_id: str) -> dict[str, set[str]]:
-    return {step.name: set(step.notes) for step in world.board.picture(job_id).steps}
-
-
-def test_the_keys_on_the_board_are_those_that_the_release_before_reads(world: World) -> None:
-    embed, rerank, answer = (world.run(request) for request in (EMBED, RERANK, ANSWER))
-    assert keys_on_the_board(world, embed) == {
-        "embed": {"model", "dimensions", "vectors", "written", "unchanged", "usage"}
-    }
-    assert keys_on_the_board(world, rerank) == {"batch-01": {"judgements", "usage", "timing"}}
-    assert keys_on_the_board(world, answer) == {
-        "answer": {"answer", "is_whole", "timing", "usage"},
-        "judge": {"judgement", "timing", "usage"},
-    }

@@ -2,8 +2,6 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from querymill_shared.contracts.fields import Growing
 
 #: ``limit``: a rate limit, or the number of calls under way, allowed no call. ``deadline``: the time was up.
@@ -26,5 +24,5 @@ Code = Literal[
     "bug",
 ]
 
-#: A code beside a reason. Releases before this one wrote none, and it is left out where there is none.
-OptionalCode = Annotated[Annotated[Code, Growing] | None, Field(exclude_if=lambda code: code is None)]
+#: A code beside a reason. Not every reason has one.
+OptionalCode = Annotated[Code, Growing] | None

@@ -3,9 +3,9 @@
 import base64
 import struct
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from querymill_shared.contracts.fields import WITH_TEXT, Contract, Lane, Name, Request, not_blank, without_nul
 from querymill_shared.contracts.results import Asks, JobResult
@@ -36,7 +36,7 @@ class TextToEmbed(Contract):
 
     id: TextId
     text: EmbeddedText
-    document: Annotated[Name | None, Field(exclude_if=lambda document: document is None)] = None
+    document: Name | None = None
 
 
 def _ids_are_distinct(texts: tuple[TextToEmbed, ...]) -> tuple[TextToEmbed, ...]:
@@ -45,24 +45,15 @@ def _ids_are_distinct(texts: tuple[TextToEmbed, ...]) -> tuple[TextToEmbed, ...]
     return texts
 
 
-def _names_a_document(texts: Any) -> bool:
-    documents = (
-        text.get("document") if isinstance(text, dict) else getattr(text, "document", None)
-        for text in (texts if isinstance(texts, list | tuple) else ())
-    )
-    return any(document is not None for document in documents)
-
-
 class EmbedTexts(Request, Asks["EmbedResult"]):
     """Embed texts for one side of a search, as questions ("query") or as searchable texts ("passage").
 
     With ``into="result"`` the vectors are returned. With ``into="table"`` they are stored in PostgreSQL
     (`text_vectors`, by collection, id and model), and texts that are stored unchanged are not embedded again. The job
-    is durable: it has no deadline. If a text that is stored names its document, the request has version 2.
+    is durable: it has no deadline.
     """
 
     queue: ClassVar[Queue] = Queue.EMBED
-    newest_version: ClassVar[int] = 2
     kind: Literal["embed"] = "embed"
     lane: Lane = Lane.BULK
     texts: Annotated[
@@ -71,13 +62,6 @@ class EmbedTexts(Request, Asks["EmbedResult"]):
     input_type: Literal["query", "passage"] = "passage"
     into: Literal["result", "table"] = "result"
     deadline: None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _documents_need_version_2(cls, given: Any) -> Any:
-        # A release that stores a vector without its document would keep it when the document is forgotten.
-        is_first = isinstance(given, dict) and given.get("version", 1) == 1 and given.get("into") == "table"
-        return given | {"version": 2} if is_first and _names_a_document(given.get("texts")) else given
 
     @property
     def steps(self) -> tuple[str, ...]:

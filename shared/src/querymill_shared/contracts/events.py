@@ -71,8 +71,8 @@ class PartialHit(Contract):
     key: str
     score: float
     title: str | None = None
-    page: Annotated[int | None, Field(exclude_if=lambda page: page is None)] = None
-    text: Annotated[str | None, Field(exclude_if=lambda text: text is None)] = None
+    page: int | None = None
+    text: str | None = None
 
 
 class Hits(JobEvent):

@@ -134,7 +134,7 @@ TopN = Annotated[int, Field(ge=1, le=200)]
 PositiveFloat = Annotated[FiniteFloat, Field(gt=0)]
 Distinct = _Distinct(_no_duplicates)
 
-#: The context in which `from_board` validates. What the board accepted stays readable if a rule became stricter since.
+#: The context in which `from_board` validates.
 FROM_BOARD: Literal["from the board"] = "from the board"
 #: Marks the named values of results and events to which a newer release may add. Read from the board, a name that
 #: this release does not know stays as it is.
@@ -211,9 +211,8 @@ class Request(Contract):
 
     @field_validator("lane")
     @classmethod
-    def _interactive_is_for_questions(cls, lane: Lane, info: ValidationInfo) -> Lane:
-        is_bulk = cls.model_fields["lane"].default is Lane.BULK
-        if is_bulk and lane is Lane.INTERACTIVE and info.context != FROM_BOARD:
+    def _interactive_is_for_questions(cls, lane: Lane) -> Lane:
+        if cls.model_fields["lane"].default is Lane.BULK and lane is Lane.INTERACTIVE:
             raise ValueError("must be normal or bulk, because interactive is kept for questions")
         return lane
 

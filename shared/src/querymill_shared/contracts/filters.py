@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator
 
 from querymill_shared.contracts.fields import Name, Request
 from querymill_shared.values import frozen
@@ -253,21 +253,9 @@ def fits(conditions: Mapping[str, Any], retriever: Retriever) -> None:
 
 
 class Filtered(Request):
-    """Base class of the requests that have a filter.
+    """Base class of the requests that have a filter."""
 
-    A request with a filter has version 2. Workers of a release that knows no filters leave it to others.
-    """
-
-    newest_version: ClassVar[int] = 2
-
-    # Not written where there is none: the release before refuses fields that it does not know.
-    filter: Filter = Field(default_factory=dict, exclude_if=lambda conditions: not conditions)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _filters_need_version_2(cls, given: Any) -> Any:
-        has_filter = isinstance(given, dict) and given.get("filter")
-        return given | {"version": 2} if has_filter and given.get("version", 1) == 1 else given
+    filter: Filter = Field(default_factory=dict)
 
     @field_validator("filter")
     @classmethod
@@ -281,11 +269,11 @@ class Filtered(Request):
 class FilteredSearch(Filtered):
     """Base class of searches. Hits carry the metadata of their documents if a request has a filter or asks for it."""
 
-    metadata: bool = Field(default=False, exclude_if=lambda asked: not asked)
+    metadata: bool = False
 
     @property
     def shows_metadata(self) -> bool:
-        """Whether hits carry metadata: a client of the release before could not read them."""
+        """Whether hits carry metadata: most callers read only the text."""
         return self.metadata or bool(self.filter)
 
 

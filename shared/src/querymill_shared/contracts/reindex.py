@@ -2,8 +2,6 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
-
 from querymill_shared.contracts.fields import Growing, Lane, Request
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
@@ -38,4 +36,4 @@ class ReindexResult(JobResult):
     kind: Literal["reindex"] = "reindex"
     of: IndexedKind
     outcome: Annotated[Literal["reindexed", "fresh"], Growing]
-    pending: Annotated[int, Field(exclude_if=lambda pending: pending == 0)] = 0
+    pending: int = 0

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationInfo, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from querymill_shared.contracts.described import Described
-from querymill_shared.contracts.fields import FROM_BOARD, Id, Moment, Name, without_nul
+from querymill_shared.contracts.fields import Id, Moment, Name, without_nul
 
 #: The most messages of one session, as a request holds the whole session.
 MAX_MESSAGES = 5_000
-#: The longest text of a message, in characters, and the longest that the release before accepts.
-MAX_MESSAGE_CHARS, FORMER_MESSAGE_CHARS = 1_000_000, 32_000
+#: The longest text of a message, in characters.
+MAX_MESSAGE_CHARS = 1_000_000
 #: The texts of one session together, in bytes of UTF-8: a session is stored in one transaction.
 MAX_SESSION_BYTES = 16_000_000
 
@@ -45,22 +45,11 @@ class ChatSession(Described):
         return self
 
     @model_validator(mode="after")
-    def _texts_fit_one_transaction(self, info: ValidationInfo) -> "ChatSession":
+    def _texts_fit_one_transaction(self) -> "ChatSession":
         size = sum(len(message.text.encode("utf-8", "surrogatepass")) for message in self.messages)
-        if size > MAX_SESSION_BYTES and info.context != FROM_BOARD:
+        if size > MAX_SESSION_BYTES:
             raise ValueError(f"messages: the texts of a session must have at most {MAX_SESSION_BYTES:,} bytes together")
         return self
-
-
-def has_long_text(session: object) -> bool:
-    """Return whether a session, read or not yet, has a text that is longer than the release before accepts."""
-    if isinstance(session, ChatSession):
-        texts: list[object] = [message.text for message in session.messages]
-    else:
-        messages = session.get("messages") if isinstance(session, dict) else None
-        given = messages if isinstance(messages, list | tuple) else ()
-        texts = [message.get("text") if isinstance(message, dict) else None for message in given]
-    return any(isinstance(text, str) and len(text) > FORMER_MESSAGE_CHARS for text in texts)
 
 
 def place_in_file(metadata: Mapping[str, Any]) -> tuple[str | None, int | None]:

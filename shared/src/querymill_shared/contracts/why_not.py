@@ -1,9 +1,7 @@
 """Why is something not among the hits? What a search asks, and what its result says: a row of gates."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
-
-from pydantic import Field, model_validator
+from typing import Annotated, Any, Literal, Self
 
 from querymill_shared.contracts.fields import Contract, FilePath, Growing, Request
 
@@ -13,24 +11,10 @@ GateOutcome = Literal["passed", "failed", "unreached"]
 class AsksWhyNot(Request):
     """Base class of searches that explain why one thing is not among their hits.
 
-    ``why_not`` is the id of a document, or of what a hit of the kind stands for. A request that has it has a higher
-    version: a worker that does not know the field would leave the question out without a word.
+    ``why_not`` is the id of a document, or of what a hit of the kind stands for.
     """
 
-    #: The version of a request that asks.
-    why_not_since: ClassVar[int]
-
-    why_not: Annotated[FilePath | None, Field(exclude_if=lambda wanted: wanted is None)] = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _why_not_needs_its_version(cls, given: Any) -> Any:
-        asks = isinstance(given, dict) and given.get("why_not") is not None
-        return given | {"version": cls.why_not_since} if asks and given.get("version", 1) in _before(cls) else given
-
-
-def _before(asked: type[AsksWhyNot]) -> tuple[int, ...]:
-    return tuple(range(1, asked.why_not_since))
+    why_not: FilePath | None = None
 
 
 class Gate(Contract):
@@ -103,7 +87,3 @@ class Absence(Contract):
             gates=tuple(Gate(name=name, outcome="passed", said=notes.get(name, "")) for name in gates),
             place=place,
         )
-
-
-#: The field of a result that says it; a client of the release before, which cannot ask, does not know it.
-WhyNotSaid = Annotated[Absence | None, Field(exclude_if=lambda said: said is None)]

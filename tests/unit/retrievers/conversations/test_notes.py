@@ -1,4 +1,4 @@
-"""What steps leave on the board: the JSON that the release before wrote and reads."""
+"""What the steps of conversations leave on the board: any worker goes on from it."""
 
 import json
 from datetime import UTC, datetime
@@ -51,13 +51,13 @@ def test_a_change_of_a_session_notes_what_became_of_it(world: World) -> None:
     (first,) = noted(world, ingested)
     assert world.result(first["embedding_job"]).kind == "embed_documents"
     assert first == {"session_id": "s", "outcome": "ingested", "total": 1, "embedding_job": first["embedding_job"]}
-    assert noted(world, ingested) == [{"session_id": "s", "outcome": "unchanged", "total": 1}]
+    assert noted(world, ingested) == [{"session_id": "s", "outcome": "unchanged", "total": 1, "embedding_job": None}]
     dropped = DropConversation(collection="talks", session_id="s")
-    assert noted(world, dropped) == [{"session_id": "s", "outcome": "dropped", "total": 0}]
+    assert noted(world, dropped) == [{"session_id": "s", "outcome": "dropped", "total": 0, "embedding_job": None}]
 
 
 @pytest.mark.parametrize("further", [{}, {"written_by_a_later_release": [1]}])
-def test_a_change_that_another_release_noted_is_read(further: dict[str, Any]) -> None:
+def test_a_change_that_another_worker_noted_is_read(further: dict[str, Any]) -> None:
     seen = picture({"session_id": "s", "outcome": "ingested", "total": 7, **further})
     request = IngestConversation(collection="talks", session=SESSION)
     assert ingest.to_result(request, seen, ingest.ENDING.notes.of(seen.steps[0])) == IngestConversationResult(
@@ -75,7 +75,7 @@ def test_a_search_notes_its_result_and_the_time_of_its_phases(world: World) -> N
     assert notes["found"]["usage"] == {"provider_calls": 1, "tokens": 1}
 
 
-def test_a_search_that_another_release_noted_is_read_and_told_how_it_went() -> None:
+def test_a_search_that_another_worker_noted_is_read_and_told_how_it_went() -> None:
     found = {
         "job_id": "j1", "kind": "conversations", "state": "done", "total": 0, "complete": True, "degraded": [],
         "stages": [], "timing": {}, "usage": {"provider_calls": 0, "tokens": 0}, "query": "ships",
@@ -100,7 +100,7 @@ def test_a_list_of_ranks_notes_its_rows(world: World) -> None:
     ]
 
 
-def test_a_list_of_ranks_that_another_release_noted_is_read() -> None:
+def test_a_list_of_ranks_that_another_worker_noted_is_read() -> None:
     seen = picture({"results": [RANKED], "waiting": 3})
     result = listing.to_result(RankList(collection="talks"), seen, listing.ENDING.notes.of(seen.steps[0]))
     assert (result.waiting, result.total) == (3, 1)
@@ -115,7 +115,7 @@ def test_an_update_notes_two_counts_and_of_a_rebuild_the_part_that_activated_it_
     ]  # fmt: skip
 
 
-def test_a_rebuild_whose_parts_another_release_noted_is_done(world: World) -> None:
+def test_a_rebuild_whose_parts_other_workers_noted_is_done(world: World) -> None:
     request = RecomputeRanks(collection="talks", parts=2)
     job_id = world.submit(request)
     seen = picture({"sessions": 5, "references": 4, "version": 9}, {})

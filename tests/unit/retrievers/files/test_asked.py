@@ -57,13 +57,6 @@ def test_folders_patterns_and_kinds_limit_what_is_searched(code: World) -> None:
     assert paths(code, "rate limit of a task", mode="oneshot", kinds=("documentation",)) == ["docs/limits.md"]
 
 
-def test_such_a_request_is_left_to_workers_that_know_it() -> None:
-    assert FileSearch(query="x", collection="code", under=("worker",)).version == 3
-    plain = FileSearch(query="x", collection="code")
-    assert plain.version == 1
-    assert not {"under", "exclude", "kinds"} & plain.model_dump().keys()
-
-
 def test_a_chinese_question_finds_english_code(code: World) -> None:
     assert "worker/limits.py" in paths(code, "任务的速率限制在哪里实现", mode="oneshot")
 

@@ -297,7 +297,7 @@ def test_a_filter_chooses_the_files_before_anything_is_cut(world: World) -> None
     assert searched(world, filter={"language": "cobol"}).results == ()
     unfiltered = searched(world)
     assert "src/z.py" not in {hit.path for hit in unfiltered.results}
-    assert "metadata" not in unfiltered.results[0].model_dump()
+    assert unfiltered.results[0].metadata is None
 
 
 def test_a_file_that_waits_for_its_vector_keeps_a_place_among_those_that_have_one(world: World) -> None:

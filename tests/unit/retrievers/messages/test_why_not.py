@@ -107,12 +107,6 @@ def test_without_a_vector_the_words_explain(chats: World) -> None:
     assert absence.lever is None
 
 
-def test_a_worker_of_the_release_before_leaves_the_question_alone() -> None:
-    plain = MessageSearch(collection="c", query="q")
-    asked = MessageSearch.model_validate({"collection": "c", "query": "q", "filter": {"a": 1}, "why_not": "x"})
-    assert (plain.version, "why_not" in plain.model_dump(), asked.version) == (1, False, 3)
-
-
 def test_the_numbers_of_the_threshold() -> None:
     assert say_below(0.412, 0.7) == "0.412 (low), the threshold is 0.700 (medium)"
     assert (threshold_for(0.6127), threshold_for(-0.2)) == (0.612, 0.0)

@@ -1,4 +1,4 @@
-"""What the steps of `modules` leave on the board: the same JSON in every release."""
+"""What the steps of `modules` leave on the board: any worker goes on from it."""
 
 import json
 from typing import Any
@@ -26,8 +26,8 @@ REQUEST = ModuleSearch.model_validate({
     "collection": "code", "query": "vtkConeSource, the actor and a plane", "top_k": 2, "sub_queries": PARTS,
 })  # fmt: skip
 
-#: As release 797f41b wrote them for this request: a ranking of triples, matches of pairs, channels of pairs.
-EARLIER: dict[str, Any] = json.loads("""
+#: The notes of a worker for this request: a ranking of triples, matches of pairs, channels of pairs.
+NOTED: dict[str, Any] = json.loads("""
 {
   "raw": [
     {"description": "vtkConeSource and the actor", "weight": 10.0, "normalized_weight": 0.769231,
@@ -74,9 +74,9 @@ EARLIER: dict[str, Any] = json.loads("""
   "usage": {"provider_calls": 0, "tokens": 0}
 }
 """)
-WITHOUT_WORDS: dict[str, Any] = EARLIER | {
+WITHOUT_WORDS: dict[str, Any] = NOTED | {
     "ranking": [[0, 2.0, {"modules": [1, 2.0]}], [7, 1.0, {"modules": [2, 1.0]}]],
-    "matches": [EARLIER["matches"][0], [[], []]],
+    "matches": [NOTED["matches"][0], [[], []]],
     "weights": {},
     "degraded": [{"stage": "text", "reason": "words: away"}],
 }
@@ -87,7 +87,7 @@ def step_with(notes: dict[str, Any]) -> Step:
 
 
 def hand_over(world: World, notes: dict[str, Any], request: ModuleSearch = REQUEST) -> str:
-    """Let a worker of the release before close the first branch, and one of this release go on from there."""
+    """Let one worker close the first branch, and another go on from there."""
     job_id = world.submit(request)
     claim = world.board.claim(job_id, "original")
     assert claim is not None
@@ -98,33 +98,13 @@ def hand_over(world: World, notes: dict[str, Any], request: ModuleSearch = REQUE
 
 
 def settled_with(world: World, notes: dict[str, Any]) -> ModuleResult:
-    # The release before noted scores that do not follow from the rest of its notes.
     result = decode_result(str(world.board.result(hand_over(world, notes))))
     assert isinstance(result, ModuleResult)
     return result
 
 
-def test_a_branch_notes_what_the_release_before_noted(world: World) -> None:
-    world.ingest_code(CONE, PLANE, MATH)
-    (branch,) = world.board.picture(world.run(REQUEST)).steps
-    timing = branch.notes["timing"]
-    assert timing.keys() == EARLIER["timing"].keys()
-    noted = json.loads(json.dumps(branch.notes))
-    assert noted.keys() == EARLIER.keys()
-    assert noted["raw"] == EARLIER["raw"]
-    # Since then each given sub-query is a text channel of its own, with its share.
-    assert noted["weights"] == {"modules": 2.0, "text:1": pytest.approx(10 / 13), "text:2": pytest.approx(3 / 13)}
-    assert [document for document, _, _ in noted["ranking"]] == ["0", 0, 7]
-
-
-@pytest.mark.parametrize("notes", [EARLIER, WITHOUT_WORDS])
-def test_notes_of_the_release_before_are_read_and_written_alike(notes: dict[str, Any]) -> None:
-    read = SearchNotes.of(step_with(notes))
-    assert json.loads(json.dumps(read.for_board())) == notes
-
-
 def test_what_is_noted_by_position_is_read_by_name() -> None:
-    read = SearchNotes.of(step_with(EARLIER))
+    read = SearchNotes.of(step_with(NOTED))
     assert read.ranking[1] == FusedHit("0", 0.04838709677419355, {
         "modules": ChannelRank(rank=2, score=1.0), "text": ChannelRank(rank=2, score=0.5757767321358911),
     })  # fmt: skip
@@ -133,10 +113,10 @@ def test_what_is_noted_by_position_is_read_by_name() -> None:
     assert read.matches[1].parts[1].modules[0].name == "vtkPlane"
 
 
-def test_a_job_that_the_release_before_searched_is_settled_by_this_one(world: World) -> None:
+def test_a_job_that_another_worker_searched_is_settled(world: World) -> None:
     world.ingest_code(CONE, PLANE, MATH)
     mine = world.result(world.run(REQUEST))
-    theirs = settled_with(world, EARLIER)
+    theirs = settled_with(world, NOTED)
     assert isinstance(mine, ModuleResult)
     assert [hit.document for hit in theirs.results] == [0, "0"]
     assert theirs.raw_history == mine.raw_history
@@ -145,7 +125,7 @@ def test_a_job_that_the_release_before_searched_is_settled_by_this_one(world: Wo
         assert hit.match_explanation == by_document[hit.document].match_explanation
 
 
-def test_a_degraded_branch_of_the_release_before_keeps_its_reason_and_its_plain_scores(world: World) -> None:
+def test_a_degraded_branch_keeps_its_reason_and_its_plain_scores(world: World) -> None:
     world.ingest_code(CONE, MATH)
     result = settled_with(world, WITHOUT_WORDS)
     assert result.degraded == (Degradation(stage="text", reason="words: away"),)
@@ -154,9 +134,9 @@ def test_a_degraded_branch_of_the_release_before_keeps_its_reason_and_its_plain_
     assert result.results[0].explanation == {"formula": "Σ hits × normalized_weight", "mode": "hits", "match": "exact"}
 
 
-def test_the_ranking_so_far_is_told_from_notes_of_the_release_before(world: World) -> None:
+def test_the_ranking_so_far_is_told_from_notes_of_another_worker(world: World) -> None:
     request = REQUEST.model_copy(update={"sub_queries": (), "split": True})
-    job_id = hand_over(world, EARLIER, request)
+    job_id = hand_over(world, NOTED, request)
     last = world.board.events(job_id)[-1][1]
     assert isinstance(last, Hits)
     assert (last.total, [(hit.key, round(hit.score, 3)) for hit in last.hits]) == (3, [("0", 0.049), ('"0"', 0.048)])
@@ -164,17 +144,17 @@ def test_the_ranking_so_far_is_told_from_notes_of_the_release_before(world: Worl
 
 def test_a_document_that_was_deleted_since_is_left_out(world: World) -> None:
     world.ingest_code(PLANE)
-    result = settled_with(world, EARLIER)
+    result = settled_with(world, NOTED)
     assert [hit.document for hit in result.results] == ["0"]
     assert [row.document for row in result.reranked_history] == [0, "0", 7]
 
 
 def test_fields_of_a_later_release_are_ignored() -> None:
-    part = EARLIER["matches"][0][0][0] | {"boost": 2}
-    later = EARLIER | {"cost": {"cents": 1}, "matches": [[[part], ["vtkConeSource"]], [[], []]]}
+    part = NOTED["matches"][0][0][0] | {"boost": 2}
+    later = NOTED | {"cost": {"cents": 1}, "matches": [[[part], ["vtkConeSource"]], [[], []]]}
     read = SearchNotes.of(step_with(later))
     assert "cost" not in read.for_board()
-    assert read.matches[0].parts == SearchNotes.of(step_with(EARLIER)).matches[0].parts[:1]
+    assert read.matches[0].parts == SearchNotes.of(step_with(NOTED)).matches[0].parts[:1]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +162,7 @@ def test_fields_of_a_later_release_are_ignored() -> None:
 )
 def test_a_ranking_of_another_shape_is_refused(ranking: list[Any]) -> None:
     with pytest.raises(ValidationError, match="ranking"):
-        SearchNotes.of(step_with(EARLIER | {"ranking": ranking}))
+        SearchNotes.of(step_with(NOTED | {"ranking": ranking}))
 
 
 _IDS = st.integers(-(2**63), 2**63 - 1) | st.text(min_size=1, max_size=8)
@@ -210,7 +190,7 @@ def test_notes_survive_the_board(ranking: list[FusedHit], documents: list[int | 
 
 def test_notes_cannot_be_changed() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        SearchNotes.of(step_with(EARLIER)).lexicon_version = 7
+        SearchNotes.of(step_with(NOTED)).lexicon_version = 7
 
 
 @pytest.mark.parametrize(
@@ -221,6 +201,6 @@ def test_notes_cannot_be_changed() -> None:
         (LexiconNotes(words=9, version=2, documents=12), {"words": 9, "version": 2, "documents": 12}),
     ],
 )
-def test_jobs_of_one_step_note_what_they_noted(notes: IngestNotes | LexiconNotes, board: dict[str, Any]) -> None:
+def test_jobs_of_one_step_are_read_as_they_were_noted(notes: IngestNotes | LexiconNotes, board: dict[str, Any]) -> None:
     assert notes.for_board() == board
     assert type(notes).of(step_with(board)) == notes

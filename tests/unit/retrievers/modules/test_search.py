@@ -316,7 +316,8 @@ def test_a_class_that_no_document_uses_is_said_and_is_no_hit_by_a_part_of_its_na
     result = world.result(world.run(search("vtkFooBarBaz with vtkPlane")))
     assert isinstance(result, ModuleResult)
     assert [hit.document for hit in result.results] == [1]
-    assert world.result(world.run(search("vtkPlane"))).model_dump().get("unknown_modules") is None
+    assert result.unknown_modules == ("vtkFooBarBaz",)
+    assert world.result(world.run(search("vtkPlane"))).model_dump()["unknown_modules"] == ()
 
 
 def test_plain_words_in_weighted_parts_count_by_their_weights(world: World) -> None:

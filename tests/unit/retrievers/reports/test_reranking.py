@@ -1,7 +1,5 @@
 """The rerank as a stage of a search of reports."""
 
-import json
-
 import pytest
 
 from querymill_shared.contracts.reports.search import ReportResult
@@ -97,10 +95,3 @@ def test_without_a_hit_nobody_is_asked(world: World) -> None:
     world.ingest(SHIPS)
     result = reranked(world, company="Nobody Ltd")
     assert (result.results, world.judge.asked) == ((), [])
-
-
-def test_a_request_to_rerank_is_left_to_workers_that_know_it() -> None:
-    assert {"rerank", "combine", "ranking"}.isdisjoint(json.loads(search().model_dump_json()))
-    assert json.loads(search(rerank=True).model_dump_json())["version"] == 3
-    assert json.loads(search(rerank=True, filter={"a": 1}).model_dump_json())["version"] == 3
-    assert json.loads(search(ranking="agreement").model_dump_json())["version"] == 3

@@ -1,4 +1,3 @@
-import json
 import time
 from collections.abc import Sequence
 
@@ -437,11 +436,3 @@ def test_hits_have_the_metadata_of_their_report_if_it_is_asked_for(world: World)
     world.ingest(SHIPS | {"type": "10-K"})
     assert found(world, world.run(search(metadata=True))).results[0].metadata == {"type": "10-K"}
     assert found(world, world.run(search())).results[0].metadata is None
-
-
-def test_what_the_release_before_does_not_know_is_left_out_of_requests_and_hits(world: World) -> None:
-    assert {"filter", "metadata"}.isdisjoint(json.loads(search().model_dump_json()))
-    assert json.loads(search(filter={"a": 1}).model_dump_json())["version"] == 2
-    world.ingest(SHIPS)
-    result = json.loads(found(world, world.run(search())).model_dump_json())
-    assert "metadata" not in result["results"][0]

@@ -75,11 +75,6 @@ def test_a_vector_of_another_length_than_it_says_is_not_unpacked() -> None:
         result.embedding("a")
 
 
-def test_only_what_is_stored_as_a_part_of_a_document_needs_a_release_that_knows_documents() -> None:
+def test_a_text_can_name_its_document() -> None:
     part = TEXT | {"document": "report-7"}
-    versions = [
-        embed(texts=[text], into=into).version for text in (TEXT, part) for into in ("result", "table")
-    ]  # fmt: skip
-    assert versions == [1, 1, 1, 2]
-    assert "document" not in embed().model_dump_json()
     assert decode_request(embed(texts=[part], into="table").model_dump_json()) == embed(texts=[part], into="table")

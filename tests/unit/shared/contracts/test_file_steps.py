@@ -14,7 +14,7 @@ STEPS = st.one_of(
     st.builds(FileStep, st.sampled_from(["search", "evaluate"]), ROUNDS, PARTS),
     st.builds(FileStep, st.just("plan"), ROUNDS),
 )
-#: As workers of the release before write and read them.
+#: The names of steps on the board, which workers of other releases read.
 ON_THE_BOARD = {
     "search-1-words": FileStep("search", 1, "words"),
     "search-1-vectors": FileStep("search", 1, "vectors"),

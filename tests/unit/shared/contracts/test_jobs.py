@@ -1,5 +1,4 @@
 import importlib
-import json
 import pkgutil
 from types import ModuleType, UnionType
 from typing import Any, get_args
@@ -9,7 +8,7 @@ from pydantic import ValidationError
 
 from querymill_shared import contracts
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.contracts.jobs import AnyResult, JobRequest, Search, SearchResult, decode_request
+from querymill_shared.contracts.jobs import AnyResult, JobRequest, Search, SearchResult
 from querymill_shared.queues import Queue
 
 FOLDERS = [module.name for module in pkgutil.iter_modules(contracts.__path__) if module.ispkg]
@@ -57,8 +56,3 @@ def test_only_kinds_that_load_documents_are_kept_out_of_the_lane_for_questions(r
     rules = [part["msg"] for part in caught.value.errors() if part["loc"] == ("lane",)]
     named = ["Value error, must be normal or bulk, because interactive is kept for questions"]
     assert rules == (named if request_type in BULK else [])
-
-
-def test_a_bulk_job_that_an_earlier_release_accepted_as_interactive_stays_readable() -> None:
-    accepted = {"kind": "embed", "collection": "c", "lane": "interactive", "texts": [{"id": "a", "text": "b"}]}
-    assert decode_request(json.dumps(accepted)).lane is Lane.INTERACTIVE

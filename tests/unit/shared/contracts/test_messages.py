@@ -5,7 +5,6 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_shared.contracts.jobs import decode_request, fingerprint
-from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.search import PRESETS, ChatVectorsRequest, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 
@@ -30,10 +29,7 @@ def test_each_door_has_a_default_of_its_own() -> None:
     assert search(hybrid=True).ranking == "vectors"
 
 
-def test_what_the_release_before_wrote_is_ranked_by_its_rule_and_what_it_reads_is_as_it_was() -> None:
-    written = '{"kind": "messages", "collection": "c", "query": "q", "similarity_threshold": 0.7}'
-    assert decode_request(written) == search(ranking="vectors")
-    assert "ranking" not in search(ranking="vectors").model_dump()
+def test_a_ranking_is_read_as_it_was_written() -> None:
     for asked in (search(), search(ranking="vectors"), search(hybrid=True, similarity_threshold=None)):
         assert decode_request(asked.model_dump_json()) == asked
 
@@ -129,17 +125,7 @@ def test_sessions_that_cannot_be_stored_are_refused(messages: list[dict[str, Any
         session(messages=messages)
 
 
-def test_a_session_with_a_long_message_is_left_to_workers_that_know_of_long_ones() -> None:
-    short, long = session(messages=[{"text": "x" * 32_000}]), session(messages=[{"text": "x" * 32_001}])
-    assert IngestSession(collection="c", session=short).version == 1
-    request = IngestSession(collection="c", session=long)
-    assert request.version == 2
-    assert decode_request(request.model_dump_json()) == request
-    assert IngestSession.model_validate({"collection": "c", "session": long.model_dump()}).version == 2
-
-
-def test_a_search_writes_nothing_that_the_release_before_does_not_know_unless_it_is_asked() -> None:
-    plain = MessageSearch(collection="c", query="q")
-    assert {"filter", "metadata", "exclude_session_id"}.isdisjoint(plain.model_dump())
-    asked = MessageSearch(collection="c", query="q", filter={"role": "user"}, exclude_session_id="s")
-    assert (asked.version, asked.shows_metadata, decode_request(asked.model_dump_json())) == (2, True, asked)
+def test_hits_carry_metadata_if_it_is_asked_for_or_filtered_by() -> None:
+    assert [search(**fields).shows_metadata for fields in ({}, {"metadata": True}, {"filter": {"role": "user"}})] == [
+        False, True, True,
+    ]  # fmt: skip

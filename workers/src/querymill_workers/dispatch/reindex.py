@@ -7,8 +7,6 @@ new one. If a worker is killed, the next attempt skips the texts that are alread
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, assert_never
 
-from pydantic import Field
-
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
@@ -32,7 +30,7 @@ class ReindexNotes(Notes):
 
     outcome: Literal["reindexed", "fresh"]
     total: int
-    pending: int = Field(default=0, exclude_if=lambda pending: pending == 0)
+    pending: int = 0
 
 
 def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:

@@ -1,7 +1,7 @@
 """Notes: what a step leaves on the board for later steps and for the result. Typed, frozen, stable on the wire."""
 
 from functools import cache
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -45,4 +45,4 @@ class FailureNotes(Notes):
     """
 
     dead: bool = False
-    counts_as: Annotated[str, Field(exclude_if=lambda counts_as: not counts_as)] = ""
+    counts_as: str = ""

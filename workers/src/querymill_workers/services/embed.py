@@ -41,8 +41,8 @@ class EmbedNotes(Notes):
     written: int
     unchanged: int
     usage: dict[str, int]
-    forgotten: int = Field(default=0, exclude_if=lambda forgotten: not forgotten)
-    refused: Mapping[str, str] = Field(default_factory=dict, exclude_if=lambda refused: not refused)
+    forgotten: int = 0
+    refused: Mapping[str, str] = Field(default_factory=dict)
 
 
 def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:

@@ -7,9 +7,7 @@ writes (``stream.py``).
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Final
-
-from pydantic import Field
+from typing import Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Step
 from querymill_shared.contracts.answer import (
@@ -69,8 +67,8 @@ class AnswerNotes(StepNotes):
 
     answer: WrittenAnswer
     is_whole: bool = True
-    fault: Annotated[str, Field(exclude_if=lambda fault: not fault)] = ""
-    cut: Annotated[tuple[int, ...], Field(exclude_if=lambda cut: not cut)] = ()
+    fault: str = ""
+    cut: tuple[int, ...] = ()
 
 
 class JudgeNotes(StepNotes):

@@ -92,4 +92,4 @@ class IngestConversationResult(JobResult):
     kind: Literal["ingest_conversations", "update_conversation", "drop_conversation"] = "ingest_conversations"
     session_id: str
     outcome: Annotated[Outcome, Growing]
-    embedding_job: Annotated[str | None, Field(exclude_if=lambda job_id: job_id is None)] = None
+    embedding_job: str | None = None

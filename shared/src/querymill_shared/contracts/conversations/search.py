@@ -90,7 +90,7 @@ class ConversationSearch(FilteredSearch, Asks["ConversationResult"]):
     decay_swing: Swing = 0.1
     context_cap: Annotated[FiniteFloat, Field(ge=1, le=2)] = 1.2
     diversify: bool = False
-    vectors: Annotated[bool | None, Field(exclude_if=lambda wanted: wanted is None)] = None
+    vectors: bool | None = None
     time_filter: bool = True
     expansion: bool | None = None
     spelling: bool = True
@@ -179,11 +179,11 @@ class ConversationHit(Contract):
     message_id: str | None = None
     placed_by: Annotated[PlacedBy, Growing]
     placed_for: str | None = None
-    message_number: Annotated[int | None, Field(exclude_if=lambda number: number is None)] = None
-    message_at: Annotated[datetime | None, Field(exclude_if=lambda moment: moment is None)] = None
-    metadata: Annotated[dict[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
-    source: Annotated[str | None, Field(exclude_if=lambda source: source is None)] = None
-    line: Annotated[int | None, Field(exclude_if=lambda line: line is None)] = None
+    message_number: int | None = None
+    message_at: datetime | None = None
+    metadata: dict[str, Any] | None = None
+    source: str | None = None
+    line: int | None = None
 
 
 class WhyNot(Contract):

@@ -79,10 +79,6 @@ def _not_too_many(given: object) -> object:
     return given
 
 
-#: Whether the collection is to have vectors, from now on. Written only if it is: the release before refuses the field.
-WithVectors = Annotated[bool, Field(exclude_if=lambda asked: not asked)]
-
-
 class CompareFiles(Request, Asks["CompareFilesResult"]):
     """Find out which files, given by path and hash of their content, are new or changed.
 
@@ -97,7 +93,7 @@ class CompareFiles(Request, Asks["CompareFilesResult"]):
         Mapping[SourcePath, Sha256], Field(min_length=1, max_length=MAX_LISTED), BeforeValidator(_not_too_many)
     ]
     remove: bool = False
-    vectors: WithVectors = False
+    vectors: bool = False
     deadline: None = None
 
     @property
@@ -134,7 +130,7 @@ class IngestFiles(Request, Asks["IngestFilesResult"]):
     files: Annotated[
         tuple[SourceFile, ...], Field(min_length=1, max_length=MAX_FILES_PER_JOB), AfterValidator(_fit_one_job)
     ]
-    vectors: WithVectors = False
+    vectors: bool = False
     deadline: None = None
 
     @property

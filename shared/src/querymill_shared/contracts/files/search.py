@@ -3,13 +3,13 @@
 import re
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints
 
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, Growing, QueryText
 from querymill_shared.contracts.files.steps import FileStep, FirstSearch
 from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.contracts.why_not import AsksWhyNot, WhyNotSaid
+from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
 Channel = Literal["words", "vectors"]
@@ -54,8 +54,6 @@ class FileSearch(Filtered, AsksWhyNot, Asks["FileResult"]):
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
-    newest_version: ClassVar[int] = 4
-    why_not_since: ClassVar[int] = 4
     kind: Literal["files"] = "files"
     query: QueryText
     mode: Literal["iterative", "oneshot"] = "iterative"
@@ -69,17 +67,10 @@ class FileSearch(Filtered, AsksWhyNot, Asks["FileResult"]):
     token_budget: Annotated[int, Field(ge=1_000, le=10_000_000)] = 200_000
     context_budget: Annotated[int, Field(ge=0, le=200_000)] = 8_000
     return_low: bool = False
-    # Not written where they are empty: the release before refuses fields that it does not know.
-    under: Annotated[tuple[Glob, ...], Field(max_length=20, exclude_if=lambda given: not given), Distinct] = ()
-    exclude: Annotated[tuple[Glob, ...], Field(max_length=20, exclude_if=lambda given: not given), Distinct] = ()
-    kinds: Annotated[tuple[FileKind, ...], Field(exclude_if=lambda given: not given), Distinct] = ()
+    under: Annotated[tuple[Glob, ...], Field(max_length=20), Distinct] = ()
+    exclude: Annotated[tuple[Glob, ...], Field(max_length=20), Distinct] = ()
+    kinds: Annotated[tuple[FileKind, ...], Distinct] = ()
     deadline: DeadlineSeconds = 30.0
-
-    @model_validator(mode="before")
-    @classmethod
-    def _places_need_version_3(cls, given: Any) -> Any:
-        has_places = isinstance(given, dict) and any(given.get(name) for name in ("under", "exclude", "kinds"))
-        return given | {"version": 3} if has_places and given.get("version", 1) < 3 else given
 
     @property
     def searched_channels(self) -> tuple[Channel, ...]:
@@ -134,9 +125,9 @@ class FileHit(Contract):
     tokens: int
     excerpt: tuple[LineRange, ...]
     explanation: dict[str, Any]
-    metadata: Annotated[dict[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
-    kind: Annotated[FileKind, Growing, Field(exclude_if=lambda kind: kind == "code")] = "code"
-    cells: Annotated[tuple[int, ...], Field(exclude_if=lambda cells: not cells)] = ()
+    metadata: dict[str, Any] | None = None
+    kind: Annotated[FileKind, Growing] = "code"
+    cells: tuple[int, ...] = ()
 
 
 class RoundSummary(Contract):
@@ -169,8 +160,8 @@ class TokenAccount(Contract):
     returned_files: int
     one_shot: int
     all_candidates: int
-    grep: Annotated[int, Field(exclude_if=lambda tokens: tokens == 0)] = 0
-    top_files: Annotated[int, Field(exclude_if=lambda tokens: tokens == 0)] = 0
+    grep: int = 0
+    top_files: int = 0
 
 
 class FileResult(JobResult):
@@ -195,4 +186,4 @@ class FileResult(JobResult):
     token_account: TokenAccount
     context: str
     context_files: tuple[str, ...]
-    why_not: WhyNotSaid = None
+    why_not: Absence | None = None

@@ -1,8 +1,6 @@
 """The `ingest_messages` kind: ingest a chat session, so that its messages can be searched."""
 
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import model_validator
+from typing import Annotated, ClassVar, Literal
 
 from querymill_shared.contracts.fields import (
     Growing,
@@ -10,7 +8,7 @@ from querymill_shared.contracts.fields import (
     Request,
 )
 from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.contracts.sessions import ChatSession, has_long_text
+from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.queues import Queue
 
 
@@ -18,22 +16,14 @@ class IngestSession(Request, Asks["IngestSessionResult"]):
     """Ingest one whole session. Stored messages that the session no longer has are dropped.
 
     When the job ends, the messages are searchable by text. They are searchable by vector when the embedding job that
-    it submits has ended. Idempotent by content: an unchanged message is not embedded again. A session with a message of
-    more than 32,000 characters has version 2, which workers of the release before leave to others.
+    it submits has ended. Idempotent by content: an unchanged message is not embedded again.
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
-    newest_version: ClassVar[int] = 2
     kind: Literal["ingest_messages"] = "ingest_messages"
     lane: Lane = Lane.BULK
     session: ChatSession
     deadline: None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _long_messages_need_version_2(cls, given: Any) -> Any:
-        is_first = isinstance(given, dict) and given.get("version", 1) == 1
-        return given | {"version": 2} if is_first and has_long_text(given.get("session")) else given
 
     @property
     def steps(self) -> tuple[str, ...]:

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Field, FiniteFloat, ValidationInfo, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from querymill_shared.contracts.fields import (
-    FROM_BOARD,
     Contract,
     DeadlineSeconds,
     Growing,
@@ -18,7 +17,7 @@ from querymill_shared.contracts.fields import (
 )
 from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.contracts.why_not import AsksWhyNot, WhyNotSaid
+from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 from querymill_shared.values import frozen
 
@@ -87,7 +86,7 @@ class MessageSearch(FilteredSearch, AsksWhyNot, Asks["MessageResult"]):
     frame of a question ("did anyone mention") is not searched. With
     ``answers_first`` the words of the message that is excluded count in the messages that answer it, which lifts direct
     answers to its author. "vectors" ranks by vectors alone, with the threshold 0.7; it is the default of a ``hybrid``
-    search and of a request that an earlier release wrote.
+    search.
 
     ``hybrid`` joins the ranking by vectors and the ranking by the messages' own words (BM25). Both ways, rankings are
     joined by weighted reciprocal ranks: ``Σ weight / (rrf_k + rank)``, ranks from 1.
@@ -96,18 +95,15 @@ class MessageSearch(FilteredSearch, AsksWhyNot, Asks["MessageResult"]):
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
-    newest_version: ClassVar[int] = 3
-    why_not_since: ClassVar[int] = 3
     kind: Literal["messages"] = "messages"
     query: QueryText
     session_id: Id | None = None
     limit: TopN = 5
-    #: Left out where it is "vectors": what the release before writes without it means that.
-    ranking: Annotated[Ranking, Field(exclude_if=lambda ranking: ranking == "vectors")] = "best"
+    ranking: Ranking = "best"
     similarity_threshold: Similarity | None = None
     exclude_message_id: Id | None = None
-    exclude_session_id: Annotated[Id | None, Field(exclude_if=lambda session_id: session_id is None)] = None
-    answers_first: Annotated[bool, Field(exclude_if=lambda asked: not asked)] = False
+    exclude_session_id: Id | None = None
+    answers_first: bool = False
     vector_type: VectorType = "message"
     include_context: bool = False
     preset: PresetName | None = None
@@ -119,12 +115,12 @@ class MessageSearch(FilteredSearch, AsksWhyNot, Asks["MessageResult"]):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_in(cls, given: Any, info: ValidationInfo) -> Any:
+    def _fill_in(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
         default = cls.model_fields["ranking"].default
-        is_old = info.context == FROM_BOARD or given.get("hybrid") in (True, "true")
-        ranking = given.get("ranking", "vectors" if is_old else default)
+        is_hybrid = given.get("hybrid") in (True, "true")
+        ranking = given.get("ranking", "vectors" if is_hybrid else default)
         # An unknown ranking or preset fills in nothing: the field itself rejects it.
         filled = {"ranking": ranking, **(FILLED_IN.get(ranking, {}) if isinstance(ranking, str) else {})}
         for name, preset in PRESETS.items():
@@ -181,10 +177,10 @@ class MessageHit(Contract):
     found_by: tuple[Annotated[Channel, Growing], ...]
     must_use: bool = False
     explanation: dict[str, Any]
-    metadata: Annotated[dict[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
-    message_number: Annotated[int | None, Field(exclude_if=lambda number: number is None)] = None
-    source: Annotated[str | None, Field(exclude_if=lambda source: source is None)] = None
-    line: Annotated[int | None, Field(exclude_if=lambda line: line is None)] = None
+    metadata: dict[str, Any] | None = None
+    message_number: int | None = None
+    source: str | None = None
+    line: int | None = None
 
 
 class MessageResult(JobResult):
@@ -211,14 +207,14 @@ class MessageResult(JobResult):
     total_is_exact: bool
     best_below_threshold: float | None = None
     skipped: int = 0
-    uncalibrated: Annotated[bool, Field(exclude_if=lambda is_so: not is_so)] = False
-    why_not: WhyNotSaid = None
+    uncalibrated: bool = False
+    why_not: Absence | None = None
 
 
 class ChatVectorsRequest(MessageSearch):
     """A `MessageSearch` as ``POST /api/chat/vectors`` reads it: by vectors, threshold 0.7, unless it says so."""
 
-    ranking: Annotated[Ranking, Field(exclude_if=lambda ranking: ranking == "vectors")] = "vectors"
+    ranking: Ranking = "vectors"
 
     def as_search(self) -> MessageSearch:
         """Return the request itself."""

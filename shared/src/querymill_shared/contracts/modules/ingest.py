@@ -4,11 +4,10 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import (
-    FROM_BOARD,
     FilePath,
     Growing,
     Lane,
@@ -45,9 +44,9 @@ def _at_least_one(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _without_control_characters(path: str, info: ValidationInfo) -> str:
-    """Refuse a path that could break lines of a prompt, a log or a terminal. What is stored already stays readable."""
-    if info.context != FROM_BOARD and any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in path):
+def _without_control_characters(path: str) -> str:
+    """Refuse a path that could break lines of a prompt, a log or a terminal."""
+    if any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in path):
         raise ValueError("must not contain control characters")
     return path
 

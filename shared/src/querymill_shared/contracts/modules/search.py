@@ -13,7 +13,7 @@ from querymill_shared.contracts.fields import (
 from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.modules.ingest import DocumentId
 from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.contracts.why_not import AsksWhyNot, WhyNotSaid
+from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
 #: The branch that searches the request itself. Every search has it.
@@ -62,8 +62,6 @@ class ModuleSearch(Filtered, AsksWhyNot, Asks["ModuleResult"]):
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
-    newest_version: ClassVar[int] = 3
-    why_not_since: ClassVar[int] = 3
     kind: Literal["modules"] = "modules"
     query: QueryText
     sub_queries: Annotated[tuple[Annotated[SubQuery, BeforeValidator(_with_weight)], ...], Field(max_length=32)] = ()
@@ -71,7 +69,7 @@ class ModuleSearch(Filtered, AsksWhyNot, Asks["ModuleResult"]):
     candidates: Annotated[int, Field(ge=1, le=1000)] = CANDIDATES
     match: MatchMode = "exact"
     mode: ScoreMode = "hits"
-    channels: Annotated[Channels | None, Field(exclude_if=lambda named: named is None)] = None
+    channels: Channels | None = None
     lexicon: bool = True
     split: bool = False
     prompt_tokens: Annotated[int, Field(ge=0, le=200_000)] = 4_000
@@ -156,8 +154,8 @@ class ModuleResult(JobResult):
     results: tuple[ModuleDocumentHit, ...]
     searched_by: str
     lexicon_version: int
-    unknown_modules: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
+    unknown_modules: tuple[str, ...] = ()
     raw_history: tuple[RawRecall, ...]
     reranked_history: tuple[RankedDocument, ...]
     prompt: str
-    why_not: WhyNotSaid = None
+    why_not: Absence | None = None

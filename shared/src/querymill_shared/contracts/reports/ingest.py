@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import to_json
 
 from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import (
-    FROM_BOARD,
     Contract,
     Growing,
     Lane,
@@ -47,6 +46,12 @@ def _known(company: str | None) -> str | None:
     return None if company == NO_COMPANY else company
 
 
+def _few(aliases: tuple[str, ...]) -> tuple[str, ...]:
+    if len(aliases) > MAX_ALIASES:
+        raise ValueError(f"must be at most {MAX_ALIASES} (got {len(aliases)})")
+    return aliases
+
+
 class Report(Described):
     """A report to ingest. Unknown fields are stored as metadata.
 
@@ -58,7 +63,7 @@ class Report(Described):
     sha1: Annotated[Sha1, Field(default_factory=str)]
     title: Annotated[Name, Field(default_factory=str)]
     company: Annotated[Name | None, AfterValidator(_known)] = None
-    aliases: tuple[Name, ...] = ()
+    aliases: Annotated[tuple[Name, ...], AfterValidator(_few)] = ()
     period: Name | None = None
     published_at: date | None = None
     pages: Annotated[tuple[ReportPage, ...], Field(min_length=1, max_length=5000)]
@@ -73,14 +78,6 @@ class Report(Described):
         title = (_first_line(texts[:1]) or sha1) if given.get("title") is None else given["title"]
         return {**given, "sha1": sha1, "title": title}
 
-    @field_validator("aliases")
-    @classmethod
-    def _aliases_are_few(cls, aliases: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        # The release before accepted any number.
-        if len(aliases) > MAX_ALIASES and info.context != FROM_BOARD:
-            raise ValueError(f"must be at most {MAX_ALIASES} (got {len(aliases)})")
-        return aliases
-
     @field_validator("pages")
     @classmethod
     def _pages_are_in_order(cls, pages: tuple[ReportPage, ...]) -> tuple[ReportPage, ...]:
@@ -88,8 +85,8 @@ class Report(Described):
         return tuple(sorted(pages, key=lambda page: page.page))
 
     @model_validator(mode="after")
-    def _metadata_is_small(self, info: ValidationInfo) -> "Report":
-        length = len(to_json(self.model_extra)) if self.model_extra and info.context != FROM_BOARD else 0
+    def _metadata_is_small(self) -> "Report":
+        length = len(to_json(self.model_extra)) if self.model_extra else 0
         if length > MAX_METADATA_CHARS:
             raise ValueError(f"metadata must be at most {MAX_METADATA_CHARS} characters as JSON (got {length})")
         return self

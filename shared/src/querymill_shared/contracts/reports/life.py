@@ -90,9 +90,7 @@ class ReembedReportsResult(JobResult):
 
 def embedding_of(request: IngestReport) -> EmbedReports:
     """Return the request that embeds a report after its ingestion."""
-    # An earlier release accepted ingestion in the lane that is kept for questions.
-    lane = Lane.NORMAL if request.lane is Lane.INTERACTIVE else request.lane
-    return EmbedReports(collection=request.collection, document=request.report.sha1, lane=lane)
+    return EmbedReports(collection=request.collection, document=request.report.sha1, lane=request.lane)
 
 
 def embedding_key(job_id: str) -> str:

@@ -25,7 +25,7 @@ from querymill_shared.contracts.fields import (
 from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.rerank import Combine
 from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.contracts.why_not import AsksWhyNot, WhyNotSaid
+from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
 #: The branch that searches the question itself. Every search has it.
@@ -71,8 +71,6 @@ class ReportSearch(FilteredSearch, AsksWhyNot, Asks["ReportResult"]):
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
-    newest_version: ClassVar[int] = 4
-    why_not_since: ClassVar[int] = 4
     kind: Literal["reports"] = "reports"
     query: QueryText
     top_n: TopN = 10
@@ -85,23 +83,15 @@ class ReportSearch(FilteredSearch, AsksWhyNot, Asks["ReportResult"]):
     period: Name | None = None
     documents: Annotated[tuple[Sha1, ...], Field(min_length=1, max_length=1000), Distinct] | None = None
     today: date | None = None
-    # Not written where they have their defaults: the release before refuses fields that it does not know.
-    ranking: Ranking = Field(default="hybrid", exclude_if=lambda ranking: ranking == "hybrid")
-    rerank: bool = Field(default=False, exclude_if=lambda asked: not asked)
-    combine: Combine = Field(default="product", exclude_if=lambda combine: combine == "product")
-    glossary: bool = Field(default=True, exclude_if=lambda wanted: wanted)
+    ranking: Ranking = "hybrid"
+    rerank: bool = False
+    combine: Combine = "product"
+    glossary: bool = True
     answer: bool = False
     judge: bool = False
     answer_tokens: AnswerTokens = ANSWER_TOKENS
     passage_tokens: PassageTokens = None
     deadline: DeadlineSeconds = 30.0
-
-    @model_validator(mode="before")
-    @classmethod
-    def _rerank_needs_version_3(cls, given: Any) -> Any:
-        # A worker that does not know these would leave them out without a word.
-        asks = isinstance(given, dict) and (given.get("rerank") or given.get("ranking", "hybrid") != "hybrid")
-        return given | {"version": 3} if asks and given.get("version", 1) in (1, 2) else given
 
     @model_validator(mode="after")
     def _candidates_cover_top_n(self) -> "ReportSearch":
@@ -151,7 +141,7 @@ class ReportHit(Contract):
     """A page or a chunk of a report.
 
     ``score`` is the fused score, ``similarity`` the largest inner product alone. ``explanation`` holds every
-    number that is needed to recompute the score by hand. ``metadata`` is left out unless the request asks for it, and
+    number that is needed to recompute the score by hand. ``metadata`` is None unless the request asks for it, and
     ``relevance`` unless the hit was reranked and judged; then the score combines both. ``company`` is empty if
     the report has none, because the release before reads a text only.
     """
@@ -167,9 +157,8 @@ class ReportHit(Contract):
     score: float
     similarity: float
     explanation: dict[str, Any]
-    # Clients of the release before do not know the fields.
-    metadata: Annotated[Mapping[str, Any] | None, Field(exclude_if=lambda metadata: metadata is None)] = None
-    relevance: Annotated[float | None, Field(exclude_if=lambda relevance: relevance is None)] = None
+    metadata: Mapping[str, Any] | None = None
+    relevance: float | None = None
 
 
 class ReportResult(JobResult):
@@ -186,6 +175,5 @@ class ReportResult(JobResult):
     routing: Routing
     expansion_texts: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     answer: WrittenAnswer | None = None
-    why_not: WhyNotSaid = None
-    # Clients of the release before do not know the field.
-    terms: Mapping[str, str] = Field(default_factory=dict, exclude_if=lambda terms: not terms)
+    why_not: Absence | None = None
+    terms: Mapping[str, str] = Field(default_factory=dict)

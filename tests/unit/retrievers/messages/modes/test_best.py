@@ -167,4 +167,3 @@ def test_a_model_without_a_profile_is_said_to_be_uncalibrated(world: World) -> N
     world.with_ports(calibration=Calibration(((0.2, 0.0), (1.0, 1.0))))
     result = search(world, "ships")
     assert (result.uncalibrated, result.results[0].band) == (False, "exact")
-    assert "uncalibrated" not in result.model_dump()

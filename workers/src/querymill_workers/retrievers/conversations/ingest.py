@@ -9,8 +9,6 @@ updated and vectors are made in the background.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pydantic import Field
-
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.conversations.ingest import (
     DropConversation,
@@ -66,7 +64,7 @@ class ChangeNotes(Notes):
     session_id: str
     outcome: Outcome
     total: int
-    embedding_job: str | None = Field(default=None, exclude_if=lambda job_id: job_id is None)
+    embedding_job: str | None = None
 
 
 def step(claim: Claim, request: IngestConversation, ports: ConversationPorts) -> Sequence[Bell]:

@@ -1,8 +1,8 @@
 """What the steps of `files` leave on the board for later steps and for the result."""
 
-from typing import Any, Final
+from typing import Final
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.notes import Notes, StepNotes
@@ -10,23 +10,11 @@ from querymill_workers.retrievers.files.rules.intent import Lines
 from querymill_workers.retrievers.files.rules.kinds import FileKind
 from querymill_workers.retrievers.files.rules.relevance import Evidence
 
-#: Evidence that the release before did not note.
-NEW_EVIDENCE: Final = frozenset({"fields", "definitions"})
-
-
-_EMPTY: Final[tuple[object, ...]] = ((), [], "", 0, "code")
-#: What the release before notes of a file. The other fields are written only if they are not empty.
-OLD: Final = frozenset({"evidence", "relevance", "tokens", "excerpt", "excerpt_tokens", "words", "names", "judged"})
-
 
 class PartNotes(StepNotes):
     """What every step of a search notes; ``degraded`` names what the step could not do."""
 
     degraded: tuple[Degradation, ...] = ()
-
-    def for_board(self) -> dict[str, Any]:
-        """Write the fields that were set, as JSON holds them."""
-        return self.model_dump(mode="json", exclude_unset=True)
 
 
 class SearchNotes(PartNotes):
@@ -52,11 +40,10 @@ class FileNotes(Notes):
 
     ``tokens`` is what reading the whole file costs, ``excerpt_tokens`` what reading the excerpt does. ``words`` are
     the words of the query that the file has, ``names`` the names it defines that have such a word. ``judged`` says
-    that the relevance is a language model's.
-    The release before did not note the following. ``parts`` are its best definitions, ``uses`` names that the best of
-    them use and others define. ``reason`` says what raised the relevance beside the words. ``grep_tokens`` is what
-    reading 20 lines around each line with a rare word of the request costs. ``cells`` are those of a notebook that the
-    excerpt is in.
+    that the relevance is a language model's. ``parts`` are its best definitions, ``uses`` names that the best of them
+    use and others define. ``reason`` says what raised the relevance beside the words. ``grep_tokens`` is what reading
+    20 lines around each line with a rare word of the request costs. ``cells`` are those of a notebook that the excerpt
+    is in.
     """
 
     evidence: Evidence
@@ -73,14 +60,6 @@ class FileNotes(Notes):
     kind: FileKind = "code"
     grep_tokens: int = 0
     cells: tuple[int, ...] = ()
-
-    @model_serializer(mode="wrap")
-    def _leave_out_what_is_new_and_empty(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written: dict[str, Any] = {
-            name: value for name, value in write(self).items() if name in OLD or value not in _EMPTY
-        }
-        written["evidence"] = {n: value for n, value in written["evidence"].items() if n not in NEW_EVIDENCE or value}
-        return written
 
 
 class EvaluationNotes(PartNotes):
@@ -119,7 +98,3 @@ class IngestNotes(Notes):
     chunks: int
     pending: int
     outdated: int = 0
-
-    def for_board(self) -> dict[str, Any]:
-        """Write ``outdated`` only if there are such files, as the release before does not know it."""
-        return self.model_dump(mode="json", exclude_defaults=True)

@@ -10,7 +10,7 @@ from querymill_shared.contracts.codes import OptionalCode
 from querymill_shared.contracts.messages.search import PRESETS, MessageHit, MessageResult, MessageSearch, Mode
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.sessions import place_in_file
-from querymill_shared.contracts.why_not import WhyNotSaid
+from querymill_shared.contracts.why_not import Absence
 from querymill_workers.jobs.notes import Notes, StepNotes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.stages import stage, timing, used
@@ -50,7 +50,7 @@ class SearchNotes(StepNotes):
     """What the step of a search notes."""
 
     found: MessageFindings
-    why_not: WhyNotSaid = None
+    why_not: Absence | None = None
 
 
 def findings_of(matches: MessageMatches, request: MessageSearch) -> MessageFindings:

@@ -2,11 +2,9 @@
 
 from typing import Literal, NamedTuple
 
-from pydantic import Field
-
 from querymill_shared.contracts.modules.search import RawRecall
 from querymill_shared.contracts.results import Degradation
-from querymill_shared.contracts.why_not import WhyNotSaid
+from querymill_shared.contracts.why_not import Absence
 from querymill_workers.jobs.notes import Notes, StepNotes
 from querymill_workers.retrievers.modules.rules.join import FusedHit
 from querymill_workers.retrievers.modules.rules.scores import ExplainedPart
@@ -36,8 +34,8 @@ class SearchNotes(StepNotes):
     weights: dict[str, float]
     degraded: tuple[Degradation, ...]
     lexicon_version: int
-    unknown_modules: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
-    why_not: WhyNotSaid = None
+    unknown_modules: tuple[str, ...] = ()
+    why_not: Absence | None = None
 
 
 class IngestNotes(Notes):

@@ -12,7 +12,7 @@ import numpy as np
 
 from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.reports.search import ORIGINAL, SUBQUESTION, WHY_NOT, ReportSearch
-from querymill_shared.contracts.why_not import Absence, Lever, WhyNotSaid
+from querymill_shared.contracts.why_not import Absence, Lever
 from querymill_shared.values import frozen
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -53,7 +53,7 @@ _RUNS: Final = 4
 class AbsenceNotes(StepNotes):
     """The notes of the step."""
 
-    why_not: WhyNotSaid = None
+    why_not: Absence | None = None
 
 
 @frozen

@@ -31,7 +31,7 @@ class Evidence:
     ``passage`` are the shares of the intent's words that occur in the file, in its path, in the names it defines and
     in its best definition. ``vector`` is the cosine of its nearest chunk, None without vectors. ``fields`` is its
     BM25 score with path and names weighted, ``definitions`` the sum over its best definitions, both as shares of the
-    intent's weight; the release before did not note them.
+    intent's weight.
     """
 
     lexical: float

@@ -22,7 +22,6 @@ import pymongo
 from pymongo.collection import Collection
 from pymongo.database import Database
 
-from querymill_shared.contracts.fields import FROM_BOARD
 from querymill_shared.contracts.filters import passes
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
@@ -212,10 +211,7 @@ class MongoModules:
         """See `Modules.documents`."""
         with mongo_faults():
             found = self._counting("codes", collection, documents)
-        return {
-            id_: ModuleDocument.model_validate_json(version["json"], context=FROM_BOARD)
-            for id_, version in found.items()
-        }
+        return {id_: ModuleDocument.model_validate_json(version["json"]) for id_, version in found.items()}
 
     def listed(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int | None = None, after: str | None = None
