@@ -132,7 +132,7 @@ FIELDS: Final[dict[str, dict[str, tuple[Any, str]]]] = {
         "session_id": ("s7", "conversations_pkey"), "role": ("tool", "metadata_values_text"),
     },
     "reports": {
-        "company": ("u7", "reports_known_company"), "period": ("u7", "reports_period"),
+        "company": ("u7", "reports_company"), "period": ("u7", "reports_period"),
         "title": ("u7", "reports_title"),
         "published_at": ({"from": "2026-06-15"}, "reports_published_at"),
     },

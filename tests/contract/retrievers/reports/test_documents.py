@@ -102,7 +102,6 @@ FILTERS: list[dict[str, Any]] = [
     {"company": "Borough"},
     {"company": {"prefix": "B"}, "period": "2022"},
     {"company": None},
-    {"company": "–"},
     {"company": {"from": "Borough"}},
     {"period": None},
     {"title": ["Report a", "Report c"]},

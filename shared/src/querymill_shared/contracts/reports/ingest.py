@@ -25,8 +25,6 @@ from querymill_shared.queues import Queue
 MAX_PAGE_CHARS: Final = 2_000_000
 #: Other names of a company.
 MAX_ALIASES: Final = 100
-#: The release before wrote this where no company is known. In tables and on the board it means that there is none.
-NO_COMPANY: Final = "–"
 #: Characters of a title that is taken from the first page.
 MAX_TITLE_CHARS: Final = 200
 #: Characters of a report's metadata, as JSON.
@@ -40,10 +38,6 @@ class ReportPage(Contract):
 
     page: Annotated[int, Field(ge=0)]
     text: Annotated[str, Field(max_length=MAX_PAGE_CHARS), AfterValidator(without_nul)]
-
-
-def _known(company: str | None) -> str | None:
-    return None if company == NO_COMPANY else company
 
 
 def _few(aliases: tuple[str, ...]) -> tuple[str, ...]:
@@ -62,7 +56,7 @@ class Report(Described):
     # Never empty: what is missing is filled in before the fields are checked. A factory is no default of the schema.
     sha1: Annotated[Sha1, Field(default_factory=str)]
     title: Annotated[Name, Field(default_factory=str)]
-    company: Annotated[Name | None, AfterValidator(_known)] = None
+    company: Name | None = None
     aliases: Annotated[tuple[Name, ...], AfterValidator(_few)] = ()
     period: Name | None = None
     published_at: date | None = None

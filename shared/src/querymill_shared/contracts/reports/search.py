@@ -142,8 +142,7 @@ class ReportHit(Contract):
 
     ``score`` is the fused score, ``similarity`` the largest inner product alone. ``explanation`` holds every
     number that is needed to recompute the score by hand. ``metadata`` is None unless the request asks for it, and
-    ``relevance`` unless the hit was reranked and judged; then the score combines both. ``company`` is empty if
-    the report has none, because the release before reads a text only.
+    ``relevance`` unless the hit was reranked and judged; then the score combines both.
     """
 
     document: str
@@ -151,7 +150,7 @@ class ReportHit(Contract):
     number: int
     page: int
     title: str
-    company: str
+    company: str | None
     period: str | None
     text: str
     score: float

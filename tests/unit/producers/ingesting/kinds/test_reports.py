@@ -61,12 +61,11 @@ def test_unknown_fields_are_kept_as_metadata(tmp_path: Path) -> None:
 
 def test_a_line_that_has_only_pages_is_named_by_them(tmp_path: Path) -> None:
     pages = [{"page": 3, "text": "\n  ## The tide \nrose"}, {"page": 4, "text": "and fell"}]
-    bare, other, null, companion = lines(
+    bare, other, null = lines(
         tmp_path,
         json.dumps({"pages": pages}).encode(),
         json.dumps({"pages": pages[:1]}).encode(),
         json.dumps({"pages": pages, "sha1": None, "title": None, "company": None}).encode(),
-        json.dumps({"pages": pages, "title": "Tides", "company": "–"}).encode(),
     )
     assert isinstance(bare, GoodLine)
     report = bare.request.report
@@ -76,9 +75,6 @@ def test_a_line_that_has_only_pages_is_named_by_them(tmp_path: Path) -> None:
     assert other.document != report.sha1
     assert isinstance(null, GoodLine)
     assert null.request == bare.request
-    assert isinstance(companion, GoodLine)
-    # What the release before wrote where nobody was known.
-    assert (companion.request.report.title, companion.request.report.company) == ("Tides", None)
 
 
 @pytest.mark.parametrize(("text", "title"), [("", ""), (" \n#\n", ""), ("x" * 300, "x" * 200)])

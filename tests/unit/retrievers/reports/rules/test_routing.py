@@ -146,7 +146,6 @@ def test_a_report_of_no_company_is_searched_unless_a_company_is_named() -> None:
     assert chosen("TIDE in 2021") == ("a", "n1")
     assert chosen("sales of Aurora Foods") == ("a",)
     assert chosen("sales", "Moss") == ()
-    assert chosen("sales", "–") == ()
 
 
 def test_a_report_that_has_come_or_changed_since_is_routed_at_once() -> None:

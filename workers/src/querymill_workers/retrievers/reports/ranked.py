@@ -75,7 +75,7 @@ def report_hits(hits: Sequence[tuple[RankedHit, PassageText]], findings: Finding
             number=hit.key.number,
             page=text.page,
             title=text.card.title,
-            company=text.card.company or "",
+            company=text.card.company,
             period=text.card.period,
             text=text.text,
             score=hit.score,

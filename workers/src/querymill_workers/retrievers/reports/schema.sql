@@ -3,7 +3,7 @@ CREATE TABLE reports (
     collection   text        NOT NULL,
     sha1         text        NOT NULL,
     title        text        NOT NULL,
-    company      text        NOT NULL,               -- "–": the report is of no company
+    company      text,                               -- null: the report is of no company
     aliases      text[]      NOT NULL,
     tickers      text[]      NOT NULL DEFAULT '{}',  -- that the cover gives: other names of the company
     period       text,
@@ -21,15 +21,12 @@ CREATE TABLE reports (
     PRIMARY KEY (collection, sha1)
 );
 CREATE INDEX reports_company ON reports (collection, company COLLATE "C");
-CREATE INDEX reports_known_company ON reports (collection, (nullif(company, '–')) COLLATE "C");  -- as the filter writes it
 CREATE INDEX reports_period ON reports (collection, period COLLATE "C");
 CREATE INDEX reports_title ON reports (collection, title COLLATE "C");
 CREATE INDEX reports_published_at ON reports (collection, published_at);
 ALTER TABLE reports
     ALTER COLUMN title SET STATISTICS 0, ALTER COLUMN company SET STATISTICS 0, ALTER COLUMN aliases SET STATISTICS 0,
     ALTER COLUMN tickers SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
--- ANALYZE samples what an index computes, too: a name would stay there after its report is dropped.
-ALTER INDEX reports_known_company ALTER COLUMN 2 SET STATISTICS 0;
 CALL pg_temp.look_up('reports', 'sha1');
 
 CREATE TABLE report_pages (

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from cachetools import LRUCache
 from psycopg import sql
 
-from querymill_shared.contracts.reports.ingest import NO_COMPANY
 from querymill_workers.postgres.connection import Pool, across, literal, within
 from querymill_workers.postgres.filters import Column, predicate
 from querymill_workers.postgres.lookups import Noted
@@ -25,7 +24,7 @@ _SQL: Final = statements("querymill_workers.retrievers.reports.stores", "postgre
 
 #: The reserved fields of a filter.
 COLUMNS: Final = {
-    "company": Column(sql.SQL("nullif(company, {})").format(sql.Literal(NO_COMPANY))),
+    "company": Column(sql.Identifier("company")),
     "period": Column(sql.Identifier("period")),
     "title": Column(sql.Identifier("title")),
     "published_at": Column(sql.Identifier("published_at"), "date"),
@@ -180,7 +179,6 @@ class PostgresReports:
 
 
 def _card(
-    sha1: str, title: str, company: str, aliases: list[str], period: str | None, published_at: object
+    sha1: str, title: str, company: str | None, aliases: list[str], period: str | None, published_at: object
 ) -> ReportCard:
-    known = None if company == NO_COMPANY else company
-    return ReportCard(sha1, title, known, tuple(aliases), period, published_at)  # type: ignore[arg-type]  # a date column
+    return ReportCard(sha1, title, company, tuple(aliases), period, published_at)  # type: ignore[arg-type]  # a date column

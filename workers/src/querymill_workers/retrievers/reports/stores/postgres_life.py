@@ -8,8 +8,7 @@ from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
 
 from querymill_shared.contracts.documents import DocumentCard
-from querymill_shared.contracts.fields import FROM_BOARD
-from querymill_shared.contracts.reports.ingest import NO_COMPANY, Report
+from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.postgres.connection import Pool, literal, unhurried, within
 from querymill_workers.postgres.filters import predicate
@@ -196,11 +195,8 @@ class PostgresReportLife:
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["whole"], {"collection": collection, "ids": list(ids)}).fetchall()
         names = ("sha1", "title", "company", "aliases", "period", "published_at")
-        # What was stored was checked when it came, perhaps by rules of an earlier release.
         return {
-            row[0]: Report.model_validate(
-                {**row[6], **dict(zip(names, row[:6], strict=True)), "pages": row[7] or []}, context=FROM_BOARD
-            )
+            row[0]: Report.model_validate({**row[6], **dict(zip(names, row[:6], strict=True)), "pages": row[7] or []})
             for row in rows
         }
 
@@ -241,7 +237,7 @@ def _columns(collection: str, passages: Sequence[PendingPassage]) -> dict[str, A
 def _row_of(report: Report) -> dict[str, Any]:
     return {
         "title": report.title,
-        "company": report.company or NO_COMPANY,
+        "company": report.company,
         "aliases": list(report.aliases),
         "period": report.period,
         "published_at": report.published_at,
