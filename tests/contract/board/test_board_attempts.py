@@ -180,7 +180,7 @@ def test_open_jobs_are_listed_by_age(board: Board) -> None:
     assert board.open_jobs(most=1) == listed[:1]
 
 
-def test_jobs_that_an_older_release_ended_leave_the_list_of_open_ones(board: ValkeyBoard, server: redis.Redis) -> None:
+def test_jobs_that_ended_in_another_way_leave_the_list_of_open_ones(board: ValkeyBoard, server: redis.Redis) -> None:
     jobs = [board.submit(SEARCH.model_copy(update={"query": str(number)}))[0] for number in range(3)]
     for job_id in jobs[:2]:
         server.hset(f"qm:{{{job_id[0]}}}:{job_id}:job", "state", "done")

@@ -176,7 +176,7 @@ def test_the_steps_of_an_ended_job_are_held_by_nobody(board: Board) -> None:
 
 
 def test_a_step_taken_over_meanwhile_is_not_put_back_again(board: Board) -> None:
-    """As when a worker of the previous release took it, whose claims are leases."""
+    """As when its lease ran out, because its worker hangs."""
     job_id = submitted(board)
     board.claim(job_id, "original")
     time.sleep(LEASE + 0.05)

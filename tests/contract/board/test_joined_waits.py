@@ -1,4 +1,4 @@
-"""Callers that share one work wait for it through readers of their own, whatever release does the work."""
+"""Callers that share one work wait for it through readers of their own."""
 
 import threading
 import time
@@ -12,7 +12,6 @@ from querymill.client.events.watch import Watch
 from querymill.client.job import Job
 from querymill_shared.board import Board, Outcome, ValkeyBoard, ValkeyWatchedBoard, Verdict, keys
 from querymill_shared.contracts.errors import JobCancelled, JobFailed, UnknownJob
-from querymill_shared.contracts.events import Done, Failed
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch, Routing
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import claimed, open_watched
@@ -82,60 +81,6 @@ def test_whoever_cancels_hears_that_and_the_others_get_the_result(board: Board, 
         timer.join()
 
 
-def settle_as_before(server: redis.Redis, job_id: str) -> None:
-    """End a job as the release before joining did: it knows nothing of those who follow."""
-    job, events, result, ended = keys.of_job(job_id, "job", "events", "result", "ended")
-    body: dict[Any, Any] = {"type": "done", "body": Done(complete=True).model_dump_json()}
-    with server.pipeline(transaction=True) as pipe:  # it was one script
-        pipe.hset(job, mapping={"state": "done", "reason": "", "ended": int(time.time() * 1000)})
-        pipe.set(result, result_of(job_id))
-        pipe.xadd(events, body)
-        pipe.xadd(ended, body)
-        for key in keys.of_job(job_id, "job", "steps", "events", "result", "ended"):
-            pipe.pexpire(key, 30_000)
-        pipe.execute()
-
-
-def test_whoever_waits_hears_the_end_that_an_older_worker_wrote(
-    board: ValkeyBoard, server: redis.Redis, settings: Settings
-) -> None:
-    watch = Watch(lambda: ValkeyWatchedBoard.connect(settings))
-    leader, *followers = submitted(board, watch, 3)
-    timer = threading.Timer(0.2, settle_as_before, [server, leader.id])
-    timer.start()
-    for job in followers:
-        assert job.result(timeout=60).job_id == job.id
-        assert [event.type for event in job.events(timeout=60)] == ["queued", "done"]
-    timer.join()
-    watch.close()
-
-
-def test_without_a_reader_a_follower_shows_the_end_that_an_older_worker_wrote(
-    board: ValkeyBoard, server: redis.Redis
-) -> None:
-    leader, shown, cancelled, released = (board.submit(SEARCH)[0] for _ in range(4))
-    settle_as_before(server, leader)
-    assert board.picture(shown).record.state == "done"
-    assert board.result(shown) == result_of(shown)
-    assert not board.settle(cancelled, Verdict("cancelled"))
-    assert board.release(released)
-    ttl_ms: Any = server.pttl(keys.of_job(shown, "job")[0])
-    assert 0 < ttl_ms <= 30_000
-
-
-def test_an_older_release_shows_a_follower(board: ValkeyBoard, server: redis.Redis) -> None:
-    """It reads the record, and the state and the attempt of each step that this names."""
-    _, follower = (board.submit(SEARCH)[0] for _ in range(2))
-    job, steps = keys.of_job(follower, "job", "steps")
-    record: Any = server.hgetall(job)
-    fields: Any = server.hgetall(steps)
-    read = {"id", "kind", "collection", "lane", "state", "created", "deadline", "open", "order"}
-    assert read <= record.keys()
-    for name in record["order"].split(" "):
-        assert fields[f"{name}.state"] == "done"
-        assert fields[f"{name}.attempt"] == "0"
-
-
 def test_a_follower_whose_work_is_gone_is_unknown(board: ValkeyBoard, server: redis.Redis) -> None:
     leader, follower = (board.submit(SEARCH)[0] for _ in range(2))
     server.delete(*keys.of_job(leader, "job", "steps", "events"))
@@ -153,15 +98,6 @@ def test_a_follower_takes_little_memory(board: ValkeyBoard, server: redis.Redis)
     used = sum(int(str(server.memory_usage(key))) for key in of_one)
     assert used < 6_000
     assert len(board.result(followers[0]) or "") == len(long)
-
-
-def test_a_failure_that_an_older_worker_wrote_without_its_event_ends_a_follower(
-    board: ValkeyBoard, server: redis.Redis
-) -> None:
-    leader, follower = (board.submit(SEARCH)[0] for _ in range(2))
-    server.hset(keys.of_job(leader, "job")[0], mapping={"state": "failed", "reason": "why"})
-    assert board.picture(follower).record.state == "failed"
-    assert board.events(follower)[-1][1] == Failed(reason="why")
 
 
 @pytest.mark.parametrize("key", ["deleted", "another program's"])
@@ -191,14 +127,3 @@ def test_whoever_waits_hears_an_end_whose_event_is_gone(
             with pytest.raises(raised, match=verdict.reason or "cancelled"):
                 job.result(timeout=30)
     watch.close()
-
-
-def test_a_job_that_an_older_worker_ended_without_its_event_is_done_for_a_follower(
-    board: ValkeyBoard, server: redis.Redis
-) -> None:
-    leader, follower = (board.submit(SEARCH)[0] for _ in range(2))
-    job, result = keys.of_job(leader, "job", "result")
-    server.set(result, result_of(leader))
-    server.hset(job, mapping={"state": "done", "reason": ""})
-    assert board.picture(follower).record.state == "done"
-    assert board.events(follower)[-1][1] == Done(complete=True)

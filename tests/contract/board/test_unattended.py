@@ -5,16 +5,15 @@ import time
 from collections.abc import Iterator
 
 import pytest
-import redis
 
 from querymill.client.events.watch import Watch
-from querymill_shared.board import Board, WatchedBoard, keys
+from querymill_shared.board import Board, WatchedBoard
 from querymill_shared.board.lives import ALIVE_S, listening
 from querymill_shared.board.picture import WorkerLife
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, empty_board, on_both_servers, open_watched, watched
+from tests.fixtures.boards import claimed, on_both_servers, open_watched, watched
 
 #: Waits on `search` and on `expand`.
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=60)
@@ -63,17 +62,6 @@ def test_a_worker_that_fell_silent_does_not_listen() -> None:
     lives = [WorkerLife("a#1", "a", ("search",), 4, beat_age_s=ALIVE_S + 1),
              WorkerLife("b#1", "b", ("expand",), 4, beat_age_s=0.1)]  # fmt: skip
     assert dict(listening(lives)) == {"expand": 1}
-
-
-def test_where_a_worker_of_an_older_release_runs_nothing_is_said(settings: Settings) -> None:
-    with (
-        empty_board(settings) as board,
-        watched(board) as watching,
-        redis.Redis.from_url(settings.redis_url) as client,
-    ):
-        job_id, _ = board.submit(SEARCH)
-        client.set(keys.SWEEPER, "host:4711")
-        assert watching.unattended([job_id]) == {}
 
 
 def test_a_wait_that_no_worker_will_end_is_logged_once_and_named_when_it_times_out(

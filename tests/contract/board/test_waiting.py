@@ -212,7 +212,7 @@ def test_events_come_once_and_in_order_though_the_connections_break(
         assert {future.result().result for future in awaited} == {DONE.result}
 
 
-def test_what_a_worker_of_an_older_release_writes_is_found_by_looking(
+def test_what_no_watcher_was_told_is_found_by_looking(
     board: ValkeyBoard, server: redis.Redis, opened: Callable[[Board], Watch]
 ) -> None:
     watch, (job_id, _) = opened(board), board.submit(INGEST)
@@ -225,7 +225,7 @@ def test_what_a_worker_of_an_older_release_writes_is_found_by_looking(
         (name,) = INGEST.steps
         board.tell(job_id, Progress(stage=name, done=1, total=9))
         watchers = str(server.hget(job, "watch"))
-        server.hdel(job, "watch")  # an older release's scripts do not read it
+        server.hdel(job, "watch")  # nobody is told what comes now
         board.tell(job_id, Progress(stage=name, done=2, total=9))
         server.hset(job, "watch", watchers)
         board.tell(job_id, Progress(stage=name, done=3, total=9))

@@ -356,5 +356,5 @@ def test_the_server_agrees_with_the_reference(pool: Pool, steps: list[tuple[str,
 
 def test_the_version_of_a_job_is_its_acceptance_in_us() -> None:
     request = ForgetSession(collection="c", session_id="s")
-    claim = Claim("7f", "forget", 1, request, None, 1_700_000_000.123457)
+    claim = Claim("7f", "forget", 1, request, None, 1_700_000_000.12, accepted_us=1_700_000_000_123_457)
     assert version_of(claim) == Version(1_700_000_000_123_457, "7f")

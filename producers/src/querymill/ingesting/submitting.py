@@ -242,7 +242,6 @@ def outcome_of_each(parcel: Parcel, result: LoadResult) -> Sequence[LoadedDocume
 def _embeddings_after(mill: Submits, parcel: Parcel, job: Followed[Any], result: JobResult) -> list[Followed[Any]]:
     """Return the jobs that make the vectors of what was ingested."""
     if isinstance(result, IngestResult):
-        # Its result cannot name the job, because clients of an earlier release would not read it.
         stored = result.outcome in ("ingested", "unchanged")
         request = embedding_of(cast("IngestReport", parcel.request))
         return [mill.submit(request, idempotency_key=embedding_key(job.id))] if stored else []

@@ -58,7 +58,7 @@ class Part:
 class Attempt:
     """One attempt at a step. Times are in seconds since the epoch by the board's clock.
 
-    ``queued`` is when the step began to wait for it, None if an older release did not write that. ``worker`` is the
+    ``queued`` is when the step began to wait for it, if that is known. ``worker`` is the
     name of the worker process, "" if it is unknown.
     """
 

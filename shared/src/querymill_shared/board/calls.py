@@ -128,7 +128,7 @@ def claim(
                 age_s,
                 together,
                 alone,
-                accepted_us=int(accepted_us) if accepted_us else None,
+                accepted_us=int(accepted_us),
                 ahead_s=ahead_ms / 1000,
             )
             for name, attempt, counts in claimed
@@ -288,7 +288,7 @@ def settle(
 
 def release(job_id: str) -> Call[bool]:
     """Delete an ended job before its result expires. Return False if it has not ended or does not exist."""
-    names = keys.of_job(job_id, "job", "steps", "events", "hits", "queries", "request", "result", keys.ENDED_BEFORE)
+    names = keys.of_job(job_id, "job", "steps", "events", "hits", "queries", "request", "result")
     return Call("release", names, [], bool)
 
 

@@ -2,7 +2,7 @@
 
 The scripts count in the same transaction that writes what is counted, so no count is lost with a process or made twice.
 Each shard has a hash of counts; their fields are joined here. The counts start at 0 when the board loses its data.
-Ends are also counted by the minute, in hashes that expire. A worker of the release before does not count those.
+Ends are also counted by the minute, in hashes that expire.
 """
 
 from collections import Counter

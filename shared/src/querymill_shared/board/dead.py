@@ -7,15 +7,12 @@ from querymill_shared.board.calls import SETTLE_MARGIN_MS, Call
 def replay(job_id: str) -> Call[bool]:
     """Open a dead job again. Return False if the job is not dead."""
     names = keys.of_job(
-        job_id, "job", "steps", "events", "due", "dead", "hits", "queries", "request", "result", keys.ENDED_BEFORE,
-        "rings",
-    )  # fmt: skip
+        job_id, "job", "steps", "events", "due", "dead", "hits", "queries", "request", "result", "rings"
+    )
     return Call("replay", names, [job_id, SETTLE_MARGIN_MS], bool)
 
 
 def drop(job_id: str) -> Call[bool]:
     """Delete a dead job. Return False if the job is not dead."""
-    names = keys.of_job(
-        job_id, "job", "dead", "steps", "events", "hits", "queries", "request", "result", keys.ENDED_BEFORE, "rings"
-    )
+    names = keys.of_job(job_id, "job", "dead", "steps", "events", "hits", "queries", "request", "result", "rings")
     return Call("drop", names, [job_id], bool)

@@ -58,9 +58,7 @@ def jobs_of(client: redis.Redis, collection: str) -> Iterator[Listed]:
 
 def forget_job(job_id: str) -> Call[bool]:
     """Delete a job. Return whether it is there still: it has not ended, or ended just now."""
-    names = keys.of_job(
-        job_id, "job", "steps", "events", "hits", "queries", "request", "result", keys.ENDED_BEFORE, "rings", "dead"
-    )
+    names = keys.of_job(job_id, "job", "steps", "events", "hits", "queries", "request", "result", "rings", "dead")
     return Call("forget_job", names, [job_id, READABLE_MS], bool)
 
 

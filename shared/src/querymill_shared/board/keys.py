@@ -15,8 +15,6 @@ COLLECTIONS = "qm:collections"
 CLOCK = "qm:{0}:clock"
 #: Holds the name of the process that is elected to sweep.
 SWEEPER = "qm:sweeper"
-#: The part of a job in which the release before keeps how it ended, beside its events.
-ENDED_BEFORE = "ended"
 #: The worker processes by the time of their last beat, and a hash of what each is.
 WORKERS, ABOUT_WORKERS = "qm:{workers}", "qm:{workers}:about"
 

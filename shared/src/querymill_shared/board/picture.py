@@ -76,8 +76,8 @@ class Record:
 class Step:
     """One step of a job. ``attempt`` is the number of its claims, which fences them from each other.
 
-    ``notes`` is the output that its flow stored with it. ``queued`` is when it last began to wait for a worker, None if
-    an older release did not write that. ``life`` is the worker process that claimed it last. ``facts`` and ``past`` are
+    ``notes`` is the output that its flow stored with it. ``queued`` is when it last began to wait for a worker, if that
+    is known. ``life`` is the worker process that claimed it last. ``facts`` and ``past`` are
     what the board holds of its attempts, as `attempts` reads it.
     """
 
@@ -188,8 +188,7 @@ class Claim:
 
     ``expires_at`` is the job's deadline on this process's monotonic clock (s), or None if the job has none.
     ``submitted`` is when the board accepted the job, in seconds since the epoch by the board's clock, which is now
-    ``ahead_s`` ahead of its server's. ``accepted_us`` orders the job among all writes; without it, ``submitted`` does,
-    as for jobs of the release before. ``life`` names
+    ``ahead_s`` ahead of its server's. ``accepted_us`` orders the job among all writes. ``life`` names
     the worker process that holds the step until it dies; without one, the claim ends with its lease. ``age_s`` is how
     long ago the job was accepted, or replayed. ``together`` is shared by all claims of one call. ``alone`` is None if
     the job has other steps, or if the step was tried before.
@@ -206,7 +205,7 @@ class Claim:
     age_s: float = 0.0
     together: Together = field(default_factory=Together, compare=False)
     alone: Alone | None = field(default=None, compare=False)
-    accepted_us: int | None = None
+    accepted_us: int = 0
     ahead_s: float = field(default=0.0, compare=False)
 
     @property

@@ -93,7 +93,7 @@ def record_of(fields: Mapping[str, str], job_id: str) -> Record:
 
 
 def _steps(fields: Mapping[str, str], record: Mapping[str, str]) -> tuple[Step, ...]:
-    names = record["order"].split(" ")
+    names = record["order"].split()
     # The first steps of a job are queued when it is accepted. Its field "created" may be a follower's.
     accepted, first = record.get("accepted"), int(record.get("first", 0))
     since = int(accepted) / 1_000_000 if accepted else None

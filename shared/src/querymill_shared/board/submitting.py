@@ -14,8 +14,7 @@ from querymill_shared.values import frozen
 
 _log = logging.getLogger(__name__)
 
-#: An idempotency key lives as long as its job. This is for a job without a deadline that an older release ends: that
-#: leaves the key as it is.
+#: An idempotency key lives as long as its job: its end gives the key its time. This is for a job that never ends.
 IDEMPOTENCY_TTL_MS: Final = DEAD_TTL_MS
 
 

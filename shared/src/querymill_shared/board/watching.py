@@ -87,10 +87,7 @@ class WatchedBoard(Protocol):
         ...
 
     def unattended(self, job_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the jobs with a step that waits on a queue on which no worker listens, and these queues.
-
-        Where a worker of an older release runs, which does not say on which queues it listens, nothing is returned.
-        """
+        """Return the jobs with a step that waits on a queue on which no worker listens, and these queues."""
         ...
 
     def close(self) -> None:

@@ -183,5 +183,4 @@ class Ledger(Versioned, Protocol):
 
 def version_of(claim: Claim) -> Version:
     """Return the version of the write that a job makes."""
-    us = round(claim.submitted * 1_000_000) if claim.accepted_us is None else claim.accepted_us
-    return Version(us, claim.job_id)
+    return Version(claim.accepted_us, claim.job_id)

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 HEAR_S: Final = 5.0
 #: A reader that stops wakes its threads this often until they end, in seconds.
 WAKE_S: Final = 0.1
-#: A job that is waited for is looked at this often, in seconds: a worker of an older release tells no watcher.
+#: A job that is waited for is looked at this often, in seconds: it may vanish, and what was told of it may be lost.
 CHECK_S: Final = 2.0
 #: Each check looks at one part of the waits, so that thousands of looks do not hold up the news.
 PARTS: Final = 10
@@ -266,7 +266,7 @@ class Reader:
             self._finish(wait, Heard(reply.told, reply.result))
 
     def _check(self) -> None:
-        """Look for what nobody told: jobs that vanished, and events that a worker of an older release wrote."""
+        """Look for what nobody told: jobs that vanished, and events whose news was lost."""
         with self._changed:
             self._checked += 1
             waits: dict[Look, list[Wait]] = {}

@@ -80,7 +80,7 @@ def missing(
     groups: dict[tuple[str, Code | None, str], list[Degradation]] = {}
     for part in degraded:
         sort = part.stage if part.stage in branches else part.stage.rstrip("0123456789").rstrip("-_ ")
-        # Without a code, the reason of an older release is all there is. Of what does not fit, it names the company.
+        # Without a code, the reason is all there is. Of what does not fit, it names the company.
         said = part.reason if part.code in (None, "invalid") else ""
         groups.setdefault((sort or part.stage, part.code, said), []).append(part)
     gone = len({part.stage for part in degraded if part.stage in branches and part.code not in ("cut", "pending")})

@@ -63,4 +63,4 @@ end
 local since = tonumber(replayed or created)
 local is_alone = order == step and claimed[1][2] == 1 and not replayed
 return {'claimed', claimed, deadline > 0 and deadline - now or -1, redis.call('GET', request) or '', created, left,
-  now - since, accepted or '', is_alone and now or 0, ahead_ms()}
+  now - since, accepted or '0', is_alone and now or 0, ahead_ms()}

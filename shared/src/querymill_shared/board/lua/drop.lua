@@ -1,5 +1,5 @@
 -- Delete a dead job before it expires.
--- KEYS job dead steps events hits queries request result ended rings
+-- KEYS job dead steps events hits queries request result rings
 -- ARGV job_id
 if redis.call('HGET', KEYS[1], 'state') ~= 'dead' then return 0 end
 redis.call('ZREM', KEYS[2], ARGV[1])

@@ -1,9 +1,8 @@
 -- Delete a job that holds a forgotten text, wherever it holds it. One that ended just now stays readable for a moment, for
 -- those who wait for it; one that has not ended goes on, and is deleted a moment after its end. Return whether it is there still.
--- KEYS job steps events hits queries request result ended rings dead
+-- KEYS job steps events hits queries request result rings dead
 -- ARGV job_id readable_ms
-local job, dead = KEYS[1], KEYS[10]
-catch_up(job)
+local job, dead = KEYS[1], KEYS[9]
 if redis.call('EXISTS', job) == 1 and not is_over(job) then
   redis.call('HSET', job, 'forgotten', 1)
   return 1

@@ -3,7 +3,6 @@
 -- KEYS job
 -- ARGV is_write(0|1) name...
 local job = KEYS[1]
-catch_up(job)
 if redis.call('EXISTS', job) == 0 or is_over(job) then return 0 end
 redis.call('HSETNX', job, 'forgotten', 1)
 local known = redis.call('HGET', job, 'forgets')

@@ -1,5 +1,5 @@
--- Return the oldest jobs of a shard that have not ended, each with the time at which it was accepted. Jobs that a worker of an
--- older release has ended are removed here.
+-- Return the oldest jobs of a shard that have not ended, each with the time at which it was accepted. Jobs that have
+-- ended or expired without leaving the list are removed here.
 -- KEYS open
 -- ARGV key_prefix most
 local open, found = KEYS[1], {}

@@ -1,7 +1,7 @@
 -- Return the whole job. That of a follower is the work of its leader, under its own id.
 -- KEYS job steps hits queries request
 local job = KEYS[1]
-catch_up(job)
+drop_if_lost(job)
 local leader = redis.call('HGET', job, 'leader')
 local work = leader and stem_of(job, leader) or own_stem(job)
 if leader and redis.call('EXISTS', work .. 'job') == 0 then

@@ -260,12 +260,12 @@ local function end_alone(stem, state, reason, type, body, ttl)
   redis.call('HSET', stem .. 'job', 'state', state, 'reason', reason, 'ended', now_ms())
   note_lack(stem .. 'job', body)
   tell_one(stem .. 'events', type, body)
-  for _, part in ipairs({'job', 'steps', 'events', 'result'}) do redis.call('PEXPIRE', stem .. part, ttl) end
+  for _, part in ipairs({'job', 'events', 'result'}) do redis.call('PEXPIRE', stem .. part, ttl) end
   return count_end(stem .. 'job')
 end
 
--- Return the entry of a job's end, as its events have it. If they lack it, as its record tells it: an older release may have
--- written no event, and another program may have deleted or replaced the stream.
+-- Return the entry of a job's end, as its events have it. If they lack it, as its record tells it: another program may have
+-- deleted or replaced the stream.
 local function end_of(job, has_left)
   local last = redis.pcall('XREVRANGE', own_stem(job) .. 'events', '+', '-', 'COUNT', 1)[1]
   if last and is_end(last[2][2]) then return last end
@@ -279,31 +279,17 @@ local function end_of(job, has_left)
   return {'0-0', {'type', event.type, 'body', cjson.encode(event)}}
 end
 
--- If the work of a follower is over, end the follower in the same way. An older release ends the leader alone, so each look
--- at a follower runs this.
-local function catch_up(job)
+-- Delete a follower whose work another program has deleted, because nobody would end it. Return whether that is so.
+local function drop_if_lost(job)
   local leader = redis.call('HGET', job, 'leader')
-  if not leader or is_over(job) then return end
-  local stem, work = own_stem(job), stem_of(job, leader)
-  local read = redis.call('HMGET', work .. 'job', 'state', 'reason', 'last', 'counts_as')
-  if not read[1] then redis.call('DEL', stem .. 'job', stem .. 'steps', stem .. 'events') end
-  if not read[1] or not is_over(work .. 'job') then return end
-  local body = read[3] or end_of(work .. 'job')[2][4]
-  if redis.call('EXISTS', work .. 'result', work .. 'shared') > 0 then redis.call('SET', stem .. 'result', '@' .. leader) end
-  if read[4] then redis.call('HSET', stem .. 'job', 'counts_as', read[4]) end
-  -- The leader alone is the dead letter.
-  local state = read[1] == 'dead' and 'failed' or read[1]
-  local is_read, event = pcall(cjson.decode, body)
-  local type = is_read and event.type or 'failed'
-  -- If that of the leader never expires, somebody else has ended it: a reader needs time to see the end.
-  local left = redis.call('PTTL', work .. 'job')
-  return end_alone(stem, state, read[2] or '', type, body, left > 0 and left or 3600000)
+  if not leader or is_over(job) or redis.call('EXISTS', stem_of(job, leader) .. 'job') == 1 then return false end
+  redis.call('DEL', job, own_stem(job) .. 'events')
+  return true
 end
 
--- Whether a job has ended for its own caller. The work of a leader may go on for the others.
+-- Whether a job has ended for its own caller, or is lost. The work of a leader may go on for the others.
 local function has_ended(job)
-  catch_up(job)
-  return is_over(job) or redis.call('HEXISTS', job, 'left') == 1
+  return drop_if_lost(job) or is_over(job) or redis.call('HEXISTS', job, 'left') == 1
 end
 
 -- Return the result of a job for its own caller and, if it is shared, the id of the leader that it names.

@@ -1,7 +1,6 @@
 -- Delete an ended job before its result expires. A job that has not ended stays. What followers still want of it stays too.
--- KEYS job steps events hits queries request result ended
+-- KEYS job steps events hits queries request result
 local job, result = KEYS[1], KEYS[7]
-catch_up(job)
 local read = redis.call('HMGET', job, 'id', 'leader', 'left', 'released')
 local id, leader, left, released = unpack(read)
 if not id or released or not (left or is_over(job)) then return 0 end
@@ -21,7 +20,7 @@ local shard = string.match(job, '^.-}:')
 redis.call('ZREM', shard .. 'dead', id)
 redis.pcall('ZREM', shard .. 'recent', id)
 if not leader or (not is_wanted and redis.call('HEXISTS', work .. 'job', 'released') == 1) then
-  for _, part in ipairs({'job', 'steps', 'events', 'hits', 'queries', 'request', 'result', 'ended', 'shared', 'callers'}) do
+  for _, part in ipairs({'job', 'steps', 'events', 'hits', 'queries', 'request', 'result', 'shared', 'callers'}) do
     redis.call('DEL', work .. part)
   end
 end

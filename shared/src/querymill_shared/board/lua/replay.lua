@@ -1,8 +1,8 @@
 -- Open a dead job again: the steps that are not done wait with all their attempts, and are due at once. A job with a
 -- deadline gets as much time as it had.
--- KEYS job steps events due dead hits queries request result ended rings
+-- KEYS job steps events due dead hits queries request result rings
 -- ARGV job_id margin_ms
-local job, steps, events, due, dead, _, _, _, result, ended, rings = unpack(KEYS)
+local job, steps, events, due, dead, _, _, _, result, rings = unpack(KEYS)
 local id = ARGV[1]
 if redis.call('HGET', job, 'state') ~= 'dead' then return 0 end
 
@@ -29,14 +29,13 @@ if deadline > 0 then
 end
 redis.call('HSET', job, 'state', 'queued', 'reason', '', 'open', #open, 'replayed', now)
 -- Those who had joined the job have been told that it failed.
-redis.call('HDEL', job, 'ended', 'told', 'last', 'left', 'released', 'code')
+redis.call('HDEL', job, 'ended', 'told', 'left', 'released', 'code')
 redis.call('ZADD', (string.gsub(due, 'due$', 'open')), redis.call('HGET', job, 'created'), id)
 redis.call('DEL', own_stem(job) .. 'callers', own_stem(job) .. 'shared')
 redis.call('ZREM', dead, id)
 -- Readers follow the job from its beginning, and would take the failure for its end. A stream that is emptied goes on with
 -- later ids, a new one might not.
 redis.call('XTRIM', events, 'MAXLEN', 0)
-redis.call('XTRIM', ended, 'MAXLEN', 0)
 redis.call('DEL', result, rings)
 tell_one(events, 'queued', cjson.encode({type = 'queued', stages = names}))
 for _, key in ipairs(KEYS) do

@@ -1,5 +1,4 @@
 -- Return the result of a job, and the id that it names if that is another's.
 -- KEYS job result
-catch_up(KEYS[1])
 local result, leader = result_of(KEYS[1], KEYS[2])
 return {result, leader}

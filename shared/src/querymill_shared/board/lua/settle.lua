@@ -15,7 +15,6 @@ local function keep_small(key, ttl)
 end
 
 local id, ttl, closes = ARGV[1], tonumber(ARGV[7]), ARGV[14]
-catch_up(job)
 local its_state, open, leader, collection, reads, forgotten, forgets =
   unpack(redis.call('HMGET', job, 'state', 'open', 'leader', 'collection', 'reads', 'forgotten', 'forgets'))
 if is_final(its_state) then return 0 end
@@ -134,10 +133,16 @@ keep({request, result, shared, callers})
 if closes then keep({job, steps}) end
 for _, key in ipairs(closes and {events} or {job, steps, events}) do keep_small(key, ttl) end
 if idempotency then redis.call('PEXPIRE', idempotency, ttl) end
--- Followers live as long as their leader, so its time is set by now.
+-- End a follower as its work has ended. The leader alone is the dead letter.
+local function end_with_leader(stem)
+  if redis.call('HEXISTS', stem .. 'job', 'leader') == 0 or is_over(stem .. 'job') then return end
+  if answer ~= '' then redis.call('SET', stem .. 'result', '@' .. id) end
+  if ARGV[13] ~= '' then redis.call('HSET', stem .. 'job', 'counts_as', ARGV[13]) end
+  local state = ARGV[2] == 'dead' and 'failed' or ARGV[2]
+  found[#found + 1] = end_alone(stem, state, ARGV[3], ARGV[5], ARGV[6], ttl)
+  if is_scrubbed then redis.pcall('XTRIM', stem .. 'events', 'MAXLEN', 1) end
+end
 for _, caller in ipairs(callers_of(callers)) do
-  redis.call('HSET', job, 'last', ARGV[6])
-  if caller ~= id then found[#found + 1] = catch_up(stem_of(job, caller) .. 'job') end
-  if caller ~= id and is_scrubbed then redis.pcall('XTRIM', stem_of(job, caller) .. 'events', 'MAXLEN', 1) end
+  if caller ~= id then end_with_leader(stem_of(job, caller)) end
 end
 return found

@@ -56,9 +56,7 @@ local function follow(leader)
   local work = stem_of(job, leader)
   redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane', ARGV[5], 'state', 'queued',
     'fingerprint', fingerprint, 'created', now, 'deadline', redis.call('HGET', work .. 'job', 'deadline') or 0, 'open', 0,
-    'leader', leader, 'order', 'joined')
-  -- For readers of an older release. No worker can claim it.
-  redis.call('HSET', steps, 'joined.state', 'done', 'joined.attempt', 0)
+    'leader', leader, 'order', '')
   for _, entry in ipairs(redis.call('XRANGE', work .. 'events', '-', '+')) do
     local type, body = entry[2][2], entry[2][4]
     -- The leader's own end, if its caller has left, is not the end of the work.
@@ -67,7 +65,7 @@ local function follow(leader)
   local callers = work .. 'callers'
   if redis.call('EXISTS', callers) == 0 then redis.call('SADD', callers, leader) end
   redis.call('SADD', callers, id)
-  for _, key in ipairs({job, steps, events, callers}) do redis.call('PEXPIRE', key, ARGV[13]) end
+  for _, key in ipairs({job, events, callers}) do redis.call('PEXPIRE', key, ARGV[13]) end
   list_and_count()
 end
 

@@ -1,7 +1,7 @@
 -- Return the record of a job, that of a follower with the state of the work, and the ids of its first and its last event.
 -- KEYS job events
 local job, events = KEYS[1], KEYS[2]
-catch_up(job)
+drop_if_lost(job)
 local record = redis.call('HGETALL', job)
 local leader = redis.call('HGET', job, 'leader')
 if leader and not is_over(job) then

@@ -5,9 +5,8 @@ local job, events, result = unpack(KEYS)
 local watcher, mode, after = ARGV[1], ARGV[2], ARGV[3]
 local state, leader, left, watched = unpack(redis.call('HMGET', job, 'state', 'leader', 'left', 'watch'))
 if not state and redis.call('EXISTS', job) == 0 then return {'unknown'} end
+if leader and drop_if_lost(job) then return {'unknown'} end
 local over = is_final(state) or left
--- One that follows another has perhaps not ended with it yet.
-if leader then over = has_ended(job) end
 if not over then
   local others = {}
   for name, known in string.gmatch(watched or '', '(%S+):(%a+)') do
