@@ -20,8 +20,9 @@ from typing import Any, Final
 
 import pypdfium2
 
+from querymill_reading.asked import Asked
 from querymill_reading.document import Document, Limits, Unreadable
-from querymill_reading.formats import BY_NAME, Asked
+from querymill_reading.formats import BY_NAME
 from querymill_reading.process import Reader
 from querymill_reading.rules.tables import is_value
 

@@ -19,9 +19,10 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
+from querymill_reading.asked import Asked
 from querymill_reading.child import bounded
 from querymill_reading.document import Document, Limits, Page, Remark, Remarks, Unreadable
-from querymill_reading.formats import Asked, html, pdf
+from querymill_reading.formats import html, pdf
 from querymill_reading.formats import pptx as slides_of
 from querymill_reading.recognising import recognise
 from querymill_reading.reports import report_of

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from querymill_reading.archives import unpack
+from querymill_reading.asked import Asked
 from querymill_reading.child import bounded
 from querymill_reading.document import Document, Limits, Page, Unreadable
-from querymill_reading.formats import FORMATS, Asked
+from querymill_reading.formats import FORMATS
 from querymill_reading.recognising import recognise
 from tests.fixtures import documents
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from querymill_reading.asked import Asked
 from querymill_reading.document import Limits
-from querymill_reading.formats import Asked
 from querymill_reading.recognising import recognise
 from tests.fixtures.documents import form_pdf
 

@@ -3,28 +3,12 @@
 Modules of formats import their engines, so they are imported only where a file is read.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from importlib import import_module
-from pathlib import Path
-from typing import Any, Final
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from typing import Final
 
-from querymill_reading.document import Document, Limits, Remarks
-from querymill_reading.rules.proposals import propose
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A file to read. ``name`` is what its owner calls it. ``on_page`` is told of each page before it is read.
-
-    It raises `Unreadable` for a page that is to be left out.
-    """
-
-    path: Path
-    name: str
-    limits: Limits = field(default_factory=Limits)
-    password: str | None = None
-    on_page: Callable[[int], None] = lambda _: None
+from querymill_reading.asked import Asked
+from querymill_reading.document import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +24,8 @@ class Format:
         Raises:
             Unreadable: It gives no document.
         """
-        module: Any = import_module(f"{__name__}.{self.name}")
-        found: Document = module.read(asked)
+        found: Document = EntryPoint(self.name, f"{__name__}.{self.name}:read", __name__).load()(asked)
         return found
-
-
-def proposals(
-    remarks: Remarks, name: str, pages: Sequence[str], *, title: str = "", heading: str = ""
-) -> dict[str, str]:
-    """Propose fields of a report, as `propose` does; none if that fails."""
-    with remarks.part("title, company, period and date"):
-        return propose(name, pages, title=title, heading=heading)
-    return {}
 
 
 FORMATS: Final = (

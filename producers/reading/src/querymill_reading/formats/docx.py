@@ -8,8 +8,8 @@ from docx.document import Document as Opened
 from docx.oxml.ns import qn
 from docx.table import Table
 
+from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks
-from querymill_reading.formats import Asked, proposals
 from querymill_reading.formats.charts import texts_of_chart
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of

@@ -6,8 +6,8 @@ import zlib
 from typing import Any, Final
 from urllib.parse import unquote
 
+from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
-from querymill_reading.formats import Asked, proposals
 from querymill_reading.formats.html import Walk, parsed
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.rules.proposals import day_in, merged

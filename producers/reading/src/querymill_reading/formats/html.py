@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from lxml import etree, html
 
+from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
-from querymill_reading.formats import Asked, proposals
 from querymill_reading.formats.mathml import formula
 from querymill_reading.formats.text import decoded
 from querymill_reading.rules.furniture import without_furniture

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import yaml
 
+from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import FIELDS, Document, Page, Remarks
-from querymill_reading.formats import Asked, proposals
 from querymill_reading.formats.text import decoded
 from querymill_reading.rules.proposals import day_in
 from querymill_reading.rules.sections import Part, sections

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import pptx
 
+from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks
-from querymill_reading.formats import Asked, proposals
 from querymill_reading.formats.charts import texts_of_chart
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of

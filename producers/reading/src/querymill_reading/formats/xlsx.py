@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any, BinaryIO, Final
 
+from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks
-from querymill_reading.formats import Asked, proposals
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.xlsx_book import Book
 from querymill_reading.formats.xlsx_parts import beside, merged_names
