@@ -25,6 +25,8 @@ COMMANDS: Final = 32
 #: How long a command waits for a free connection while the server answers nobody, in seconds. A dead server holds a
 #: connection for less.
 COMMAND_WAIT_S: Final = 20.0
+#: How long a client that closes waits for its other event loops to close their connections, in seconds.
+CLOSE_WAIT_S: Final = 1.0
 #: Connections for the commands of a client, which waits for its jobs by one reader. Its threads take turns.
 CLIENT_COMMANDS: Final = 2
 #: Connections of that reader: one waits for events, one does all else.
@@ -222,15 +224,24 @@ class PoolOfEachLoop(redis.asyncio.ConnectionPool):
             await known[0].release(connection)
 
     async def disconnect(self, inuse_connections: bool = True) -> None:  # noqa: FBT001, FBT002  # as the library calls it
-        """Close all connections. Other loops that run close theirs as soon as they come to it."""
+        """Close all connections. Other loops that run close theirs as soon as they come to it.
+
+        What they do next must not meet a connection that is about to close, so this waits for them, but not long: a
+        loop may be busy or just ending.
+        """
         here = asyncio.get_running_loop()
         with self._changing:
             pools = [(loop, pool) for loop, (pool, _) in self._of_loop.items() if loop.is_running()]
+        elsewhere = [
+            asyncio.wrap_future(asyncio.run_coroutine_threadsafe(pool.disconnect(inuse_connections), loop))
+            for loop, pool in pools
+            if loop is not here
+        ]
         for loop, pool in pools:
             if loop is here:
                 await pool.disconnect(inuse_connections)
-            else:
-                asyncio.run_coroutine_threadsafe(pool.disconnect(inuse_connections), loop)
+        if elsewhere:
+            await asyncio.wait(elsewhere, timeout=CLOSE_WAIT_S)
 
     async def aclose(self) -> None:
         """Close all connections."""
