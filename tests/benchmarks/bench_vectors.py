@@ -33,6 +33,7 @@ from querymill_workers.postgres.near import BREADTH, NEIGHBOURS
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from tests.benchmarks import harness
+from tests.fixtures.chats import messages_in
 
 if TYPE_CHECKING:
     import faiss
@@ -110,10 +111,10 @@ class Server:
         with open_pool(url, max_size=2) as pool, psycopg.connect(url, autocommit=True) as connection:
             register_vector(connection)
             connection.adapters.register_dumper(np.ndarray, VectorBinaryDumper)
-            messages = PostgresMessages(pool, ef_search=EF_SEARCH)
+            messages = messages_in(pool, ef_search=EF_SEARCH)
             for loaded in made:
                 load(connection, loaded)
-                messages.index_if_large(loaded.label, model="m", dimensions=DIMENSIONS)
+                messages._near.make(loaded.label, "m", dimensions=DIMENSIONS)
                 index(connection, loaded.label)
             connection.execute("VACUUM (ANALYZE)")
             yield cls(messages, connection)
@@ -176,14 +177,18 @@ def load(connection: psycopg.Connection, loaded: Loaded) -> None:
             copy.write_row((number, str(session), vector))
     connection.execute("SET querymill.across = on")
     connection.execute(
-        "INSERT INTO chat_message_vectors (collection, vector_id, model, session_id, message_key, vector_type,"
-        " content, embedding, created_at)"
-        f" SELECT %s, number, 'm', session, '#' || number, 'message', 'message ' || number, embedding, now()"
+        "INSERT INTO chat_passages (collection, session_id, key, vector_id, message_key, vector_type, content,"
+        " created_at) SELECT %s, session, number, number, '#' || number, 'message', 'message ' || number, now()"
         f" FROM plain_{label}",
         [label],
     )
     connection.execute(
-        "INSERT INTO chat_sessions SELECT DISTINCT %s, session, session, 'user', now(), '{}'::jsonb, 'r', 'r'"
+        "INSERT INTO chat_vectors (collection, model, session_id, key, embedding)"
+        f" SELECT %s, 'm', session, number, embedding FROM plain_{label}",
+        [label],
+    )
+    connection.execute(
+        "INSERT INTO chat_sessions SELECT DISTINCT %s, session, session, 'user', now(), '{}'::jsonb, 'r'"
         f" FROM plain_{label}",
         [label],
     )

@@ -8,6 +8,7 @@ from querymill_workers.dispatch.ports import Ports
 from querymill_workers.retrievers.conversations.stores.memory_passages import MemoryPassages
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
+from querymill_workers.retrievers.messages.stores.memory_sessions import MemorySessions
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
 from querymill_workers.retrievers.reports.rules.glossary import Glossary
 from querymill_workers.stores import with_documents
@@ -31,9 +32,8 @@ def memory_ports(*, board: Board | None = None, **chosen: Any) -> Ports:
         count_tokens=lambda text: len(text.split()),
         max_attempts=3,
     )
-    in_memory = [
-        store for store in chosen.values() if isinstance(store, MemoryFiles | MemoryDescriptions | MemoryPassages)
-    ]
+    embedded = MemoryFiles | MemoryDescriptions | MemoryPassages | MemorySessions
+    in_memory = [store for store in chosen.values() if isinstance(store, embedded)]
     vectors = dict(ports.vectors) | {store.vectors.retriever: store.vectors for store in in_memory}
     chosen = {"vectors": vectors, **chosen}
     return replace(with_documents(replace(ports, **chosen)), **chosen)

@@ -84,5 +84,5 @@ def test_documents_whose_loading_is_killed_are_stored_once_in_their_newest_versi
     assert sorted_lines(exports[0]) == sorted_lines(exports[1])
     assert count_words(database, killed) == count_words(database, whole)
     if kind == "messages":
-        waiting = "SELECT count(*) FROM chat_message_vectors WHERE collection = %s AND embedding IS NULL"
+        waiting = "SELECT count(*) FROM chat_passages WHERE collection = %s AND waiting"
         until(lambda: count(database, waiting, killed) == 0, within_s=90)

@@ -2,14 +2,15 @@
 
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from uuid import uuid4
 
 import numpy as np
 import pytest
 
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
-from querymill_shared.contracts.messages.life import EmbedMessagesResult, ReembedMessages, ReembedMessagesResult
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.contracts.vectors import EmbedDocumentsResult, Reembed, ReembedResult
 from querymill_shared.meters import Meters
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.work import Unacceptable
@@ -17,13 +18,13 @@ from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.retrievers.messages import embed, reembed
+from querymill_workers.retrievers.messages import embed
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
-from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
-from querymill_workers.set_aside.postgres import PostgresSetAside
+from querymill_workers.stores import vectors_in
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.models import WordEmbeddings
+from tests.fixtures.chats import messages_in
 from tests.fixtures.world import World, world
 
 __all__ = ["world"]
@@ -72,33 +73,33 @@ def stored(world: World, database_url: str) -> Iterator[World]:
     """The world with the stores of PostgreSQL."""
     with open_pool(database_url, max_size=16) as pool:
         world.with_ports(
-            messages=PostgresMessages(pool, ef_search=100),
+            messages=messages_in(pool),
             sessions=PostgresSessions(pool),
             words=PostgresWords(pool),
             ledger=PostgresLedger(pool),
-            set_aside=PostgresSetAside(pool, Meters(None)),
+            vectors=vectors_in(pool, Meters(None)),
             embeddings=Strict("strict"),
         )
         yield world
 
 
 def refused(world: World, collection: str, model: str) -> list[tuple[str, str]]:
-    found = world.ports.set_aside.texts(collection, limit=99)
-    return [(entry.key.document, entry.reason) for entry in found if entry.key.model == model]
+    found = world.ports.vectors["messages"].refused(collection, limit=99)
+    return [(text.key.document, text.reason) for text in found if text.key.model == model]
 
 
 @pytest.mark.timeout(900)
 def test_all_but_one_are_found_by_vector_the_one_is_named_and_the_collection_switches(
     stored: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (embed, reembed):
-        monkeypatch.setattr(module, "BATCH", 256)  # the calls of this model cost nothing
+    # The calls of this model cost nothing.
+    monkeypatch.setattr(embed, "EMBEDDABLE", replace(embed.EMBEDDABLE, batch=256))
     collection = f"c{uuid4().hex}"
     ingested = stored.result(stored.run(IngestSession(collection=collection, session=largest())))
     assert isinstance(ingested, IngestSessionResult)
     assert ingested.outcome == "ingested"
     result = stored.result(str(ingested.embedding_job))
-    assert isinstance(result, EmbedMessagesResult)
+    assert isinstance(result, EmbedDocumentsResult)
     assert (result.total, result.complete) == (ingested.total - 1, False)
     assert refused(stored, collection, "strict") == [("s", "embedding rejected: HTTP 400: input cannot be read")]
     where = MessageFilter(collection, ("message", "context"))
@@ -110,8 +111,8 @@ def test_all_but_one_are_found_by_vector_the_one_is_named_and_the_collection_swi
     assert (row.message_id, row.content, row.passage is not None) == ("m1607", long_text(4), True)
 
     stored.with_ports(embeddings=Strict("stricter"))
-    switched = stored.result(stored.run(ReembedMessages(collection=collection, model="stricter")))
-    assert isinstance(switched, ReembedMessagesResult)
+    switched = stored.result(stored.run(Reembed(collection=collection, retriever="messages", model="stricter")))
+    assert isinstance(switched, ReembedResult)
     assert (switched.total, switched.complete) == (ingested.total - 1, False)
-    assert stored.ports.sessions.searched_by(collection) == "stricter"
+    assert stored.ports.vectors["messages"].active_model(collection) == "stricter"
     assert len(refused(stored, collection, "stricter")) == 1

@@ -15,7 +15,7 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
-from tests.fixtures.embedded import INGESTS
+from tests.fixtures.embedded import INGESTS, PASSAGES
 from tests.system.retrievers.messages.test_life import NEW, OLD, mirrored, models_asked, moved
 from tests.system.test_set_aside_command import REFUSED, refusing
 
@@ -53,7 +53,7 @@ def test_a_refused_text_is_listed_and_tried_again_by_reembed(
     collection = f"c{uuid4().hex[:12]}"
     openai_server.script.embeddings = refusing
     ingest(mill, kind, collection, **{"a.js": f"soup of {collection}", "bad.js": REFUSED})
-    until(lambda: listed(querymill, collection) == [(kind, "bad.js", OLD)])
+    until(lambda: listed(querymill, collection) == [(kind, "bad.js", OLD)] * PASSAGES[kind])
     for _ in range(2):
         again = querymill("reembed", kind, "--collection", collection, "--json")
         told = json.loads(again.stdout)
@@ -62,7 +62,7 @@ def test_a_refused_text_is_listed_and_tried_again_by_reembed(
     again = querymill("reembed", kind, "--collection", collection, "--json")
     assert again.returncode == 0, again.stderr
     told = json.loads(again.stdout)
-    assert (told["total"], told["complete"], listed(querymill, collection)) == (1, True, [])
+    assert (told["total"], told["complete"], listed(querymill, collection)) == (PASSAGES[kind], True, [])
     wrong = querymill("reembed", kind, "--collection", f"{collection}x")
     assert wrong.returncode != 0
     assert f"no {kind} in" in wrong.stderr
@@ -86,7 +86,7 @@ def test_a_collection_that_grows_while_it_changes_its_model_ends_with_the_new_on
         ingest(later, kind, collection, **{f"new{number}.js": f"tea {number} of {collection}" for number in range(6)})
         told = json.loads(running.result(timeout=90).stdout)
         assert (told["model"], told["complete"]) == (NEW, True)
-        assert 24 <= told["total"] <= 30
+        assert 24 * PASSAGES[kind] <= told["total"] <= 30 * PASSAGES[kind]
         until(lambda: embed(later, kind, collection).pending == 0)
         assert json.loads(reembed(*command).stdout)["total"] == 0
         openai_server.requests.clear()

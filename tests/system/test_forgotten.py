@@ -44,7 +44,7 @@ SCOPES: Mapping[Retriever, Callable[[Person], dict[str, Any]]] = {
 
 #: Some of the places that hold something of a person: tables of every kind, what jobs hold, and what models answered.
 HOLDING: tuple[str, ...] = (
-    "table chat_messages", "table chat_message_vectors", "table conversations", "table reports", "table report_pages",
+    "table chat_messages", "table chat_passages", "table conversations", "table reports", "table report_pages",
     "table code_files", "table code_chunks", "table module_register", "table text_vectors", "table word_entries",
     "table word_runs", "samples of ", "mongo module_documents", ":request'", ":result'", ":events'", "qm:chat:",
 )  # fmt: skip

@@ -69,14 +69,8 @@ from querymill_shared.contracts.loading import LoadedDocument, LoadResult
 from querymill_shared.contracts.messages.grow import GrowSessions, GrowSessionsResult, SessionGrowth
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.messages.life import (
-    EmbedMessages,
-    EmbedMessagesResult,
-    EmbedSessions,
-    EmbedSessionsResult,
     ForgetResult,
     ForgetSession,
-    ReembedMessages,
-    ReembedMessagesResult,
 )
 from querymill_shared.contracts.messages.load import LoadSessions, LoadSessionsResult
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult, MessageSearch
@@ -127,13 +121,9 @@ __all__ = [
     "EmbedDocumentsResult",
     "EmbedLoadedReports",
     "EmbedLoadedReportsResult",
-    "EmbedMessages",
-    "EmbedMessagesResult",
     "EmbedReports",
     "EmbedReportsResult",
     "EmbedResult",
-    "EmbedSessions",
-    "EmbedSessionsResult",
     "EmbedTexts",
     "ExportDocuments",
     "FileHit",
@@ -194,8 +184,6 @@ __all__ = [
     "RanksResult",
     "RecomputeRanks",
     "Reembed",
-    "ReembedMessages",
-    "ReembedMessagesResult",
     "ReembedReports",
     "ReembedReportsResult",
     "ReembedResult",

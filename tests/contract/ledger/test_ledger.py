@@ -17,6 +17,9 @@ from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import Pool, lent, open_pool, within
 
 KIND = "messages"
+#: A store's own row, in a table without a wall.
+ADDED = "INSERT INTO conversation_collections (collection) VALUES (%(collection)s)"
+STORED = "SELECT mode FROM conversation_collections WHERE collection = %(collection)s"
 
 
 @pytest.fixture
@@ -216,14 +219,13 @@ def test_a_write_that_fails_leaves_no_version(pool: Pool, collection: str) -> No
             ledger.changing(collection, KIND, [Subject("d")], at(1)),
             within(pool, collection) as connection,
         ):
-            connection.execute("INSERT INTO chat_models (collection, model) VALUES (%(collection)s, 'm')", values)
+            connection.execute(ADDED, values)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fail_after_writing()
     assert look(ledger, collection).known is None
-    with lent(pool) as connection:
-        assert not connection.execute("SELECT FROM chat_models WHERE collection = %s", [collection]).fetchall()
+    assert not _rows(pool, STORED, {"collection": collection})
 
 
 def test_stores_join_the_transaction_of_the_change(pool: Pool, collection: str) -> None:
@@ -232,11 +234,10 @@ def test_stores_join_the_transaction_of_the_change(pool: Pool, collection: str) 
         PostgresLedger(pool).changing(collection, KIND, [Subject("d")], at(1)),
         within(pool, collection) as connection,
     ):
-        connection.execute("INSERT INTO chat_models (collection, model) VALUES (%(collection)s, 'm')", values)
+        connection.execute(ADDED, values)
         with ThreadPoolExecutor(1) as other:
-            query = "SELECT model FROM chat_models WHERE collection = %(collection)s"
-            assert not other.submit(lambda: _rows(pool, query, values)).result()
-    assert _rows(pool, query, values) == [("m",)]
+            assert not other.submit(lambda: _rows(pool, STORED, values)).result()
+    assert _rows(pool, STORED, values) == [("count",)]
 
 
 def _rows(pool: Pool, query: str, values: Mapping[str, str]) -> list[tuple[object, ...]]:

@@ -39,6 +39,7 @@ from querymill_workers.set_aside.postgres import PostgresSetAside
 from querymill_workers.stores import vectors_in
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.postgres import PostgresWords
+from tests.fixtures.chats import messages_in
 from tests.fixtures.tenant_rows import fill
 
 #: The collection that asks, and one that has the same ids and more. The third has nothing.
@@ -58,7 +59,7 @@ def own_url(empty_url: str) -> str:
 
 
 def messages_of(pool: Pool) -> PostgresMessages:
-    return PostgresMessages(pool, ef_search=40)
+    return messages_in(pool, ef_search=40)
 
 
 def passages_of(pool: Pool) -> PostgresPassages:
@@ -227,7 +228,7 @@ def drop_all(url: str) -> None:
         PostgresTextVectors(pool).clear(ASKS)
         for space in ("messages", "pages"):
             words.clear(ASKS, space)
-        for store in (sessions, conversations, reports):
+        for store in (conversations, reports):
             store.leave(ASKS)
         for vectors in vectors_in(pool, Meters(None)).values():
             vectors.forget_model(ASKS)

@@ -20,6 +20,7 @@ from querymill_workers.retrievers.messages.stores.postgres_listing import Sessio
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
+from tests.fixtures.chats import messages_in
 from tests.fixtures.databases import own_database
 from tests.fixtures.plans import plans_of, recorded, rows_read
 
@@ -28,7 +29,7 @@ NARROW: Final = {"topic": "t7"}
 VECTOR: Final = np.eye(1, 8, dtype=np.float32)[0]
 #: Rows of two collections. The metadata of a few has the same topic.
 FILL: Final = """
-INSERT INTO chat_sessions (collection, session_id, user_name, started_at, metadata, draft)
+INSERT INTO chat_sessions (collection, session_id, user_name, started_at, metadata, revision)
 SELECT c, 's' || i, 'u' || i % 400, '2026-01-01Z'::timestamptz + make_interval(hours => i), {metadata}, 'r'
 FROM unnest('{a,b}'::text[]) AS c, {numbers};
 INSERT INTO chat_messages (collection, session_id, message_key, number, content, created_at, metadata, role)
@@ -36,12 +37,15 @@ SELECT c, 's' || i, 'k', 0, 'ships ' || i, now(),
     {metadata} || CASE WHEN i % 400 = 7 THEN '{}' ELSE '{"seen": 1}' END::jsonb,
     CASE i % 400 WHEN 7 THEN 'tool' WHEN 9 THEN NULL ELSE 'user' END
 FROM unnest('{a,b}'::text[]) AS c, {numbers};
-INSERT INTO chat_message_vectors (collection, vector_id, model, session_id, message_key, vector_type, content,
-    embedding, indexed, created_at, metadata, user_name, role)
-SELECT collection, session_id, 'm', session_id, message_key, 'message', 'ships ' || repeat(' of the harbour', 40),
-    (SELECT array_agg(sin(hashtext(session_id || d))::real) FROM generate_series(1, 8) AS d)::vector,
-    true, started_at, s.metadata || m.metadata, nullif(user_name, 'u9'), role
+INSERT INTO chat_passages (collection, session_id, key, vector_id, message_key, vector_type, content, created_at,
+    metadata, user_name, role)
+SELECT collection, session_id, session_id, session_id, message_key, 'message',
+    'ships ' || repeat(' of the harbour', 40), started_at, s.metadata || m.metadata, nullif(user_name, 'u9'), role
 FROM chat_sessions AS s JOIN chat_messages AS m USING (collection, session_id);
+INSERT INTO chat_vectors (collection, model, session_id, key, embedding)
+SELECT collection, 'm', session_id, key,
+    (SELECT array_agg(sin(hashtext(session_id || d))::real) FROM generate_series(1, 8) AS d)::vector
+FROM chat_passages;
 UPDATE chat_sessions SET user_name = NULL WHERE user_name = 'u9';
 INSERT INTO conversations (collection, session_id, started_at, last_active, times, document, revision, messages,
     keywords, solved, explicit, phrases, lead_phrases, facts_version, metadata, user_name, roles)
@@ -94,10 +98,10 @@ def of_messages(conditions: dict[str, Any]) -> MessageFilter:
 
 #: Who is asked with a filter, in every kind.
 FILTERED: Final[dict[str, Callable[[Pool, dict[str, Any]], Any]]] = {
-    "messages by vector": lambda pool, conditions: PostgresMessages(pool, ef_search=40).nearest(
+    "messages by vector": lambda pool, conditions: messages_in(pool, ef_search=40).nearest(
         of_messages(conditions), VECTOR, model="m", limit=5, floor=-2
     ),
-    "messages by substring": lambda pool, conditions: PostgresMessages(pool, ef_search=40).containing(
+    "messages by substring": lambda pool, conditions: messages_in(pool, ef_search=40).containing(
         of_messages(conditions), "ships", limit=5
     ),
     "sessions": lambda pool, conditions: SessionListing(pool).count("a", conditions),
@@ -120,12 +124,12 @@ BETWEEN: Final = {"from": "2026-03-31", "to": "2026-04-02T12:00:00Z"}
 #: The same with fields of the kind.
 FIELDS: Final[dict[str, dict[str, tuple[Any, str]]]] = {
     "messages by vector": {
-        "user_name": ("u7", "chat_message_vectors_user"), "time": (LATE, "chat_message_vectors_time"),
-        "session_id": ("s7", "chat_message_vectors_"), "role": ("tool", "chat_message_vectors_role"),
+        "user_name": ("u7", "chat_passages_user"), "time": (LATE, "chat_passages_time"),
+        "session_id": ("s7", "chat_passages_"), "role": ("tool", "chat_passages_role"),
     },
     "sessions": {
         "user_name": ("u7", "chat_sessions_user"), "time": (LATE, "chat_sessions_started_at"),
-        "session_id": ("s7", "chat_sessions_spelled"), "role": ("tool", "chat_messages_role"),
+        "session_id": ("s7", "chat_sessions_pkey"), "role": ("tool", "chat_messages_role"),
     },
     "conversations": {
         "user_name": ("u7", "conversations_user"), "time": (LATE, "conversations_active"),
@@ -140,7 +144,7 @@ FIELDS: Final[dict[str, dict[str, tuple[Any, str]]]] = {
 }  # fmt: skip
 #: More conditions on some of these fields: that they are absent, and times of conversations.
 MORE: Final[tuple[tuple[str, str, Any, str], ...]] = (
-    ("messages by vector", "user_name", None, "chat_message_vectors_user"),
+    ("messages by vector", "user_name", None, "chat_passages_user"),
     ("sessions", "user_name", None, "chat_sessions_user"),
     ("conversations", "user_name", None, "conversations_user"),
     ("reports", "published_at", None, "reports_published_at"),
@@ -209,7 +213,7 @@ ASKED: Final[dict[str, tuple[Callable[[Pool], Any], str]]] = (
 )
 #: Tables of which a narrow filter reads a few rows only.
 LARGE: Final = (
-    "chat_message_vectors",
+    "chat_passages",
     "chat_messages",
     "chat_sessions",
     "conversations",
@@ -239,14 +243,14 @@ def test_near_vectors_of_a_large_collection_are_found_by_their_index_behind_the_
     monkeypatch.setattr(near, "LARGE_ROWS", ROWS // 2)
     monkeypatch.setattr(messages, "EXACT_ROWS", ROWS // 2)
     with open_pool(filled_url, max_size=2) as pool:
-        store = PostgresMessages(pool, ef_search=40)
-        assert store.index_if_large("a", model="m", dimensions=8)
+        store = messages_in(pool, ef_search=40)
+        assert store._near.make("a", "m", dimensions=8)
         store.nearest(of_messages({}), VECTOR, model="m", limit=5, floor=-2)
         with recorded() as statements:
             assert not store.nearest(of_messages({}), VECTOR, model="m", limit=5, floor=-2).exact
         plans = "\n".join(plans_of(filled_url, statements))
-        store.drop_index("a", model="m")
-    assert "Index Scan using chat_message_vectors_near_" in plans
+        store._near.drop("a", "m")
+    assert "Index Scan using chat_vectors_near_" in plans
 
 
 #: Filters that all, a half, a tenth, a hundredth and a four-hundredth of the rows pass.
@@ -273,12 +277,12 @@ def test_an_index_of_near_vectors_leads_to_nearly_all_of_the_nearest_under_any_f
         return [{row.vector_id for row in each.rows} for each in found], all(each.exact for each in found)
 
     with open_pool(filled_url, max_size=2) as pool:
-        store = PostgresMessages(pool, ef_search=100)
+        store = messages_in(pool)
         truth = {name: nearest(store, conditions) for name, conditions in PASSING.items()}
-        assert store.index_if_large("a", model="m", dimensions=8)
+        assert store._near.make("a", "m", dimensions=8)
         monkeypatch.setattr(messages, "EXACT_ROWS", 0)
         found = {name: nearest(store, conditions) for name, conditions in PASSING.items()}
-        store.drop_index("a", model="m")
+        store._near.drop("a", "m")
     assert all(exact for _, exact in truth.values())
     assert not found["all"][1]
     for name, (wanted, _) in truth.items():

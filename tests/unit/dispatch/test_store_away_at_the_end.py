@@ -73,7 +73,7 @@ CASES = {
         MessageSearch(query="nine ships", collection="c", ranking="vectors"), hold_chats, "messages", "nearest"
     ),
     "messages and their model": Case(
-        MessageSearch(query="nine ships", collection="c"), hold_chats, "sessions", "searched_by"
+        MessageSearch(query="nine ships", collection="c"), hold_chats, "vectors/messages", "active_model"
     ),
     "conversations": Case(
         ConversationSearch(query="nine ships", collection="c"), hold_talks, "conversations", "sessions"
@@ -109,8 +109,10 @@ class Flaky:
 def begin(world: World, case: Case) -> Flaky:
     case.hold(world)
     world.rewriter.replies = {"hyde": "| year | revenue |\n|---|---|\n| 2022 | forty |"}
-    store = Flaky(getattr(world.ports, case.store), case.call)
-    world.with_ports(**{case.store: store})
+    port, _, kind = case.store.partition("/")
+    stores = getattr(world.ports, port)
+    store = Flaky(stores[kind] if kind else stores, case.call)
+    world.with_ports(**{port: {**stores, kind: store} if kind else store})
     return store
 
 

@@ -11,13 +11,13 @@ from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.life import ReembedMessages
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate
+from querymill_shared.contracts.vectors import Reembed
 from querymill_shared.hits import BoardHit
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
@@ -46,7 +46,7 @@ SEVERAL_KINDS: tuple[JobRequest, ...] = (
     Rerank(query="q", collection="c", hits=(RerankCandidate(id="1", text="t", score=1.0),), deadline=30),
     EmbedTexts(collection="c", texts=(TextToEmbed(id="1", text="nine ships"),)),
     RecomputeRanks(collection="chats"),
-    ReembedMessages(collection="chats", model="words"),
+    Reembed(collection="chats", retriever="messages", model="words"),
     Reindex(collection="chats", of="messages"),
 )
 INGEST = IngestReport(

@@ -15,7 +15,7 @@ from querymill import (
     MessageSearch,
     ModuleDocument,
     ModuleSearch,
-    ReembedMessages,
+    Reembed,
     Report,
     ReportSearch,
     Rerank,
@@ -108,7 +108,7 @@ def test_a_cancelled_job_says_so(mill: MemoryMill, filings: str) -> None:
 
 
 def test_a_job_that_fails_names_the_reason(mill: MemoryMill) -> None:
-    job = mill.submit(ReembedMessages(collection="chats", model="another"))
+    job = mill.submit(Reembed(collection="chats", retriever="messages", model="another"))
     with pytest.raises(JobFailed, match="another"):
         job.result(timeout=10)
 

@@ -38,8 +38,13 @@ def test_what_is_ingested_is_embedded_by_a_job_of_its_own(collection: Collection
     (job_id, _) = collection.jobs()
     result = collection.world.result(job_id)
     assert isinstance(result, EmbedDocumentsResult)
-    assert (result.retriever, result.total, result.pending, result.complete) == (collection.kind, 1, 0, True)
-    assert result.usage == {"provider_calls": 1, "tokens": 1}
+    assert (result.retriever, result.total, result.pending, result.complete) == (
+        collection.kind,
+        collection.each,
+        0,
+        True,
+    )
+    assert result.usage == {"provider_calls": 1, "tokens": collection.each}
 
 
 def test_an_unchanged_document_asks_for_no_job(collection: Collection) -> None:
@@ -85,8 +90,8 @@ def test_only_the_documents_of_the_request_are_embedded(collection: Collection) 
     away(collection.world)
     collection.put(**{"a.js": "hot soup", "b.js": "cold tea"})
     collection.world.embeddings.fails_with = None
-    assert (embed(collection, "b.js", "never.js").total, collection.sent()) == (1, {"cold tea"})
-    assert (embed(collection).total, collection.pending()) == (1, 0)
+    assert (embed(collection, "b.js", "never.js").total, collection.sent()) == (collection.each, {"cold tea"})
+    assert (embed(collection).total, collection.pending()) == (collection.each, 0)
 
 
 def test_a_collection_without_documents_has_nothing_to_embed(collection: Collection) -> None:
@@ -98,24 +103,24 @@ def test_a_refused_text_leaves_the_result_incomplete_and_the_others_embedded(col
     world = collection.world
     world.with_ports(embeddings=Choosy())
     collection.put(**{"a.js": "hot soup", "bad.js": "poison"})
-    assert (collection.pending(), collection.refused()) == (0, [("bad.js", "words")])
+    assert (collection.pending(), collection.refused()) == (0, [("bad.js", "words")] * collection.each)
     (bad, good) = (world.result(job_id) for job_id in collection.jobs())
     assert (bad.complete, [part.code for part in bad.degraded]) == (False, ["provider_refused"])
-    assert "refused 1 passages; see `querymill status --set-aside`" in bad.degraded[0].reason
+    assert f"refused {collection.each} passages; see `querymill status --set-aside`" in bad.degraded[0].reason
     assert good.complete
     listed = world.result(world.run(ListSetAside(collection="c")))
     assert isinstance(listed, SetAsideResult)
-    (text,) = listed.texts
+    assert len(listed.texts) == listed.total == collection.each
+    text = listed.texts[0]
     assert (text.of, text.document, text.model) == (collection.kind, "bad.js", "words")
     assert text.reason == "embedding refused: HTTP 400: too long"
-    assert listed.total == 1
 
 
 def test_a_refused_text_is_forgotten_with_its_change_and_with_its_document(collection: Collection) -> None:
     collection.world.with_ports(embeddings=Choosy())
     collection.put(**{"a.js": "poison", "b.js": "poison"})
     collection.put(**{"a.js": "harmless"})
-    assert (collection.refused(), collection.pending()) == ([("b.js", "words")], 0)
+    assert (collection.refused(), collection.pending()) == ([("b.js", "words")] * collection.each, 0)
     collection.world.run(DropDocuments(collection="c", retriever=collection.kind, ids=("b.js",)))
     assert collection.refused() == []
 
@@ -133,7 +138,7 @@ def test_of_a_document_that_is_dropped_while_it_waits_nothing_more_is_sent(colle
         return honest(*given, **more)
 
     world.embeddings.embed = dropping  # type: ignore[method-assign]
-    assert embed(collection).total == 39
+    assert embed(collection).total == 39 * collection.each
     assert collection.sent() == set(MANY.values()) - {"soup 9"}
 
 
@@ -154,7 +159,7 @@ def test_a_cancelled_job_keeps_the_vectors_it_has_made_and_the_next_goes_on(coll
     world.ring(job_id, request, "embed")
     collection.vectors.fill = honest  # type: ignore[method-assign]
     left = collection.pending()
-    assert 0 < left < len(MANY)
+    assert 0 < left < len(MANY) * collection.each
     assert (embed(collection).total, collection.pending()) == (left, 0)
 
 
@@ -168,7 +173,7 @@ def test_a_job_begins_once_its_documents_have_settled(collection: Collection) ->
     assert collection.sent() == set()
     world.let_pass(11)
     world.ring(job_id, request, "embed")
-    assert (world.result(job_id).total, collection.sent()) == (1, {"soup"})
+    assert (world.result(job_id).total, collection.sent()) == (collection.each, {"soup"})
 
 
 def test_while_searches_compare_the_previous_model_a_new_document_is_embedded_by_both(collection: Collection) -> None:
@@ -177,18 +182,18 @@ def test_while_searches_compare_the_previous_model_a_new_document_is_embedded_by
     world.with_ports(embeddings=other, previous=PreviousModel(world.embeddings, IDENTITY))
     collection.put(**{"b.js": "cold tea"})
     assert collection.vectors.active_model("c") == "words"
-    assert (collection.pending("words"), collection.pending("other")) == (0, 1)
-    assert embed(collection).total == 1
+    assert (collection.pending("words"), collection.pending("other")) == (0, collection.each)
+    assert embed(collection).total == collection.each
     assert (collection.vectors.active_model("c"), collection.pending("other")) == ("other", 0)
     collection.put(**{"c.js": "salt"})
-    assert (collection.pending("words"), collection.pending("other")) == (3, 0)
+    assert (collection.pending("words"), collection.pending("other")) == (3 * collection.each, 0)
 
 
 def test_of_a_model_that_is_gone_no_vector_is_made(collection: Collection) -> None:
     collection.put(**{"a.js": "hot soup"})
     collection.world.with_ports(embeddings=WordEmbeddings(model="other"))
     collection.put(**{"b.js": "cold tea"})
-    assert (collection.pending("words"), collection.pending("other")) == (1, 1)
+    assert (collection.pending("words"), collection.pending("other")) == (collection.each, collection.each)
     assert collection.vectors.active_model("c") == "words"
 
 

@@ -44,10 +44,11 @@ def test_the_collection_is_searched_by_the_other_model_and_has_no_vector_of_the_
     collection.put(**MANY)
     other = with_other(collection, WordEmbeddings(model="other"))
     result = reembed(collection)
-    assert (result.total, result.model, result.complete, result.degraded) == (40, "other", True, ())
-    assert sorted(text.rsplit("\n", 1)[-1] for text, _ in other.asked) == sorted(MANY.values())
+    assert (result.total, result.model, result.complete, result.degraded) == (40 * collection.each, "other", True, ())
+    sent = [text.rsplit("\n", 1)[-1] for text, _ in other.asked]
+    assert sorted(sent) == sorted([*MANY.values()] * collection.each)
     assert collection.vectors.active_model("c") == "other"
-    assert (collection.pending("other"), collection.pending("words")) == (0, 40)
+    assert (collection.pending("other"), collection.pending("words")) == (0, 40 * collection.each)
     assert reembed(collection).total == 0
 
 
@@ -59,12 +60,15 @@ def test_refused_texts_are_tried_again_and_do_not_keep_the_collection_from_the_s
     assert [(part.stage, part.code) for part in again.degraded] == [("embed", "provider_refused")]
     with_other(collection, WordEmbeddings(model="other"))
     result = reembed(collection)
-    assert (result.total, result.complete, collection.refused()) == (2, True, [])
+    assert (result.total, result.complete, collection.refused()) == (2 * collection.each, True, [])
     with_other(collection, Choosy(model="third"))
     result = reembed(collection)
-    assert (result.total, result.complete) == (1, False)
-    assert "third refused 1 passages" in result.degraded[0].reason
-    assert (collection.vectors.active_model("c"), collection.refused()) == ("third", [("bad.js", "third")])
+    assert (result.total, result.complete) == (collection.each, False)
+    assert f"third refused {collection.each} passages" in result.degraded[0].reason
+    assert (collection.vectors.active_model("c"), collection.refused()) == (
+        "third",
+        [("bad.js", "third")] * collection.each,
+    )
 
 
 def test_it_needs_the_model_of_the_workers_and_documents(collection: Collection) -> None:
@@ -93,7 +97,7 @@ def test_documents_ingested_after_their_part_are_embedded_before_the_switch(coll
     world.ring(job_id, request, request.steps[-1])
     result = world.result(job_id)
     assert isinstance(result, ReembedResult)
-    assert (result.total, [stage.name for stage in result.stages][PARTS:]) == (60, ["rest"])
+    assert (result.total, [stage.name for stage in result.stages][PARTS:]) == (60 * collection.each, ["rest"])
     assert (collection.vectors.active_model("c"), collection.pending("other")) == ("other", 0)
 
 
@@ -120,7 +124,7 @@ def test_a_part_that_was_cut_is_resumed_and_a_text_refused_in_between_is_not_sen
     assert (result.complete, collection.pending("other")) == (False, 0)
     assert [part.code for part in result.degraded] == ["provider_refused"]
     # What was lost is sent once more, and nothing else is.
-    assert len(other.asked) <= 40 + 16
+    assert len(other.asked) <= 40 * collection.each + 16
 
 
 def test_a_cancelled_job_keeps_its_vectors_and_does_not_switch(collection: Collection) -> None:
@@ -130,12 +134,12 @@ def test_a_cancelled_job_keeps_its_vectors_and_does_not_switch(collection: Colle
     request = collection.reembed("other")
     job_id = world.submit(request)
     world.ring(job_id, request, request.steps[0])
-    made = 40 - collection.pending("other")
+    made = 40 * collection.each - collection.pending("other")
     world.board.settle(job_id, Verdict("cancelled", reason="by the caller"))
     for step in request.steps[1:]:
         world.ring(job_id, request, step)
     assert collection.vectors.active_model("c") == "words"
-    assert (reembed(collection).total, collection.vectors.active_model("c")) == (40 - made, "other")
+    assert (reembed(collection).total, collection.vectors.active_model("c")) == (40 * collection.each - made, "other")
 
 
 @pytest.mark.parametrize("page", [3, 512])
@@ -155,10 +159,10 @@ def test_the_parts_tell_their_progress_and_list_each_passage_once(
 
     collection.vectors.pending = counting  # type: ignore[method-assign]
     job_id = world.run(collection.reembed("other"))
-    assert len(listed) == len(MANY)
+    assert len(listed) == len(MANY) * collection.each
     told = {event.stage: event for _, event in world.board.events(job_id) if isinstance(event, Progress)}
     assert all(event.done == event.total for event in told.values())
-    assert sum(event.total for event in told.values()) == len(MANY)
+    assert sum(event.total for event in told.values()) == len(MANY) * collection.each
 
 
 class Interrupted(Choosy):

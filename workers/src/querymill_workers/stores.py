@@ -1,7 +1,8 @@
 """The stores of which every retriever has one: its documents and its vectors."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.meters import Meters
@@ -12,12 +13,13 @@ from querymill_workers.retrievers.conversations.stores import postgres_passages 
 from querymill_workers.retrievers.conversations.stores.documents import ConversationDocuments
 from querymill_workers.retrievers.files.stores import postgres as files_in_postgres
 from querymill_workers.retrievers.files.stores.documents import FileDocuments
+from querymill_workers.retrievers.messages.stores import postgres as messages_in_postgres
 from querymill_workers.retrievers.messages.stores.documents import SessionDocuments
 from querymill_workers.retrievers.modules.stores import postgres_descriptions as modules_in_postgres
 from querymill_workers.retrievers.modules.stores.documents import ModuleDocuments
 from querymill_workers.retrievers.reports.stores.documents import ReportDocuments
 from querymill_workers.vectors.ports import Vectors
-from querymill_workers.vectors.postgres import PostgresVectors
+from querymill_workers.vectors.postgres import PostgresVectors, VectorTables
 
 
 def with_documents(ports: Ports) -> Ports:
@@ -29,7 +31,7 @@ def with_documents(ports: Ports) -> Ports:
                 ports.modules, ports.descriptions, ports.vectors["modules"], ports.words, ports.board
             ),
             "files": FileDocuments(ports.files, ports.words, ports.vectors["files"]),
-            "messages": SessionDocuments(ports.messages, ports.sessions, ports.words, ports.set_aside),
+            "messages": SessionDocuments(ports.sessions, ports.vectors, ports.words),
             "reports": ReportDocuments(ports.report_life, ports.words, ports.set_aside),
             "conversations": ConversationDocuments(
                 ports.conversations,
@@ -44,10 +46,25 @@ def with_documents(ports: Ports) -> Ports:
     )
 
 
-def vectors_in(pool: Pool, counted: Meters, near: NearIndexes | None = None) -> Mapping[EmbeddedKind, Vectors]:
-    """Return the vectors of each retriever, in PostgreSQL. ``near`` are the indexes of those of conversations."""
-    return {
-        "conversations": PostgresVectors(pool, "conversations", conversations_in_postgres.VECTORS, counted, near),
-        "files": PostgresVectors(pool, "files", files_in_postgres.VECTORS, counted),
-        "modules": PostgresVectors(pool, "modules", modules_in_postgres.VECTORS, counted),
-    }
+#: The tables of the passages and vectors of each retriever.
+TABLES: Final[Mapping[EmbeddedKind, VectorTables]] = {
+    "conversations": conversations_in_postgres.VECTORS,
+    "files": files_in_postgres.VECTORS,
+    "messages": messages_in_postgres.VECTORS,
+    "modules": modules_in_postgres.VECTORS,
+}
+#: The retrievers that search large collections by an index of near vectors.
+INDEXED: Final[Sequence[EmbeddedKind]] = ("conversations", "messages")
+
+
+def near_in(pool: Pool) -> Mapping[EmbeddedKind, NearIndexes]:
+    """Return the indexes of near vectors of each retriever that has any."""
+    return {kind: NearIndexes(pool, TABLES[kind].vectors) for kind in INDEXED}
+
+
+def vectors_in(
+    pool: Pool, counted: Meters, near: Mapping[EmbeddedKind, NearIndexes] | None = None
+) -> Mapping[EmbeddedKind, Vectors]:
+    """Return the vectors of each retriever, in PostgreSQL. ``near`` are what searches know of their indexes."""
+    indexes = near_in(pool) if near is None else near
+    return {kind: PostgresVectors(pool, kind, tables, counted, indexes.get(kind)) for kind, tables in TABLES.items()}

@@ -36,7 +36,6 @@ from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.lexicon import thesauri
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.postgres.near import NearIndexes
 from querymill_workers.postgres.samples import NoSamples, PostgresSamples
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
 from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
@@ -67,7 +66,7 @@ from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.set_aside.memory import MemorySetAside
 from querymill_workers.set_aside.postgres import PostgresSetAside
-from querymill_workers.stores import vectors_in, with_documents
+from querymill_workers.stores import near_in, vectors_in, with_documents
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
 from querymill_workers.words.memory import MemoryWords
@@ -254,11 +253,10 @@ def ports() -> Ports:
     pool = open_pool(chosen.database_url.get_secret_value())
     words = PostgresWords(pool)
     modules = MongoModules(chosen.mongodb_uri.get_secret_value(), PostgresRegister(pool))
-    files = PostgresFiles(pool)
-    messages, sessions = PostgresMessages(pool, ef_search=chosen.querymill_ef_search), PostgresSessions(pool)
+    files, near = PostgresFiles(pool), near_in(pool)
+    messages = PostgresMessages(pool, near["messages"], ef_search=chosen.querymill_ef_search)
     report_life, set_aside = PostgresReportLife(pool), PostgresSetAside(pool, meters())
     conversations, ranks = PostgresConversations(pool), PostgresRanks(pool)
-    near = NearIndexes(pool, "conversation_vectors")
     built = Ports(
         board=board(),
         heartbeat=heartbeat(),
@@ -280,9 +278,9 @@ def ports() -> Ports:
         vectors=vectors_in(pool, meters(), near),
         shorthands=chosen.querymill_module_shorthands,
         messages=messages,
-        sessions=sessions,
+        sessions=PostgresSessions(pool),
         conversation_caches=conversation_caches(),
-        conversation_passages=PostgresPassages(pool, near, ef_search=chosen.querymill_ef_search),
+        conversation_passages=PostgresPassages(pool, near["conversations"], ef_search=chosen.querymill_ef_search),
         conversations=conversations,
         ranks=ranks,
         technical_keywords=TechnicalKeywords(chosen.querymill_technical_keywords or TECHNICAL_KEYWORDS),
@@ -319,7 +317,9 @@ def ports_in_memory(board: Board) -> Ports:
         fleet_caches=NoFleetCaches(),
         modules=MemoryModules(),
         descriptions=descriptions,
-        vectors={store.vectors.retriever: store.vectors for store in (files, descriptions, passages)},
+        vectors={
+            store.vectors.retriever: store.vectors for store in (files, descriptions, passages, messages.sessions)
+        },
         messages=messages,
         sessions=messages.sessions,
         files=files,

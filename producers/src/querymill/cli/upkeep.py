@@ -12,7 +12,7 @@ from querymill.cli.terminal import Console, echo
 from querymill.client.job import Job
 from querymill.client.mill import Querymill
 from querymill_shared.contracts import events
-from querymill_shared.contracts.messages.life import ForgetSession, ReembedMessages
+from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.reindex import IndexedKind, Reindex
 from querymill_shared.contracts.reports.life import ReembedReports
 from querymill_shared.contracts.vectors import EmbeddedKind, Reembed
@@ -21,10 +21,7 @@ from querymill_shared.settings import Settings
 Collection = Annotated[str, typer.Option(help="the collection")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 #: The kinds whose vectors have requests of their own.
-_OF_THEIR_OWN: Final[Mapping[str, type[ReembedMessages] | type[ReembedReports]]] = {
-    "messages": ReembedMessages,
-    "reports": ReembedReports,
-}
+_OF_THEIR_OWN: Final[Mapping[str, type[ReembedReports]]] = {"reports": ReembedReports}
 REEMBEDDED: Final = (*_OF_THEIR_OWN, *get_args(EmbeddedKind))
 Reembedded = Annotated[str, typer.Argument(help=f"the kind of the collection: {', '.join(REEMBEDDED)}")]
 MessagesOnly = Annotated[str, typer.Argument(help="the kind of the collection: messages")]

@@ -17,18 +17,18 @@ from querymill_workers.retrievers.files.rules.code import CodeChunk
 from querymill_workers.retrievers.files.stores.postgres import VECTORS, PostgresFiles
 from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
-from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.ports import TextVector
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.vectors.postgres import PostgresVectors
-from tests.fixtures.chats import put, session
+from tests.fixtures.chats import messages_in, session, store
 from tests.fixtures.passages import text_of
 from tests.fixtures.reports import prepared_report
 
 TEXTS = ("nine ships", "hot soup", "cold tea")
+CHAT = session("s", *TEXTS)
 
 
 @pytest.fixture(scope="module", params=[1_900, 3_072, 4_000])
@@ -63,13 +63,10 @@ def test_chunks_of_files_get_wide_vectors(wide: tuple[Pool, int]) -> None:
 
 
 def test_messages_get_wide_vectors(wide: tuple[Pool, int]) -> None:
-    known, sessions, draft = vectors(wide[1]), PostgresSessions(wide[0]), prepare_session(session("s", *TEXTS))
-    sessions.searched_by("c", first="wide")
-    put(sessions, "c", draft, models=["wide"])
-    pending = sessions.pending("c", ["s"], model="wide", limit=99)
-    rows = [known.get(passage.content, known["cold tea"]) for passage in pending]  # what is around a message too
-    sessions.fill("c", pending, np.stack(rows), model="wide")
-    found = PostgresMessages(wide[0], ef_search=100).nearest(
+    known = vectors(wide[1])
+    around = dict.fromkeys((passage.content for passage in prepare_session(CHAT).passages), known["cold tea"])
+    store(PostgresSessions(wide[0]), "c", CHAT, model="wide", vectors=around | known)
+    found = messages_in(wide[0]).nearest(
         MessageFilter("c", ("message",)), known["hot soup"], model="wide", limit=1, floor=-2
     )
     (row,) = found.rows

@@ -12,12 +12,10 @@ from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session, word_units_of
 from querymill_workers.retrievers.messages.ports import SPACES
 from querymill_workers.retrievers.messages.stores.documents import SessionDocuments
-from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
-from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
+from querymill_workers.retrievers.messages.stores.memory_sessions import MemorySessions
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
-from querymill_workers.set_aside.memory import MemorySetAside
-from querymill_workers.set_aside.ports import AsideText
-from querymill_workers.set_aside.postgres import PostgresSetAside
+from querymill_workers.stores import vectors_in
+from querymill_workers.vectors.ports import Refused
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.document_suite import LATER, DocumentSuite
@@ -28,23 +26,18 @@ AT = "2026-01-01T10:00:00Z"
 @pytest.fixture(params=["memory", "postgres"])
 def stored(request: pytest.FixtureRequest) -> Iterator[SessionDocuments]:
     if request.param == "memory":
-        messages = MemoryMessages()
-        yield SessionDocuments(messages, messages.sessions, MemoryWords(), MemorySetAside())
+        sessions = MemorySessions()
+        yield SessionDocuments(sessions, {"messages": sessions.vectors}, MemoryWords())
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
-        yield SessionDocuments(
-            PostgresMessages(pool, ef_search=100),
-            PostgresSessions(pool),
-            PostgresWords(pool),
-            PostgresSetAside(pool, Meters(None)),
-        )
+        yield SessionDocuments(PostgresSessions(pool), vectors_in(pool, Meters(None)), PostgresWords(pool))
 
 
 def put(stored: SessionDocuments, collection: str, *sessions: Mapping[str, Any]) -> None:
-    stored.sessions.searched_by(collection, first="words")
+    stored.vectors["messages"].active_model(collection, first="words")
     for given in sessions:
         prepared = prepare_session(ChatSession.model_validate(given))
-        changed = stored.sessions.put(collection, [prepared], models=["words"])
+        changed = stored.sessions.put(collection, [prepared])
         for text in changed[prepared.session.session_id].added:
             stored.words.put(collection, SPACES[text.vector_type], word_units_of(given["session_id"], [text]))
 
@@ -102,12 +95,15 @@ def test_sessions_are_filtered_by_what_they_are(
     assert stored.count(collection, conditions) == count
 
 
-def test_a_dropped_session_leaves_no_word_and_nothing_aside(stored: SessionDocuments) -> None:
+def test_a_dropped_session_leaves_no_word_and_nothing_refused(stored: SessionDocuments) -> None:
     collection = f"c{id(stored)}d"
     put(stored, collection, ADA)
-    stored.set_aside.add(collection, "messages", [AsideText("s", "p", "words", "HTTP 400")])
+    vectors = stored.vectors["messages"]
+    waiting = vectors.pending(collection, model="words", limit=9)
+    vectors.fill(collection, dict.fromkeys(waiting, Refused("HTTP 400")), model="words")
     assert stored.drop(collection, "s", LATER) == 34
     assert stored.words.search(collection, "messages", "ships rope", limit=9) == []
-    assert stored.set_aside.counts(collection) == {}
+    assert vectors.count_refused(collection) == 0
     stored.leave(collection)
+    assert vectors.active_model(collection) is None
     assert collection not in stored.sessions.collections()

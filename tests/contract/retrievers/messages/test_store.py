@@ -18,9 +18,10 @@ from querymill_workers.retrievers.messages.stores import postgres as postgres_me
 from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
+from querymill_workers.vectors.ports import Refused
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.vectors import DIMENSIONS, vector_of
-from tests.fixtures.chats import put, session, store
+from tests.fixtures.chats import messages_in, put, session, store, vectors_of
 
 
 @pytest.fixture(params=["memory", "postgres"])
@@ -29,7 +30,7 @@ def messages(request: pytest.FixtureRequest) -> Iterator[Messages]:
         yield MemoryMessages()
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
-        yield PostgresMessages(pool, ef_search=100)
+        yield messages_in(pool)
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def sessions(messages: Messages) -> Sessions:
 @pytest.fixture
 def stored(database_url: str) -> Iterator[PostgresMessages]:
     with open_pool(database_url, max_size=4) as pool:
-        yield PostgresMessages(pool, ef_search=100)
+        yield messages_in(pool)
 
 
 @pytest.fixture
@@ -149,7 +150,7 @@ def test_rows_of_another_model_and_pending_ones_are_skipped_and_counted(
 ) -> None:
     store(sessions, collection, session("old", "ships"), model="older")
     store(sessions, collection, session("new", "ships"), model="words")
-    put(sessions, collection, prepare_session(session("late", "ships", "ship")), models=["words"])
+    put(sessions, collection, prepare_session(session("late", "ships", "ship")))
     assert [row.session_id for row in near(messages, of(collection), "ships")] == ["new"]
     assert skipped(messages, of(collection), "words") == 3
     assert skipped(messages, of(collection, session_id="new"), "words") == 0
@@ -176,14 +177,14 @@ def test_rows_that_lack_a_vector_are_found_alone_with_their_sessions(
 ) -> None:
     store(sessions, collection, session("old", "ships"))
     for name in ("new", "newer"):
-        put(sessions, collection, prepare_session(session(name, "ships", "ships")), models=["words"])
+        put(sessions, collection, prepare_session(session(name, "ships", "ships")))
     where = of(collection, lacking="words")
     rows, count = messages.containing(where, "ship", limit=9)
     assert ({row.session_id for row in rows}, count) == ({"new", "newer"}, 4)
     assert sorted(messages.sessions_of(where, limit=9)) == ["new", "newer"]
     assert len(messages.sessions_of(where, limit=1)) == 1
     assert messages.sessions_of(of(collection, lacking="words", session_id="old"), limit=9) == []
-    assert messages.sessions_of(of(collection, lacking="other"), limit=9) == []
+    assert len(messages.sessions_of(of(collection, lacking="other"), limit=9)) == 3
 
 
 @pytest.mark.parametrize(
@@ -211,6 +212,32 @@ def test_named_rows_come_with_their_cosine_under_the_filter(
     assert row.raw is None
 
 
+def test_named_rows_have_no_cosine_where_no_vector_is_given(
+    messages: Messages, sessions: Sessions, collection: str
+) -> None:
+    (draft,) = store(sessions, collection, session("s", "ships"))
+    (row,) = messages.rows(of(collection), [draft.passages[0].vector_id], None, model="words").values()
+    assert row.raw is None
+
+
+def test_a_refused_row_is_skipped_and_does_not_wait_until_it_is_tried_again(
+    messages: Messages, sessions: Sessions, collection: str
+) -> None:
+    vectors = vectors_of(sessions)
+    put(sessions, collection, prepare_session(session("s", "ships", "soup")))
+    refused = [passage for passage in vectors.pending(collection, model="words", limit=9) if passage.text == "ships"]
+    vectors.fill(collection, dict.fromkeys(refused, Refused("HTTP 400")), model="words")
+    for waiting, lacking in ((1, 2), (0, 1), (1, 1)):
+        found = messages.nearest(of(collection), vector_of("x"), model="words", limit=9, floor=-2)
+        assert (found.skipped, found.pending) == (lacking, waiting)
+        rows, _ = messages.containing(of(collection, lacking="words"), "s", limit=9)
+        assert len(rows) == lacking
+        left = vectors.pending(collection, model="words", limit=9)
+        vectors.fill(collection, {passage: vector_of(passage.text) for passage in left}, model="words")
+        if not waiting:
+            vectors.retry(collection)
+
+
 def test_brief_rows_are_ranked_as_whole_ones_are(messages: Messages, sessions: Sessions, collection: str) -> None:
     store(sessions, collection, session("s", "nine ships", "hot soup", "nine soups"), session("t", "ships"))
     where, vector = of(collection), vector_of("nine ships")
@@ -233,16 +260,17 @@ def test_an_edited_message_loses_its_vector_and_the_others_keep_theirs(
     messages: Messages, sessions: Sessions, collection: str
 ) -> None:
     store(sessions, collection, session("s", "ships", "soup", "rope", "sail", "mast"))
-    put(sessions, collection, prepare_session(session("s", "ships", "soup", "rope", "sail", "crew")), models=["words"])
-    pending = sessions.pending(collection, ["s"], model="words", limit=99)
-    assert [passage.vector_type for passage in pending] == ["message", "context", "context", "context"]
-    contents = {passage.content for passage in pending}
-    assert contents == {"crew", "ships\nsoup\nrope\nsail\ncrew", "soup\nrope\nsail\ncrew", "rope\nsail\ncrew"}
+    put(sessions, collection, prepare_session(session("s", "ships", "soup", "rope", "sail", "crew")))
+    first, *others = vectors_of(sessions).pending(collection, model="words", limit=99)
+    assert first.text == "crew"  # a message before its contexts
+    assert {passage.text for passage in others} == {
+        "ships\nsoup\nrope\nsail\ncrew", "soup\nrope\nsail\ncrew", "rope\nsail\ncrew",
+    }  # fmt: skip
 
 
 def test_what_a_session_has_no_more_is_named_and_goes(messages: Messages, sessions: Sessions, collection: str) -> None:
     store(sessions, collection, session("s", "ships", "soup"))
-    changed = put(sessions, collection, prepare_session(session("s", "ships")), models=["words"])
+    changed = put(sessions, collection, prepare_session(session("s", "ships")))
     assert sorted(text.vector_type for text in changed.dropped) == ["context", "context", "message"]
     assert ids(near(messages, of(collection), "soup")) == ["a"]
     assert len(sessions.texts(collection, "s")) == 2
@@ -252,16 +280,17 @@ def test_the_revision_is_that_of_the_last_session_put(messages: Messages, sessio
     (draft,) = store(sessions, collection, session("s", "ships"))
     assert sessions.revisions(collection, ["s"]) == {"s": draft.revision}
     later = prepare_session(session("s", "soup"))
-    put(sessions, collection, later, models=["words"])
+    put(sessions, collection, later)
     assert sessions.revisions(collection, ["s"]) == {"s": later.revision}
 
 
 def test_a_vector_of_what_a_message_was_is_not_stored(messages: Messages, sessions: Sessions, collection: str) -> None:
-    put(sessions, collection, prepare_session(session("s", "ships")), models=["words"])
-    was = sessions.pending(collection, ["s"], model="words", limit=99)
-    put(sessions, collection, prepare_session(session("s", "soup")), models=["words"])
-    sessions.fill(collection, was, np.stack([vector_of("ships")] * len(was)), model="words")
-    assert len(sessions.pending(collection, ["s"], model="words", limit=99)) == 2
+    put(sessions, collection, prepare_session(session("s", "ships")))
+    vectors = vectors_of(sessions)
+    was = vectors.pending(collection, model="words", limit=99)
+    put(sessions, collection, prepare_session(session("s", "soup")))
+    vectors.fill(collection, dict.fromkeys(was, vector_of("ships")), model="words")
+    assert len(vectors.pending(collection, model="words", limit=99)) == 2
 
 
 def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than_there_are(
@@ -273,15 +302,13 @@ def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than
     store(PostgresSessions(stored._pool), collection, *some, vectors=vectors)
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10)
     monkeypatch.setattr(near_indexes, "LARGE_ROWS", 10)
-    assert stored.index_if_large(collection, model="words", dimensions=DIMENSIONS)
-    assert not stored.index_if_large(collection, model="words", dimensions=DIMENSIONS)
+    assert stored._near.make(collection, "words", dimensions=DIMENSIONS)
+    assert not stored._near.make(collection, "words", dimensions=DIMENSIONS)
     question = vector_of("ship 17 of 3 rope 2")
     found = stored.nearest(of(collection), question, model="words", limit=5, floor=-2)
     assert (found.exact, len(found.rows)) == (False, 5)
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10_000)
-    whole = PostgresMessages(stored._pool, ef_search=100).nearest(
-        of(collection), question, model="words", limit=5, floor=-2
-    )
+    whole = messages_in(stored._pool).nearest(of(collection), question, model="words", limit=5, floor=-2)
     assert (whole.exact, [row.vector_id for row in whole.rows]) == (True, [row.vector_id for row in found.rows])
     monkeypatch.setattr(postgres_messages, "EXACT_ROWS", 10)
     every = stored.nearest(of(collection), question, model="words", limit=120, floor=-2)
@@ -293,12 +320,11 @@ def test_a_small_collection_has_no_index_and_one_of_another_dimension_stands_bes
 ) -> None:
     sessions = PostgresSessions(stored._pool)
     store(sessions, collection, session("s", "ships", "soup"))
-    sessions.add_model(collection, "s", model="wide")
+    vectors = vectors_of(sessions)
     wide = {content: np.eye(7, dtype=np.float32)[place] for place, content in enumerate(("ships", "soup"))}
-    pending = sessions.pending(collection, ["s"], model="wide", limit=9)
-    rows = np.stack([wide.get(passage.content, wide["soup"]) for passage in pending])
-    sessions.fill(collection, pending, rows, model="wide")
-    assert not stored.index_if_large(collection, model="wide", dimensions=7)
+    waiting = vectors.pending(collection, model="wide", limit=9)
+    vectors.fill(collection, {passage: wide.get(passage.text, wide["soup"]) for passage in waiting}, model="wide")
+    assert not stored._near.make(collection, "wide", dimensions=7)
     found = stored.nearest(of(collection), wide["ships"], model="wide", limit=9, floor=-2)
     assert [(row.content, row.raw) for row in found.rows] == [("ships", 1), ("soup", 0)]
     assert ids(near(stored, of(collection), "soup", limit=1)) == ["b"]

@@ -17,7 +17,7 @@ from querymill_workers.retrievers.messages.stores import postgres as postgres_me
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
 from tests.fakes.vectors import vector_of
-from tests.fixtures.chats import session, store
+from tests.fixtures.chats import messages_in, session, store
 
 TEXTS = ("ships", "ships and soup", "soup", "渲染 ships", "100% rope", "ships at last")
 SESSIONS = ("s", "t", "s' OR true --")
@@ -50,7 +50,7 @@ class Chats:
 def chats(database_url: str) -> Iterator[Chats]:
     collections = (f"a{uuid4().hex}", f"b{uuid4().hex}")
     with open_pool(database_url, max_size=4) as pool:
-        messages = PostgresMessages(pool, ef_search=100)
+        messages = messages_in(pool)
         for collection in collections:
             # The last session is in this collection alone: its rows' ids are in no other.
             texts = {name: [f"{collection} {name} {text}" for text in TEXTS] for name in (*SESSIONS, collection)}
@@ -122,12 +122,12 @@ def test_without_row_level_security_the_same_bug_would_leak(
     statement = postgres_messages._statement("containing", where)
     values = postgres_messages._values(where) | {"pattern": "%ships%", "limit": 100_000}
     with database.transaction(force_rollback=True):
-        database.execute("ALTER TABLE chat_message_vectors DISABLE ROW LEVEL SECURITY")
+        database.execute("ALTER TABLE chat_passages DISABLE ROW LEVEL SECURITY")
         rows = [postgres_messages._row(row) for _, *row in database.execute(statement, values)]
     assert any(chats.collections[1] in row.content for row in rows)
 
 
-@pytest.mark.parametrize("table", ["chat_sessions", "chat_messages", "chat_message_vectors"])
+@pytest.mark.parametrize("table", ["chat_sessions", "chat_messages", "chat_passages", "chat_vectors"])
 def test_the_role_sees_one_collection_and_nothing_without_one(
     chats: Chats, database: psycopg.Connection, table: str
 ) -> None:
@@ -140,7 +140,7 @@ def test_the_role_sees_one_collection_and_nothing_without_one(
 
 
 def test_the_role_cannot_write_into_another_collection(chats: Chats, database: psycopg.Connection) -> None:
-    stranger = "INSERT INTO chat_sessions VALUES (%s, 'x', null, null, now(), '{}', 'r', null)"
+    stranger = "INSERT INTO chat_sessions VALUES (%s, 'x', null, null, now(), '{}', 'r')"
     with database.transaction(force_rollback=True):
         database.execute("SET LOCAL ROLE querymill_messages")
         database.execute("SELECT set_config('querymill.collection', %s, true)", [chats.collections[1]])

@@ -18,12 +18,11 @@ from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.ports import NEIGHBOURS, SPACES
 from querymill_workers.retrievers.messages.rules.neighbours import entries_of
-from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
-from querymill_workers.set_aside.postgres import PostgresSetAside
+from querymill_workers.stores import vectors_in
 from querymill_workers.text.words import words
 from querymill_workers.words.postgres import PostgresWords
-from tests.fixtures.chats import session
+from tests.fixtures.chats import messages_in, session
 from tests.fixtures.words import SlowWords, spelled
 from tests.fixtures.world import World, world
 
@@ -37,11 +36,11 @@ def stored(world: World, database_url: str) -> Iterator[World]:
     """The world with the stores of PostgreSQL."""
     with open_pool(database_url, max_size=16) as pool:
         world.with_ports(
-            messages=PostgresMessages(pool, ef_search=100),
+            messages=messages_in(pool),
             sessions=PostgresSessions(pool),
             words=SlowWords(pool),
             ledger=PostgresLedger(pool),
-            set_aside=PostgresSetAside(pool, Meters(None)),
+            vectors=vectors_in(pool, Meters(None)),
         )
         yield world
 
@@ -115,7 +114,7 @@ def test_more_sessions_at_once_than_connections_still_all_get_in(stored: World, 
             sessions=PostgresSessions(pool),
             words=PostgresWords(pool),
             ledger=PostgresLedger(pool),
-            set_aside=PostgresSetAside(pool, Meters(None)),
+            vectors=vectors_in(pool, Meters(None)),
         )
         requests = [IngestSession(collection=collection, session=session(f"s{n}", *TEXTS)) for n in range(24)]
         threads = [threading.Thread(target=stored.run, args=(request,)) for request in requests]

@@ -2,8 +2,8 @@ from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
-from querymill_shared.contracts.messages.life import EmbedMessagesResult
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch import journey
 from querymill_workers.jobs.bell import Bell
@@ -25,9 +25,9 @@ def outcome(world: World, given: ChatSession) -> IngestSessionResult:
     return result
 
 
-def embedding(world: World, ingested: IngestSessionResult) -> EmbedMessagesResult:
+def embedding(world: World, ingested: IngestSessionResult) -> EmbedDocumentsResult:
     result = world.result(str(ingested.embedding_job))
-    assert isinstance(result, EmbedMessagesResult)
+    assert isinstance(result, EmbedDocumentsResult)
     return result
 
 
@@ -96,7 +96,7 @@ def test_one_embedding_waits_however_often_a_session_changes_and_it_misses_nothi
     assert len({job_id for job_id, _ in asked}) == 1
     assert [len(bells) for _, bells in asked] == [1, 0, 0, 0, 0]
     world.answer(*asked[0][1])
-    assert world.sessions.count_pending("chats", ["s"], model="words") == 0
+    assert world.ports.vectors["messages"].counts("chats", model="words").pending == 0
     assert {text for text, _ in world.embeddings.asked} >= set(texts)
 
 
@@ -124,7 +124,7 @@ def test_a_change_while_an_embedding_runs_asks_for_another(world: World) -> None
     ((second, more),) = later
     assert second != first
     world.answer(*more)
-    assert world.sessions.count_pending("chats", ["s"], model="words") == 0
+    assert world.ports.vectors["messages"].counts("chats", model="words").pending == 0
 
 
 def test_a_killed_embedding_goes_on_where_it_was(world: World) -> None:
@@ -143,7 +143,7 @@ def test_a_killed_embedding_goes_on_where_it_was(world: World) -> None:
     assert len(world.embeddings.asked) == 16
     world.answer(bell)
     assert len(world.embeddings.asked) == 40
-    assert isinstance(world.result(bell.job_id), EmbedMessagesResult)
+    assert isinstance(world.result(bell.job_id), EmbedDocumentsResult)
 
 
 def test_a_cancelled_embedding_stops(world: World) -> None:

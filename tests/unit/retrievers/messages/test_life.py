@@ -1,5 +1,4 @@
 import time
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -7,14 +6,12 @@ import pytest
 from querymill_shared.board import Outcome
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import (
-    PARTS,
     ForgetResult,
     ForgetSession,
-    ReembedMessages,
-    ReembedMessagesResult,
 )
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.contracts.vectors import PARTS, Reembed, ReembedResult
 from querymill_workers.dispatch import journey
 from querymill_workers.inference.ports import InputType, PreviousModel, Vectors
 from querymill_workers.jobs.deadline import Caller
@@ -22,7 +19,7 @@ from querymill_workers.jobs.faults import Failed, Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.calibration import IDENTITY, Calibration
 from tests.fakes.models import WordEmbeddings
-from tests.fixtures.chats import session, store
+from tests.fixtures.chats import session
 from tests.fixtures.world import World
 
 
@@ -48,23 +45,23 @@ def search(world: World, query: str, **fields: object) -> MessageResult:
     return result
 
 
-def change_model(world: World, *, keep_former: bool = True) -> tuple[WordEmbeddings, Mirrored]:
+def change_model(world: World, *, keep_previous: bool = True) -> tuple[WordEmbeddings, Mirrored]:
     """Give the workers another embedding model; the one before may be asked still."""
     before, after = world.embeddings, Mirrored("mirrored")
-    previous = PreviousModel(before, Calibration(((0.0, 0.0), (1.0, 0.95)))) if keep_former else None
+    previous = PreviousModel(before, Calibration(((0.0, 0.0), (1.0, 0.95)))) if keep_previous else None
     world.with_ports(embeddings=after, previous=previous)
     return before, after
 
 
 def reembed(world: World, model: str = "mirrored") -> str:
-    return world.run(ReembedMessages(collection="chats", model=model))
+    return world.run(Reembed(collection="chats", retriever="messages", model=model))
 
 
 def test_while_the_new_vectors_are_made_the_model_before_answers(world: World) -> None:
     take_in(world, *[session(f"s{number}", f"ship number{number}", "soup") for number in range(6)])
     before, _ = change_model(world)
     before.asked.clear()
-    request = ReembedMessages(collection="chats", model="mirrored")
+    request = Reembed(collection="chats", retriever="messages", model="mirrored")
     job_id = world.submit(request)
     for part in range(PARTS):
         found = search(world, "ship number3")
@@ -73,14 +70,14 @@ def test_while_the_new_vectors_are_made_the_model_before_answers(world: World) -
         world.ring(job_id, request, f"part-{part}")
     assert {input_type for _, input_type in before.asked} == {"query"}
     result = world.result(job_id)
-    assert isinstance(result, ReembedMessagesResult)
+    assert isinstance(result, ReembedResult)
     assert (result.total, result.model) == (24, "mirrored")
     asked = len(before.asked)
     found = search(world, "ship number3")
     assert (found.mode, found.results[0].session_id) == ("vector", "s3")
     assert found.results[0].similarity == pytest.approx(1)
     assert len(before.asked) == asked
-    assert {row.model for row in world.sessions.rows["chats"].values()} == {"mirrored"}
+    assert world.ports.vectors["messages"].counts("chats", model="words").pending == 24
 
 
 def test_what_comes_in_meanwhile_is_embedded_by_both_models(world: World) -> None:
@@ -88,14 +85,14 @@ def test_what_comes_in_meanwhile_is_embedded_by_both_models(world: World) -> Non
     change_model(world)
     take_in(world, session("t", "a heron"))
     assert search(world, "a heron").results[0].found_by == ("vector",)
-    request = ReembedMessages(collection="chats", model="mirrored")
-    assert isinstance(world.result(world.run(request)), ReembedMessagesResult)
+    request = Reembed(collection="chats", retriever="messages", model="mirrored")
+    assert isinstance(world.result(world.run(request)), ReembedResult)
     assert search(world, "a heron").results[0].found_by == ("vector",)
 
 
 def test_without_the_model_before_the_words_answer_and_say_why_until_the_switch(world: World) -> None:
     take_in(world, session("s", "nine ships", "soup"))
-    change_model(world, keep_former=False)
+    change_model(world, keep_previous=False)
     found = search(world, "which ships")
     assert (found.mode, found.results[0].message_id, found.complete) == ("text", "a", False)
     assert found.why is not None
@@ -107,65 +104,18 @@ def test_without_the_model_before_the_words_answer_and_say_why_until_the_switch(
     assert search(world, "a heron").results[0].found_by == ("vector",)
 
 
-def test_a_part_that_was_killed_goes_on_where_it_was(world: World) -> None:
-    take_in(world, session("s", *[f"message {number}" for number in range(20)]))
-    _, after = change_model(world)
-    request, honest, calls = ReembedMessages(collection="chats", model="mirrored"), after.embed, 0
-    job_id = world.submit(request)
-
-    def dies_at_the_second(*args: object, **kwargs: object) -> object:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            raise Unavailable("killed")
-        return honest(*args, **kwargs)  # type: ignore[arg-type]
-
-    after.embed = dies_at_the_second  # type: ignore[method-assign, assignment]
-    for step in request.steps:
-        world.ring(job_id, request, step)
-    assert not world.board.picture(job_id).record.is_over
-    assert search(world, "message 3").results
-    for step in request.steps:
-        world.ring(job_id, request, step)
-    assert isinstance(world.result(job_id), ReembedMessagesResult)
-    assert len(after.asked) == 40
-
-
 def test_a_model_that_keeps_failing_leaves_the_one_before_in_force(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     _, after = change_model(world)
     after.fails_with = Failed("broken")
-    request = ReembedMessages(collection="chats", model="mirrored")
+    request = Reembed(collection="chats", retriever="messages", model="mirrored")
     job_id = world.submit(request)
     for step in request.steps * world.ports.max_attempts:
         world.ring(job_id, request, step)
     assert world.board.picture(job_id).record.state == "dead"
     assert search(world, "nine ships").mode == "vector"
     after.fails_with = None
-    assert isinstance(world.result(reembed(world)), ReembedMessagesResult)
-
-
-def test_the_model_must_be_the_workers(world: World) -> None:
-    take_in(world, session("s", "nine ships"))
-    job_id = reembed(world, model="another")
-    record = world.board.picture(job_id).record
-    reason = "model: must be the workers' embedding model 'words' (got 'another')"
-    assert (record.state, record.reason) == ("failed", reason)
-
-
-def test_a_collection_without_messages_is_refused(world: World) -> None:
-    record = world.board.picture(reembed(world, model="words")).record
-    assert (record.state, record.reason) == ("failed", "collection: no messages in 'chats'")
-
-
-def test_the_same_model_again_embeds_what_was_left_pending(world: World) -> None:
-    world.embeddings.fails_with = Unavailable("away")
-    take_in(world, session("s", "nine ships"))
-    world.embeddings.fails_with = None
-    result = world.result(reembed(world, model="words"))
-    assert isinstance(result, ReembedMessagesResult)
-    assert result.total == 2
-    assert search(world, "nine ships").mode == "vector"
+    assert isinstance(world.result(reembed(world)), ReembedResult)
 
 
 def test_a_search_that_the_switch_overtook_asks_the_new_model(world: World) -> None:
@@ -195,7 +145,7 @@ def give_up(world: World, job_id: str, step: str) -> None:
 def test_a_part_whose_workers_kept_dying_makes_the_job_dead_and_switches_nothing(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     change_model(world)
-    request = ReembedMessages(collection="chats", model="mirrored")
+    request = Reembed(collection="chats", retriever="messages", model="mirrored")
     job_id = world.submit(request)
     give_up(world, job_id, request.steps[0])
     for step in request.steps[1:]:
@@ -203,37 +153,13 @@ def test_a_part_whose_workers_kept_dying_makes_the_job_dead_and_switches_nothing
         world.ring(job_id, request, step)
     record = world.board.picture(job_id).record
     assert (record.state, record.reason) == ("dead", "its workers died")
-    assert world.sessions.searched_by("chats") == "words"
+    assert world.ports.vectors["messages"].active_model("chats") == "words"
 
 
 def test_a_search_whose_workers_kept_dying_is_dead(world: World) -> None:
     job_id = world.submit(MessageSearch(collection="chats", query="ships", ranking="vectors"))
     give_up(world, job_id, "search")
     assert world.board.picture(job_id).record.state == "dead"
-
-
-def test_what_comes_in_after_the_last_part_looked_is_embedded_before_the_switch(world: World) -> None:
-    take_in(world, session("s", "nine ships"))
-    change_model(world)
-    honest = world.sessions.switch
-
-    late = iter("tuv")
-
-    def ingesting(collection: str, *, model: str) -> bool:
-        for name in islice(late, 1):
-            store(world.sessions, "chats", session(name, "soup"), model="words")
-        return honest(collection, model=model)
-
-    world.sessions.switch = ingesting  # type: ignore[method-assign]
-    request = ReembedMessages(collection="chats", model="mirrored")
-    job_id = world.run(request)
-    for _ in range(2):
-        assert not world.board.picture(job_id).record.is_over
-        assert world.sessions.searched_by("chats") == "words"
-        world.let_pass(5)
-        world.ring(job_id, request, "rest")
-    assert isinstance(world.result(job_id), ReembedMessagesResult)
-    assert world.sessions.searched_by("chats") == "mirrored"
 
 
 def forget(world: World, session_id: str, collection: str = "chats") -> ForgetResult:

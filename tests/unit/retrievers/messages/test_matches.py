@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.messages.matches import TEXT_SIMILARITY, EmbeddedQuestion
+from querymill_workers.retrievers.messages.matches import TEXT_SIMILARITY, CalibratedQuestion
 from querymill_workers.retrievers.messages.rules.sessions import MessageRow
 from querymill_workers.text.calibration import IDENTITY, Calibration
 
@@ -15,8 +15,8 @@ POINTS = Calibration(((0.7, 0.0), (0.8, 0.4), (1.0, 1.0)))
 cosines = st.none() | st.floats(-1, 1)
 
 
-def asked(calibration: Calibration = IDENTITY) -> EmbeddedQuestion:
-    return EmbeddedQuestion(np.ones(2, np.float32), "words", calibration, -2.0)
+def asked(calibration: Calibration = IDENTITY) -> CalibratedQuestion:
+    return CalibratedQuestion(np.ones(2, np.float32), "words", calibration, -2.0)
 
 
 def row(raw: float | None) -> MessageRow:

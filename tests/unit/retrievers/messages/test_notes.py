@@ -5,7 +5,7 @@ from typing import Any
 from querymill_shared.board import Outcome
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.messages.life import EmbedMessages, ForgetSession, ReembedMessages
+from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.dispatch import journey
 from querymill_workers.retrievers.messages.hits import SearchNotes
@@ -44,23 +44,14 @@ def finish(world: World, request: JobRequest, *noted: dict[str, Any]) -> str:
 
 def test_a_job_that_another_worker_began_is_concluded(world: World) -> None:
     ingested = {"outcome": "ingested", "total": 4, "embedding_job": "j2"}
-    embedded, forgotten = {"total": 4, "usage": USAGE}, {"outcome": "absent", "total": 0}
+    forgotten = {"outcome": "absent", "total": 0}
     found = {"found": FOUND, "timing": {"embed": 1.5, "search": 2.0}, "usage": USAGE}
     ingest = finish(world, IngestSession(collection="c", session=session("s", "x")), ingested)
     assert world.result(ingest).model_dump(include={"outcome", "total", "embedding_job", "complete"}) == {
         "outcome": "ingested", "total": 4, "embedding_job": "j2", "complete": True,
     }  # fmt: skip
-    embed = world.result(finish(world, EmbedMessages(collection="c", session_id="s"), embedded))
-    assert (embed.total, embed.usage) == (4, USAGE)
     assert world.result(finish(world, ForgetSession(collection="c", session_id="s"), forgotten)).total == 0
     search = world.result(finish(world, MessageSearch(collection="c", query="ships"), found))
     assert (search.total, search.complete, search.usage) == (3, False, USAGE)
     assert [(gap.stage, gap.reason) for gap in search.degraded] == [("embed", "away"), ("words", "stale")]
     assert {"embed_ms": 1.5, "search_ms": 2.0}.items() <= search.timing.items()
-
-
-def test_parts_that_other_workers_embedded_count_in_the_total(world: World) -> None:
-    world.result(world.run(IngestSession(collection="c", session=session("s", "ships"))))
-    request = ReembedMessages(collection="c", model="words")
-    result = world.result(finish(world, request, *[{"embedded": number, "usage": USAGE} for number in range(8)]))
-    assert (result.total, result.usage) == (28, {"provider_calls": 8, "tokens": 16})

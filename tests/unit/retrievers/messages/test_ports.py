@@ -11,9 +11,10 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.grow import GrowSessions, SessionGrowth
 from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.messages.life import EmbedMessages, EmbedSessions, ForgetSession, ReembedMessages
+from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.messages.load import LoadSessions
 from querymill_shared.contracts.messages.search import MessageSearch
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_workers.documents.ports import Documents, ForgetfulCaches, ForgetfulVectors, Samples
 from querymill_workers.inference.ports import Embeddings, PreviousModel
 from querymill_workers.jobs.bell import Heartbeat
@@ -23,6 +24,7 @@ from querymill_workers.retrievers.messages.ports import Messages, Sessions
 from querymill_workers.retrievers.messages.reindex import reindexed
 from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.text.calibration import Calibration
+from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
@@ -38,6 +40,7 @@ class OnlyMessages:
     max_attempts: int
     messages: Messages
     sessions: Sessions
+    vectors: Mapping[EmbeddedKind, Vectors]
     words: Words
     ledger: Ledger
     fleet_caches: ForgetfulCaches
@@ -63,11 +66,8 @@ REQUESTS: list[JobRequest] = [
         collection="c",
         growths=(SessionGrowth(session_id="s2", after=1, messages=session("s2", "soup", "more soup").messages[1:]),),
     ),
-    EmbedMessages(collection="c", session_id="s"),
-    EmbedSessions(collection="c", session_ids=("s", "s2")),
     MessageSearch(collection="c", query="ships"),
     MessageSearch(collection="c", query="ships", hybrid=True, include_context=True),
-    ReembedMessages(collection="c", model="words"),
     ForgetSession(collection="c", session_id="s"),
     ForgetSession(collection="c", session_id="s2"),
 ]

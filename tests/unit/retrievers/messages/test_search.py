@@ -286,7 +286,9 @@ def test_a_search_with_no_time_left_to_embed_is_by_text_and_says_so(world: World
 
 def test_a_search_by_text_is_not_by_the_model_but_names_the_one_it_lacks(world: World) -> None:
     take_in(world, session("s", "nine ships"))
-    world.sessions._models["chats"] = "lost"
+    vectors = world.ports.vectors["messages"]
+    vectors.forget_model("chats")
+    vectors.active_model("chats", first="lost")
     result = search(world, "ships")
     assert result.why is not None
     assert "come from lost but the workers embed by words; run `querymill reembed messages`" in result.why

@@ -10,22 +10,17 @@ from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.messages.life import (
-    EmbedMessagesResult,
     ForgetResult,
     ForgetSession,
-    ReembedMessages,
-    ReembedMessagesResult,
 )
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.dispatch import journey
+from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.work import Unacceptable
-from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.messages.embed import BATCH
 from querymill_workers.retrievers.messages.search import FALLBACK_MARGIN_S, step
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.chats import session
@@ -108,69 +103,22 @@ def test_what_was_ingested_after_it_was_forgotten_stays(world: World) -> None:
     assert texts(search(world, "version")) == ["version two"]
 
 
-def test_forgetting_stops_the_embedding_within_one_batch(world: World) -> None:
-    request = ingest_of(session("s", *[f"message {number}" for number in range(100)], ids=[None] * 100))
-    job_id = world.submit(request)
-    (bell,) = journey.run_step(Bell(job_id, "ingest", request.queue), world.ports)
-    honest = world.embeddings.embed
-
-    def forgotten_meanwhile(*args: object, **kwargs: object) -> object:
-        if not world.embeddings.asked:
-            world.run(ForgetSession(collection="chats", session_id="s"))
-        return honest(*args, **kwargs)  # type: ignore[arg-type]
-
-    world.embeddings.embed = forgotten_meanwhile  # type: ignore[method-assign, assignment]
-    world.answer(bell)
-    assert len(world.embeddings.asked) == BATCH
-    assert isinstance(world.result(bell.job_id), EmbedMessagesResult)
-
-
-def test_a_refused_message_is_named_and_the_others_are_found_by_vector(world: World) -> None:
+def test_a_refused_message_is_found_by_its_words_and_the_others_by_vector(world: World) -> None:
     world.with_ports(embeddings=Picky())
     request = ingest_of(session("s", *[f"message {number}" for number in range(20)], "refused ships", ids=[None] * 21))
     ingested = world.result(world.run(request))
     assert isinstance(ingested, IngestSessionResult)
     embedded = world.result(str(ingested.embedding_job))
-    assert isinstance(embedded, EmbedMessagesResult)
+    assert isinstance(embedded, EmbedDocumentsResult)
     # The message, and the contexts of its three neighbours and itself.
-    refused = world.ports.set_aside.texts("chats", limit=99)
-    assert {(entry.key.kind, entry.key.document, entry.reason) for entry in refused} == {
-        ("messages", "s", "embedding rejected: HTTP 400: input too long")
-    }
-    assert (embedded.total, embedded.complete, len(refused)) == (38, False, 4)
-    assert embedded.degraded[0].reason.startswith("the provider refused 4 passages: ")
+    refused = world.ports.vectors["messages"].count_refused("chats")
+    assert (embedded.total, embedded.complete, refused) == (38, False, 4)
     found = search(world, "message", limit=50)
     assert (found.mode, len(found.results), found.skipped, found.complete) == ("vector", 20, 1, True)
     assert texts(search(world, "which ships"))[0] == "refused ships"
     again = world.result(world.run(request))
     assert isinstance(again, IngestSessionResult)
     assert again.embedding_job is None
-
-
-def test_a_refused_message_does_not_keep_a_collection_from_another_model(world: World) -> None:
-    take_in(world, session("s", "nine ships", "refused"), session("t", "soup"))
-    world.with_ports(embeddings=Picky("picky"))
-    request = ReembedMessages(collection="chats", model="picky")
-    result = world.result(world.run(request))
-    assert isinstance(result, ReembedMessagesResult)
-    assert (result.total, result.complete) == (3, False)
-    assert "picky refused 3 passages" in result.degraded[0].reason
-    assert search(world, "nine ships").mode == "vector"
-    assert world.ports.set_aside.counts("chats") == {"messages": 3}
-    world.with_ports(embeddings=WordEmbeddings("picky"))
-    again = world.result(world.run(request))
-    assert isinstance(again, ReembedMessagesResult)
-    assert (again.total, again.complete) == (3, True)
-    assert world.ports.set_aside.counts("chats") == {}
-
-
-def test_a_session_that_is_replaced_or_forgotten_leaves_nothing_aside(world: World) -> None:
-    world.with_ports(embeddings=Picky())
-    take_in(world, session("s", "refused"), session("t", "refused"))
-    take_in(world, session("s", "soup"))
-    assert {entry.key.document for entry in world.ports.set_aside.texts("chats", limit=9)} == {"t"}
-    world.run(ForgetSession(collection="chats", session_id="t"))
-    assert world.ports.set_aside.counts("chats") == {}
 
 
 def test_a_long_message_is_found_by_any_part_of_it_and_is_one_hit(world: World) -> None:

@@ -11,6 +11,7 @@ from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.conversations import embed as conversations
 from querymill_workers.retrievers.files import embed as files
+from querymill_workers.retrievers.messages import embed as messages
 from querymill_workers.retrievers.modules import describe as modules
 from querymill_workers.vectors.embedding import ENDING, Embeddable, embed_documents
 from querymill_workers.vectors.reembedding import conclude, reembed
@@ -23,6 +24,8 @@ def target_of(kind: EmbeddedKind) -> Embeddable:
             return conversations.EMBEDDABLE
         case "files":
             return files.EMBEDDABLE
+        case "messages":
+            return messages.EMBEDDABLE
         case "modules":
             return modules.EMBEDDABLE
         case _:

@@ -37,8 +37,6 @@ def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
     """Rebuild the text indexes that are stale, and have them searched. Passages without a vector get a job."""
     collection = request.collection
     stale = [space for space in spaces_of(request.of) if ports.words.stale(collection, space)]
-    if request.of == "messages":
-        stale += [space for space in messages.incomplete(collection, ports.words) if space not in stale]
     total = 0
     for done, of_all, texts in reindex(request, ports) if stale else ():
         total += texts

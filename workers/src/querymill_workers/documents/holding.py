@@ -48,7 +48,7 @@ UNNAMED: Final = _kinds(AnswerQuestion | Rerank)
 #: The fields that hold ids of documents, those that say why one was refused, and those of requests that list ids.
 NAMING: Final = ("document", "session_id", "path", "file_path", "sha1", "changed", "removed")
 REMARKS: Final = ("reason",)
-LISTING: Final = ("documents", "paths", "session_ids", "files")
+LISTING: Final = ("documents", "files")
 #: What stands for a forgotten id in the result of a write.
 GONE: Final = "forgotten"
 #: Ids that can be looked for in every text.

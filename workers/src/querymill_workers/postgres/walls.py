@@ -25,7 +25,6 @@ _SQL: Final = statements("querymill_workers.postgres", "walls.sql")
 ROLE: Final = "querymill_messages"
 #: Tables without a wall, each with the reason.
 OPEN: Final[Mapping[str, str]] = {
-    "chat_models": "names of collections and models only; a worker that starts lists the collections",
     "conversation_collections": "names of collections and counts only; the daily rebuild lists what is due",
 }
 

@@ -64,6 +64,24 @@ def embed_question(
         Unavailable, Refused: There are no vectors in time.
     """
     model = compared_model(target, request.collection, ports)
+    return embed_by(model, claim, request, texts, ports, margin_s=margin_s, patience_s=patience_s)
+
+
+def embed_by(
+    model: Embeddings,
+    claim: Claim,
+    request: Request,
+    texts: Sequence[str],
+    ports: VectorPorts,
+    *,
+    margin_s: float,
+    patience_s: float | None,
+) -> EmbeddedQuestion:
+    """Embed the texts of a question by a model, as `embed_question` does.
+
+    Raises:
+        Unavailable, Refused: There are no vectors in time.
+    """
     cuts = tuple(dict.fromkeys(cut for text in texts if (cut := cut_of(text, model))))
     try:
         caller = caller_of(

@@ -11,7 +11,7 @@ from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.fields import Request
 from querymill_shared.contracts.files.ingest import CompareFiles
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.life import ForgetSession, ReembedMessages
+from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports.life import ReembedReports
@@ -21,7 +21,7 @@ from querymill_shared.queues import Queue
 
 _DELETES: Final = (DropDocuments, DropConversation, ForgetSession)
 _OPERATES: Final = (
-    ListSetAside, LearnLexicon, RecomputeRanks, Reembed, ReembedMessages, ReembedReports, Reindex,
+    ListSetAside, LearnLexicon, RecomputeRanks, Reembed, ReembedReports, Reindex,
 )  # fmt: skip
 #: Every request type by its kind.
 REQUESTS: Final[dict[str, type[Request]]] = {

@@ -3,35 +3,11 @@
 from querymill_shared.contracts.messages.grow import GrowSessions, GrowSessionsResult
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.messages.life import (
-    EmbedMessages,
-    EmbedMessagesResult,
-    EmbedSessions,
-    EmbedSessionsResult,
     ForgetResult,
     ForgetSession,
-    ReembedMessages,
-    ReembedMessagesResult,
 )
 from querymill_shared.contracts.messages.load import LoadSessions, LoadSessionsResult
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 
-MessageRequest = (
-    MessageSearch
-    | IngestSession
-    | LoadSessions
-    | GrowSessions
-    | EmbedMessages
-    | EmbedSessions
-    | ReembedMessages
-    | ForgetSession
-)
-MessageJobResult = (
-    MessageResult
-    | IngestSessionResult
-    | LoadSessionsResult
-    | GrowSessionsResult
-    | EmbedMessagesResult
-    | EmbedSessionsResult
-    | ReembedMessagesResult
-    | ForgetResult
-)
+MessageRequest = MessageSearch | IngestSession | LoadSessions | GrowSessions | ForgetSession
+MessageJobResult = MessageResult | IngestSessionResult | LoadSessionsResult | GrowSessionsResult | ForgetResult

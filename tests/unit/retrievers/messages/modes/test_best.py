@@ -7,12 +7,10 @@ import pytest
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
-from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.retrievers.messages.modes.best import rank_by_own_words
 from querymill_workers.retrievers.messages.ports import NEIGHBOURS
-from querymill_workers.retrievers.messages.search import filter_of
+from querymill_workers.retrievers.messages.reindex import reindexed
 from querymill_workers.text.calibration import Calibration
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
@@ -124,22 +122,8 @@ def test_after_any_change_the_words_of_neighbours_are_as_if_nothing_else_had_bee
     take_in(world, after)
     changed = entries(world)
     world.words.clear("chats", NEIGHBOURS)
-    world.run(Reindex(collection="chats", of="messages"))
+    assert list(reindexed("chats", world.ports))
     assert changed == entries(world)
-
-
-def test_own_words_are_read_only_where_they_can_add_a_message(world: World) -> None:
-    take_in(world, session("s", *[f"ship number {place}" for place in range(9)]))
-
-    def own(limit: int, **fields: object) -> int:
-        request = MessageSearch.model_validate({"collection": "chats", "query": "ship"} | fields)
-        near = world.ports.words.search("chats", NEIGHBOURS, "ship", limit=limit)
-        return len(rank_by_own_words(request, filter_of(request), near, world.ports, limit=limit, groups=None))
-
-    assert [own(20), own(4), own(4, exclude_message_id="a")] == [0, 0, 4]
-    entry, *_ = world.words.search("chats", NEIGHBOURS, "ship", limit=1)
-    world.words.drop("chats", NEIGHBOURS, [entry.id])
-    assert [own(20), own(4)] == [9, 4]
 
 
 def test_forgetting_takes_the_words_of_neighbours_with_it(world: World) -> None:
@@ -147,17 +131,6 @@ def test_forgetting_takes_the_words_of_neighbours_with_it(world: World) -> None:
     world.result(world.run(ForgetSession(collection="chats", session_id="s")))
     assert world.words.count("chats", NEIGHBOURS) == 1
     assert not world.words.search("chats", NEIGHBOURS, "alpha", limit=9)
-
-
-def test_what_a_former_release_stored_is_found_and_reindexing_brings_its_neighbours(world: World) -> None:
-    take_in(world, session("old", "the yacht", "lies in Lisbon"), session("new", "the yacht is new", "soup"))
-    old = [hit.id for hit in world.words.search("chats", NEIGHBOURS, "lisbon", limit=9)]
-    world.words.drop("chats", NEIGHBOURS, old)
-    world.embeddings.fails_with = Unavailable("away")
-    assert {hit.session_id for hit in search(world, "yacht").results} == {"old", "new"}
-    world.run(Reindex(collection="chats", of="messages"))
-    assert len(world.words.search("chats", NEIGHBOURS, "lisbon", limit=9)) == 2
-    assert ("old", "b") in [(hit.session_id, hit.message_id) for hit in search(world, "yacht").results]
 
 
 def test_a_model_without_a_profile_is_said_to_be_uncalibrated(world: World) -> None:

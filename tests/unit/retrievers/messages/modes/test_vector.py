@@ -7,7 +7,7 @@ import pytest
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.retrievers.messages.matches import EmbeddedQuestion
+from querymill_workers.retrievers.messages.matches import CalibratedQuestion
 from querymill_workers.retrievers.messages.modes.vector import search_vector
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.text.calibration import IDENTITY, Calibration
@@ -16,7 +16,7 @@ from tests.fixtures.chats import session
 from tests.fixtures.world import World
 
 EVERY = MessageFilter("c", ("message",))
-SHIPS = EmbeddedQuestion(vector_of("nine ships"), "words", IDENTITY, 0.99)
+SHIPS = CalibratedQuestion(vector_of("nine ships"), "words", IDENTITY, 0.99)
 
 
 @pytest.fixture

@@ -126,14 +126,6 @@ def hit(name: str, score: float, units: int) -> WordHit:
     return WordHit(name, score, Scored(score, 1, Statistics(units, units), ()))
 
 
-def test_what_has_no_entry_with_neighbours_takes_the_place_of_its_own_words() -> None:
-    near, own = [hit("a", 3, 3), hit("b", 2, 3), hit("c", 1, 3)], [hit("d", 9, 4), hit("a", 8, 4)]
-    assert [each.id for each in merged(near, own)] == ["d", "a", "b", "c"]
-    assert [each.id for each in merged([], own)] == ["d", "a"]
-    scores = [each.score for each in merged(near, own)]
-    assert scores == sorted(scores, reverse=True)
-
-
-def test_of_a_whole_index_what_words_alone_found_comes_last() -> None:
+def test_what_its_own_words_alone_found_comes_last() -> None:
     near, own = [hit("a", 3, 4), hit("b", 2, 4)], [hit("d", 9, 4), hit("a", 8, 4)]
     assert [each.id for each in merged(near, own)] == ["a", "b", "d"]

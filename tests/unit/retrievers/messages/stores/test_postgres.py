@@ -6,9 +6,9 @@ from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres import _SQL, _statement, escaped, predicates
 
 COMPOSED = [name for name in _SQL if name != "as_reader_by_index"]
-SESSION = "v.session_id = %(session_id)s"
-EXCLUDED = "v.message_id <> %(exclude_message_id)s"
-LACKING = "v.model = %(lacking)s AND v.embedding IS NULL"
+SESSION = "p.session_id = %(session_id)s"
+EXCLUDED = "p.message_id <> %(exclude_message_id)s"
+LACKING = "model = %(lacking)s AND embedding IS NULL"
 
 
 def where(session_id: str | None = None, excluded: str | None = None, lacking: str | None = None) -> MessageFilter:
@@ -41,13 +41,13 @@ def test_the_conditions_of_a_filter_are_predicates_of_every_statement() -> None:
     filtered = MessageFilter("c", ("message",), conditions={"user_name": "Ada", "topic": "boats"})
     for name in COMPOSED:
         text = _statement(name, filtered).as_string()
-        conditions = '(v.user_name COLLATE "C") = ANY', "v.metadata @>"
+        conditions = '(p.user_name COLLATE "C") = ANY', "p.metadata @>"
         assert {text.count(condition) for condition in conditions} == {_SQL[name].count("{filters}")}, name
 
 
 def test_a_message_is_excluded_within_its_session_where_that_is_known() -> None:
     excluded = MessageFilter("c", ("message",), exclude_message_id="a", exclude_session_id="s")
-    assert "(v.session_id <> %(exclude_session_id)s OR (" in predicates(excluded).as_string()
+    assert "(p.session_id <> %(exclude_session_id)s OR (" in predicates(excluded).as_string()
 
 
 def test_vectors_are_compared_in_the_dimension_of_the_model() -> None:
@@ -59,7 +59,7 @@ def test_every_statement_names_its_collection() -> None:
     for name in COMPOSED:
         text = _statement(name, where()).as_string()
         named = text.count("collection = %(collection)s") + text.count("collection = 'c'")
-        assert text.count("chat_message_vectors") <= named, name
+        assert text.count("FROM chat_") + text.count("JOIN chat_") <= named, name
 
 
 @pytest.mark.parametrize(

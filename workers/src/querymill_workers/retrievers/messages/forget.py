@@ -1,4 +1,4 @@
-"""Drop a session: rows, words, vectors and what was set aside, in one transaction that leaves a tombstone.
+"""Drop a session: rows, words and vectors, in one transaction that leaves a tombstone.
 
 What the board and the caches still hold of it goes afterwards.
 """
@@ -50,7 +50,7 @@ def drop_session(collection: str, session_id: str, ports: DropPorts) -> DroppedS
     """Drop all that is stored of a session, within a change of the ledger."""
     dropped = ports.sessions.forget(collection, session_id)
     drop_words(collection, dropped.texts, ports)
-    ports.set_aside.drop(collection, KIND, [session_id])
+    ports.vectors["messages"].begin_embedding(collection, [session_id])
     return dropped
 
 

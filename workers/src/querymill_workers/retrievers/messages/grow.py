@@ -12,24 +12,23 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.loading import LoadedDocument
 from querymill_shared.contracts.messages.grow import GrowSessions, GrowSessionsResult, SessionGrowth
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
-from querymill_workers.inference.ports import Embeddings
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.faults import Mistaken
 from querymill_workers.jobs.loading import Loading, LoadNotes, ending_of, load_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
-from querymill_workers.retrievers.messages.embed import models_to_embed_with, submit_embedding_of_many
+from querymill_workers.retrievers.messages.embed import EMBEDDABLE
 from querymill_workers.retrievers.messages.ingest import KIND, change_words, prepare_session, store_rows
 from querymill_workers.retrievers.messages.ports import MessagePorts
+from querymill_workers.vectors.embedding import submit_embedding
 
 
 def step(claim: Claim, request: GrowSessions, ports: MessagePorts) -> Sequence[Bell]:
     """Grow sessions, and submit the embedding of those that lack a vector."""
     collection, version = request.collection, version_of(claim)
-    models = models_to_embed_with(collection, ports)
 
     def store(growths: Sequence[SessionGrowth]) -> list[LoadedDocument]:
-        return grow_sessions(collection, growths, version, models, ports)
+        return grow_sessions(collection, growths, version, ports)
 
     loaded = load_slices(claim, request.growths, Loading(id_of, chars_of, store), ports)
     if loaded is None:
@@ -38,7 +37,7 @@ def step(claim: Claim, request: GrowSessions, ports: MessagePorts) -> Sequence[B
     passages = {
         document.document: document.total for document in loaded if document.outcome in ("ingested", "unchanged")
     }
-    jobs, bells = submit_embedding_of_many(collection, passages, models, ports, lane=request.lane, token=claim.job_id)
+    jobs, bells = submit_embedding(EMBEDDABLE, collection, passages, ports, lane=request.lane, token=claim.job_id)
     hand_in(claim, request, LoadNotes(documents=tuple(loaded), embedding_jobs=tuple(jobs)), ENDING, ports)
     return one_per_queue(bells)
 
@@ -47,7 +46,6 @@ def grow_sessions(
     collection: str,
     growths: Sequence[SessionGrowth],
     version: Version,
-    models: Sequence[Embeddings],
     ports: MessagePorts,
 ) -> list[LoadedDocument]:
     """Store sessions with their new messages in one change."""
@@ -61,7 +59,7 @@ def grow_sessions(
             and (session := grown_session(stored.get(growth.session_id), growth)) is not None
         }
         prepared = {id_: prepare_session(session) for id_, session in grown.items()}
-        outcomes, changed = store_rows(collection, list(prepared.values()), standings, models, ports)
+        outcomes, changed = store_rows(collection, list(prepared.values()), standings, ports)
         change_words(collection, changed, list(prepared.values()), ports)
     return [
         LoadedDocument(document=id_, outcome=outcomes[id_], total=len(prepared[id_].passages))

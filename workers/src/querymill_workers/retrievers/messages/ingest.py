@@ -14,13 +14,12 @@ from querymill_shared.contracts.fields import Growing
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.sessions import ChatSession, message_key
 from querymill_workers.documents.burial import bury_replaced
-from querymill_workers.inference.ports import Embeddings
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.ledger.ports import Standing, Subject, version_of
-from querymill_workers.retrievers.messages.embed import models_to_embed_with, submit_embedding
+from querymill_workers.retrievers.messages.embed import EMBEDDABLE
 from querymill_workers.retrievers.messages.ports import (
     NEIGHBOURS,
     SPACES,
@@ -38,9 +37,10 @@ from querymill_workers.retrievers.messages.rules.sessions import (
     passages_of,
 )
 from querymill_workers.text.words import words
+from querymill_workers.vectors.embedding import submit_embedding
 from querymill_workers.words.ports import WordUnit
 
-#: The name of `messages` in the ledger and among the texts that are set aside.
+#: The name of `messages` in the ledger.
 KIND: Final = "messages"
 #: Texts that are indexed in one call.
 INDEX_BATCH: Final = 500
@@ -60,17 +60,17 @@ def step(claim: Claim, request: IngestSession, ports: MessagePorts) -> Sequence[
     """Ingest one session, and submit an embedding job if vectors are missing. Unchanged content is not stored again."""
     collection, session_id = request.collection, request.session.session_id
     prepared = prepare_session(request.session)
-    models = models_to_embed_with(collection, ports)
     with ports.ledger.changing(collection, KIND, [subject_of(request.session)], version_of(claim)) as standings:
         bury_replaced(collection, KIND, standings, ports)
-        outcomes, changed = store_rows(collection, [prepared], standings, models, ports)
+        outcomes, changed = store_rows(collection, [prepared], standings, ports)
         change_words(collection, changed, [prepared], ports)
     ports.sessions.grow(collection, sum(len(texts.added) for texts in changed.values()))
     ports.board.add_collections("messages", [collection])
-    embedding_job, bells = submit_embedding(
-        collection, session_id, models, ports, lane=request.lane, token=claim.job_id
+    passages = {session_id: len(prepared.passages)}
+    jobs, bells = submit_embedding(EMBEDDABLE, collection, passages, ports, lane=request.lane, token=claim.job_id)
+    notes = IngestNotes(
+        outcome=outcomes[session_id], total=len(prepared.passages), embedding_job=jobs[0] if jobs else None
     )
-    notes = IngestNotes(outcome=outcomes[session_id], total=len(prepared.passages), embedding_job=embedding_job)
     hand_in(claim, request, notes, ENDING, ports)
     return bells
 
@@ -90,7 +90,6 @@ def store_rows(
     collection: str,
     prepared: Sequence[PreparedSession],
     standings: Mapping[str, Standing],
-    models: Sequence[Embeddings],
     ports: MessagePorts,
 ) -> tuple[Mapping[str, Outcome], Mapping[str, ChangedTexts]]:
     """Store the rows of sessions, and return their outcomes and the texts whose words are to be changed with them.
@@ -102,9 +101,7 @@ def store_rows(
     new = [each for each in prepared if outcomes[each.session.session_id] == "ingested"]
     if not new:
         return outcomes, {}
-    changed = ports.sessions.put(collection, new, models=[model.model for model in models])
-    ports.set_aside.drop(collection, KIND, list(changed))
-    return outcomes, changed
+    return outcomes, ports.sessions.put(collection, new)
 
 
 def outcome_of(prepared: PreparedSession, standings: Mapping[str, Standing], stored: Mapping[str, Revision]) -> Outcome:

@@ -20,7 +20,7 @@ SIMILARITY_PLACES: Final = 6
 
 
 @frozen
-class EmbeddedQuestion:
+class CalibratedQuestion:
     """A question as rows are compared with it; a hit by its vector has at least the cosine ``min_cosine``."""
 
     vector: npt.NDArray[np.float32]
@@ -79,7 +79,7 @@ class MessageMatches:
     uncalibrated: bool = False
     gaps: tuple[Gap, ...] = ()
     rare: Sequence[Match] = ()
-    question: EmbeddedQuestion | None = None
+    question: CalibratedQuestion | None = None
 
 
 def passage_of(row: MessageRow) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The part of the world that `messages` may touch: its stores, the text index and the embedding models."""
+"""The part of the world that `messages` may touch: its stores, the text index and the vectors."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,22 +9,20 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.values import frozen
 from querymill_workers.documents.ports import BurialPorts, CleaningPorts
-from querymill_workers.inference.ports import Embeddings, PreviousModel, Vectors
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.messages.rules.sessions import (
     Message,
     MessageFilter,
     MessagePassage,
     MessageRow,
     MessageText,
-    PendingPassage,
     VectorType,
 )
-from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.text.calibration import Calibration
+from querymill_workers.vectors.ports import VectorPorts, Vectors
 from querymill_workers.words.ports import Space, Words
 
 #: The text index of messages, and that of messages with their neighbours.
@@ -40,8 +38,8 @@ class Nearest:
 
     Of several rows of a message (its context, passages of a long text) it has the nearest. ``passed`` counts the
     messages at or above the floor. With ``exact`` every row was compared, otherwise ``passed`` is a lower bound.
-    ``skipped`` counts the rows without a vector of the model, up to 10,000, and ``pending`` those of them that wait for
-    one: the others were refused.
+    ``skipped`` counts the rows without a vector of the model, up to 10,000, and ``pending`` those of them that were not
+    refused.
     """
 
     rows: Sequence[MessageRow]
@@ -98,14 +96,6 @@ class Messages(Protocol):
         """List up to ``limit`` sessions that have a row that passes the filter."""
         ...
 
-    def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:
-        """Make the index of a large collection's vectors, if there is none. Return whether it was made."""
-        ...
-
-    def drop_index(self, collection: str, *, model: str) -> None:
-        """Drop the index of a model's vectors, if there is one."""
-        ...
-
 
 @frozen
 class PreparedSession:
@@ -135,7 +125,7 @@ class DroppedSession:
 
 
 class Sessions(Protocol):
-    """The life of chat sessions: ingested, embedded, embedded with another model, dropped.
+    """The life of chat sessions: ingested, listed, dropped.
 
     Every call names its collection and sees no other.
     """
@@ -151,15 +141,10 @@ class Sessions(Protocol):
         """List all sessions."""
         ...
 
-    def put(
-        self, collection: str, prepared: Sequence[PreparedSession], *, models: Sequence[str]
-    ) -> Mapping[str, ChangedTexts]:
-        """Replace stored sessions. Their passages are to be embedded with each of the models.
+    def put(self, collection: str, prepared: Sequence[PreparedSession]) -> Mapping[str, ChangedTexts]:
+        """Replace stored sessions, of which none may occur twice. Return what has changed by session.
 
-        Returns what has changed by session. No session may occur twice.
-
-        A text that has not changed keeps its vectors. Any other loses its vectors of all models. Passages that were
-        refused are tried again.
+        A text that has not changed keeps its vectors. Any other loses its vectors of all models.
         """
         ...
 
@@ -175,67 +160,8 @@ class Sessions(Protocol):
         """Drop a session with all its rows."""
         ...
 
-    def await_embedding(
-        self, collection: str, tokens: Mapping[str, str], *, models: Sequence[str]
-    ) -> Mapping[str, str]:
-        """Record that embedding jobs wait, given a token for each session.
-
-        Returns, for each session in which a vector of one of the models is missing and was not refused, the token of
-        the job that waits: the given one, or that of an earlier job that has not started.
-        """
-        ...
-
-    def begin_embedding(self, collection: str, session_ids: Sequence[str]) -> None:
-        """Record that no embedding job of these sessions waits any more, so that the next change submits another."""
-        ...
-
-    def pending(
-        self, collection: str, session_ids: Sequence[str], *, model: str, limit: int
-    ) -> Sequence[PendingPassage]:
-        """List the first passages of sessions that wait for a vector of a model, messages before contexts."""
-        ...
-
-    def count_pending(self, collection: str, session_ids: Sequence[str], *, model: str) -> int:
-        """Count the passages of sessions that wait for a vector of a model."""
-        ...
-
-    def fill(self, collection: str, passages: Sequence[PendingPassage], vectors: Vectors, *, model: str) -> None:
-        """Store vectors, which are searchable from then on. A vector whose passage has changed since is discarded."""
-        ...
-
-    def refuse(self, collection: str, passages: Sequence[PendingPassage], *, model: str) -> Sequence[str]:
-        """Record that a model's provider refused passages: they wait no more. Return the ids of those still stored."""
-        ...
-
-    def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
-        """Return the model that a collection is searched by. If it has none, it is set to ``first``."""
-        ...
-
-    def lacking(self, collection: str, *, model: str, part: int, parts: int) -> Sequence[str]:
-        """List the sessions of part ``part`` of ``parts`` in which a passage has no vector of the model."""
-        ...
-
-    def add_model(self, collection: str, session_id: str, *, model: str) -> None:
-        """Have all passages of a session embedded with a model, next to the vectors that they have.
-
-        Passages that the model's provider refused are tried again.
-        """
-        ...
-
-    def switch(self, collection: str, *, model: str) -> bool:
-        """Have the collection searched by a model from now on.
-
-        Returns False, and changes nothing, if a passage has a vector of the previous model but none of this one, which
-        was not refused either, or if the collection never held a session.
-        """
-        ...
-
-    def drop_other_models(self, collection: str, *, model: str) -> None:
-        """Drop the rows of other models where this model has a row."""
-        ...
-
     def collections(self) -> Sequence[str]:
-        """List the collections that ever held a session."""
+        """List the collections that hold a session."""
         ...
 
     def listed(
@@ -252,10 +178,6 @@ class Sessions(Protocol):
         """Return sessions by id as JSON values, as ingestion reads them."""
         ...
 
-    def leave(self, collection: str) -> str | None:
-        """Take a collection without sessions off the list of collections. Return the model that it was searched by."""
-        ...
-
 
 class DropPorts(Protocol):
     """Where something of a session is stored."""
@@ -267,11 +189,11 @@ class DropPorts(Protocol):
     def words(self) -> Words: ...
 
     @property
-    def set_aside(self) -> SetAside: ...
+    def vectors(self) -> Mapping[EmbeddedKind, Vectors]: ...
 
 
-class MessagePorts(CleaningPorts, BurialPorts, Protocol):
-    """Everything that `messages` may touch. ``previous`` is the previous embedding model, if one is configured."""
+class MessagePorts(VectorPorts, CleaningPorts, BurialPorts, Protocol):
+    """Everything that `messages` may touch."""
 
     @property
     def messages(self) -> Messages: ...
@@ -283,13 +205,4 @@ class MessagePorts(CleaningPorts, BurialPorts, Protocol):
     def words(self) -> Words: ...
 
     @property
-    def ledger(self) -> Ledger: ...
-
-    @property
-    def embeddings(self) -> Embeddings: ...
-
-    @property
     def calibration(self) -> Calibration: ...
-
-    @property
-    def previous(self) -> PreviousModel | None: ...

@@ -10,18 +10,12 @@ from querymill_workers.retrievers.messages.ports import NEIGHBOURS, MessagePorts
 from querymill_workers.retrievers.messages.ports import SPACES as SPACE_OF
 from querymill_workers.retrievers.messages.rules.neighbours import entries_of
 from querymill_workers.text.words import words
-from querymill_workers.words.ports import Space, Words
+from querymill_workers.words.ports import Space
 
 #: The indexes of a collection's messages.
 SPACES: Final[Sequence[Space]] = (*SPACE_OF.values(), NEIGHBOURS)
 #: A rebuild only holds the lock of a session: it writes no version, and its own does not matter.
 NO_WRITE: Final = Version(0, "")
-
-
-def incomplete(collection: str, words: Words) -> Sequence[Space]:
-    """Return the index with neighbours, if a former release wrote messages that it lacks, or dropped some of its."""
-    one, other = (words.count(collection, space) for space in (NEIGHBOURS, SPACE_OF["message"]))
-    return () if one == other else (NEIGHBOURS,)
 
 
 def reindexed(collection: str, ports: MessagePorts) -> Iterator[tuple[int, int, int]]:
@@ -30,8 +24,6 @@ def reindexed(collection: str, ports: MessagePorts) -> Iterator[tuple[int, int, 
     Yields the number of sessions done, the number of all sessions, and the number of texts just indexed.
     """
     sessions = ports.sessions.ids(collection)
-    if incomplete(collection, ports.words):
-        ports.words.clear(collection, NEIGHBOURS)
     for done, session_id in enumerate(sessions, start=1):
         with ports.ledger.changing(collection, KIND, [Subject(session_id)], NO_WRITE, whole=False):
             texts = ports.sessions.texts(collection, session_id)

@@ -1,26 +1,23 @@
 -- Messages of chats, their sessions, and their vectors.
 CREATE TABLE chat_sessions (
-    collection text        NOT NULL,
-    session_id text        NOT NULL,
+    collection text        COLLATE "C" NOT NULL,
+    session_id text        COLLATE "C" NOT NULL,
     name       text,
     user_name  text,
     started_at timestamptz NOT NULL,
     metadata   jsonb       NOT NULL,
-    draft      text        NOT NULL,  -- the revision whose rows are stored
-    revision   text,                  -- the same once its words and vectors are stored too
-    waiting    text,                  -- the token of the embedding job that waits for the session
+    revision   text        NOT NULL,
     PRIMARY KEY (collection, session_id)
 );
 CREATE INDEX chat_sessions_user ON chat_sessions (collection, user_name COLLATE "C");
-CREATE INDEX chat_sessions_spelled ON chat_sessions (collection, session_id COLLATE "C");
 CREATE INDEX chat_sessions_started_at ON chat_sessions (collection, started_at);
 ALTER TABLE chat_sessions
     ALTER COLUMN name SET STATISTICS 0, ALTER COLUMN user_name SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
 CALL pg_temp.look_up('chat_sessions', 'session_id');
 
 CREATE TABLE chat_messages (
-    collection  text        NOT NULL,
-    session_id  text        NOT NULL,
+    collection  text        COLLATE "C" NOT NULL,
+    session_id  text        COLLATE "C" NOT NULL,
     message_key text        NOT NULL,  -- the message's id, or its place in the session if it has none
     number      integer     NOT NULL,
     message_id  text,
@@ -40,19 +37,17 @@ CREATE INDEX chat_messages_fields ON chat_messages (collection, fields, session_
 ALTER TABLE chat_messages ALTER COLUMN content SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
 CALL pg_temp.look_up('chat_messages', 'session_id', 'message_key');
 
--- A row of another model stays until its session's rows of the new model are complete.
-CREATE TABLE chat_message_vectors (
-    collection  text        NOT NULL,
+-- key: it changes with the content, so that a passage that stays as it is keeps its vectors.
+CREATE TABLE chat_passages (
+    collection  text        COLLATE "C" NOT NULL,
+    session_id  text        COLLATE "C" NOT NULL,
+    key         text        COLLATE "C" NOT NULL,
     vector_id   text        COLLATE "C" NOT NULL,
-    model       text        COLLATE "C" NOT NULL,
-    session_id  text        NOT NULL,
     message_key text        NOT NULL,
     message_id  text,
     vector_type text        NOT NULL CHECK (vector_type IN ('message', 'context')),
     content     text        NOT NULL,
-    embedding   any_vector,                      -- null: the passage waits for its vector, or is set aside
-    set_aside   boolean     NOT NULL DEFAULT false,  -- the model's provider refused it
-    indexed     boolean     NOT NULL DEFAULT false,  -- whether its words are in the text index
+    waiting     boolean     NOT NULL DEFAULT true,  -- no model has made its vector or refused it
     around      text[],                          -- of a context: the ids of the messages whose texts it holds
     text_id     text        COLLATE "C",         -- the id of the text's first passage; null if the passage is the whole text
     number      integer     NOT NULL DEFAULT 0,  -- of the passage within its text
@@ -63,22 +58,48 @@ CREATE TABLE chat_message_vectors (
     user_name   text,
     role        text,
     metadata    jsonb       NOT NULL DEFAULT '{}',
-    PRIMARY KEY (collection, vector_id, model)
+    PRIMARY KEY (collection, session_id, key)
 );
+CREATE UNIQUE INDEX chat_passages_vector_id ON chat_passages (collection, vector_id);
 -- Narrow filters are read through this, and searched exactly.
-CREATE INDEX chat_message_vectors_filter ON chat_message_vectors (collection, model, vector_type, session_id);
--- Rows of other models are counted for each search: with the model in the index none of a session's own is read.
-CREATE INDEX chat_message_vectors_models ON chat_message_vectors (collection, session_id, model);
-CREATE INDEX chat_message_vectors_pending ON chat_message_vectors (collection, session_id) WHERE embedding IS NULL;
-CREATE INDEX chat_message_vectors_text ON chat_message_vectors (collection, text_id) WHERE text_id IS NOT NULL;
-CREATE INDEX chat_message_vectors_user ON chat_message_vectors (collection, user_name COLLATE "C", model);
-CREATE INDEX chat_message_vectors_role ON chat_message_vectors (collection, role COLLATE "C");
-CREATE INDEX chat_message_vectors_time ON chat_message_vectors (collection, created_at);
-ALTER TABLE chat_message_vectors
+CREATE INDEX chat_passages_filter ON chat_passages (collection, vector_type, session_id);
+CREATE INDEX chat_passages_waiting ON chat_passages (collection, session_id) WHERE waiting;
+CREATE INDEX chat_passages_text ON chat_passages (collection, text_id) WHERE text_id IS NOT NULL;
+CREATE INDEX chat_passages_user ON chat_passages (collection, user_name COLLATE "C");
+CREATE INDEX chat_passages_role ON chat_passages (collection, role COLLATE "C");
+CREATE INDEX chat_passages_time ON chat_passages (collection, created_at);
+ALTER TABLE chat_passages
     ALTER COLUMN content SET STATISTICS 0, ALTER COLUMN user_name SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
 
--- The model that searches of a collection compare. No wall: a worker that starts reads which collections exist.
-CREATE TABLE chat_models (
-    collection text PRIMARY KEY,
-    model      text COLLATE "C" NOT NULL
-);
+-- One row for each model: the vectors of another model are stored beside the ones that searches compare.
+CREATE TABLE chat_vectors (
+    collection text COLLATE "C" NOT NULL,
+    model      text COLLATE "C" NOT NULL,
+    session_id text COLLATE "C" NOT NULL,
+    key        text COLLATE "C" NOT NULL,
+    embedding  any_vector,  -- null: the model's provider refused the text
+    refused    text,        -- why
+    at         timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (collection, model, session_id, key),
+    FOREIGN KEY (collection, session_id, key) REFERENCES chat_passages (collection, session_id, key) ON DELETE CASCADE
+) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
+ALTER TABLE chat_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL, ALTER COLUMN refused SET STATISTICS 0;
+CREATE INDEX chat_vectors_passage ON chat_vectors (collection, session_id, key);
+CREATE INDEX chat_vectors_refused ON chat_vectors (collection, model) WHERE embedding IS NULL;
+
+-- note_embedded: keep whether passages wait, so that a search counts those that do without reading the others
+CREATE FUNCTION note_embedded() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp AS $$
+BEGIN
+    UPDATE chat_passages AS p SET waiting = NOT p.waiting
+    FROM (SELECT DISTINCT collection, session_id, key FROM changed ORDER BY session_id, key) AS changed
+    WHERE p.collection = changed.collection AND p.session_id = changed.session_id AND p.key = changed.key
+        AND p.waiting = EXISTS (
+            SELECT FROM chat_vectors AS v
+            WHERE v.collection = p.collection AND v.session_id = p.session_id AND v.key = p.key
+        );
+    RETURN NULL;
+END $$;
+CREATE TRIGGER chat_vectors_added AFTER INSERT ON chat_vectors REFERENCING NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION note_embedded();
+CREATE TRIGGER chat_vectors_dropped AFTER DELETE ON chat_vectors REFERENCING OLD TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION note_embedded();

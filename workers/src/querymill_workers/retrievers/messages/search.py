@@ -20,14 +20,15 @@ from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, Part
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.values import frozen
 from querymill_workers.inference.carrying import carry
-from querymill_workers.inference.ports import Embeddings, cut_of
+from querymill_workers.inference.ports import Embeddings
 from querymill_workers.jobs import one_step
-from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
+from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.usage import Usage
+from querymill_workers.retrievers.messages.embed import EMBEDDABLE
 from querymill_workers.retrievers.messages.hits import ENDING, SearchNotes, findings_of
-from querymill_workers.retrievers.messages.matches import EmbeddedQuestion, Gap, MessageMatches
+from querymill_workers.retrievers.messages.matches import CalibratedQuestion, Gap, MessageMatches
 from querymill_workers.retrievers.messages.modes.best import rank_by_neighbours, search_best
 from querymill_workers.retrievers.messages.modes.hybrid import search_hybrid
 from querymill_workers.retrievers.messages.modes.text import search_text
@@ -37,6 +38,7 @@ from querymill_workers.retrievers.messages.rules.question_frames import unframed
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.why_not import SearchAgain, explain_absence
 from querymill_workers.text.calibration import ROUNDING, Calibration
+from querymill_workers.vectors.question import EmbeddedQuestion, compared_model, embed_by
 
 #: Time kept free before the deadline, so that a search by text can follow a failed embedding, in seconds.
 FALLBACK_MARGIN_S: Final = 0.3
@@ -89,7 +91,7 @@ def find(claim: Claim, request: MessageSearch, laps: Laps, ports: MessagePorts) 
         if embedding is not None:
             first = search_words_first(claim, request, where, ports)
             laps.lap("words")
-        question, usage = embed_question(claim, request, model, ports) if embedding is None else embedding.result()
+        embedded = embed(claim, request, model, ports) if embedding is None else embedding.result()
     except (Unavailable, Refused) as error:
         if error.code == "store_down":
             raise
@@ -100,17 +102,16 @@ def find(claim: Claim, request: MessageSearch, laps: Laps, ports: MessagePorts) 
             request, where, ports, model=ports.embeddings.model, why=str(error), code=error.code
         ), Usage()
     laps.lap("embed")
+    question = calibrated(embedded, model, request)
     with ports.messages.snapshot():
         found = compare(request, where, question, ports)
-        has_switched = not found.compared and ports.sessions.searched_by(request.collection) not in (
-            None,
-            question.model,
-        )
-    if has_switched:
-        return find(claim, request, laps, ports)
-    found = replace(found, question=question) if found.compared else found
-    cut = cut_of(request.query, model.embeddings) if found.compared else None
-    return found if cut is None else replace(found, gaps=(*found.gaps, Gap("embed", cut, "cut"))), usage
+        active = None if found.compared else ports.vectors[EMBEDDABLE.retriever].active_model(request.collection)
+    if active not in (None, question.model):
+        return find(claim, request, laps, ports)  # the collection has switched since
+    if not found.compared:
+        return found, embedded.usage
+    cuts = (Gap("embed", cut, "cut") for cut in embedded.cuts)
+    return replace(found, question=question, gaps=(*found.gaps, *cuts)), embedded.usage
 
 
 def searching_again(first: MessageMatches, ports: MessagePorts) -> SearchAgain:
@@ -131,14 +132,14 @@ def searching_again(first: MessageMatches, ports: MessagePorts) -> SearchAgain:
 
 def begin_to_embed(
     claim: Claim, request: MessageSearch, model: SearchModel, ports: MessagePorts
-) -> "Future[tuple[EmbeddedQuestion, Usage]] | None":
+) -> "Future[EmbeddedQuestion] | None":
     """Begin to embed a question, if its words can answer meanwhile and its vector is not known already."""
     if request.ranking != "best":
         return None
     known = model.embeddings.cached([request.query], input_type="query", collection=request.collection)
     if known is not None:
         return None
-    return carry(lambda: embed_question(claim, request, model, ports), name="question")
+    return carry(lambda: embed(claim, request, model, ports), name="question")
 
 
 def search_words_first(
@@ -180,7 +181,7 @@ def filter_of(request: MessageSearch) -> MessageFilter:
 
 
 def compare(
-    request: MessageSearch, where: MessageFilter, question: EmbeddedQuestion, ports: MessagePorts
+    request: MessageSearch, where: MessageFilter, question: CalibratedQuestion, ports: MessagePorts
 ) -> MessageMatches:
     """Search with vectors or, if no row has a vector to compare, by text."""
     search = search_best if request.ranking == "best" else search_hybrid if request.hybrid else search_vector
@@ -216,45 +217,27 @@ def model_of(collection: str, ports: MessagePorts) -> SearchModel:
     Raises:
         Refused: The workers cannot ask that model.
     """
-    searched_by = ports.sessions.searched_by(collection)
-    if searched_by in (None, ports.embeddings.model):
-        return SearchModel(ports.embeddings, ports.calibration)
-    previous = ports.previous
-    if previous is None or searched_by != previous.embeddings.model:
-        raise Refused(
-            f"the collection's vectors come from {searched_by} but the workers embed by {ports.embeddings.model};"
-            f" run `querymill reembed messages`, or set QUERYMILL_PREVIOUS_EMBEDDING_MODEL to {searched_by} until then"
-        )
-    return SearchModel(previous.embeddings, previous.calibration)
+    model, previous = compared_model(EMBEDDABLE, collection, ports), ports.previous
+    is_previous = previous is not None and model is previous.embeddings
+    return SearchModel(model, previous.calibration if is_previous and previous is not None else ports.calibration)
 
 
-def embed_question(
-    claim: Claim, request: MessageSearch, model: SearchModel, ports: MessagePorts
-) -> tuple[EmbeddedQuestion, Usage]:
-    """Embed the question, and turn its threshold into a cosine, less what float32 cosines may differ by.
+def embed(claim: Claim, request: MessageSearch, model: SearchModel, ports: MessagePorts) -> EmbeddedQuestion:
+    """Embed the question by the model.
 
     Raises:
         Unavailable, Refused: There is no vector in time.
     """
-    try:
-        caller = caller_of(
-            claim,
-            request,
-            ports,
-            margin_s=FALLBACK_MARGIN_S,
-            what="the embedding model",
-            patience_s=EMBEDDING_PATIENCE_S,
-        )
-    except Unavailable:
-        # No time is left to ask, but a vector that is cached takes none.
-        known = model.embeddings.cached([request.query], input_type="query", collection=request.collection)
-        if known is None:
-            raise
-        vectors, usage = known, Usage()
-    else:
-        vectors, usage = model.embeddings.embed([request.query], input_type="query", caller=caller)
+    return embed_by(
+        model.embeddings, claim, request, [request.query], ports,
+        margin_s=FALLBACK_MARGIN_S, patience_s=EMBEDDING_PATIENCE_S,
+    )  # fmt: skip
+
+
+def calibrated(embedded: EmbeddedQuestion, model: SearchModel, request: MessageSearch) -> CalibratedQuestion:
+    """Turn the threshold of a question into a cosine, less what float32 cosines may differ by."""
     floor = least_cosine(request.similarity_threshold, model.calibration)
-    return EmbeddedQuestion(vectors[0], model.embeddings.model, model.calibration, floor), usage
+    return CalibratedQuestion(embedded.vectors[0], embedded.model, model.calibration, floor)
 
 
 def least_cosine(threshold: float | None, calibration: Calibration) -> float:

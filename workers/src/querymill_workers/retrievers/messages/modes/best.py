@@ -14,14 +14,13 @@ import numpy.typing as npt
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.sessions import message_key
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.retrievers.messages.matches import EmbeddedQuestion, Gap, Match, MessageMatches, passage_of
+from querymill_workers.retrievers.messages.matches import CalibratedQuestion, Gap, Match, MessageMatches, passage_of
 from querymill_workers.retrievers.messages.modes.hybrid import fuse, key_of, passing
 from querymill_workers.retrievers.messages.modes.text import WordRanking, rank_by_words, sessions_to_search
 from querymill_workers.retrievers.messages.ports import NEIGHBOURS, SPACES, MessagePorts
 from querymill_workers.retrievers.messages.rules.neighbours import (
     OTHER_SPEAKER,
     TUNING,
-    is_short,
     link_to,
     merged,
     share_of,
@@ -35,7 +34,7 @@ CANDIDATES: Final = 200
 
 
 def search_best(
-    request: MessageSearch, where: MessageFilter, question: EmbeddedQuestion, ports: MessagePorts
+    request: MessageSearch, where: MessageFilter, question: CalibratedQuestion, ports: MessagePorts
 ) -> MessageMatches:
     """Join the ranking by words, neighbours counted, with that by vectors. A message is one hit.
 
@@ -71,7 +70,7 @@ def search_best(
 
 
 def shown(
-    matches: Sequence[Match], where: MessageFilter, question: EmbeddedQuestion, ports: MessagePorts
+    matches: Sequence[Match], where: MessageFilter, question: CalibratedQuestion, ports: MessagePorts
 ) -> list[Match]:
     """Return matches with whole rows: hundreds of rows are ranked, and only those of the hits are read."""
     ids = [match.row.vector_id for match in matches]
@@ -109,7 +108,12 @@ def rank_by_neighbours(
             where.collection, NEIGHBOURS, request.query,
             limit=limit, groups=groups, tuning=TUNING, also=() if link is None else (link,),
         )  # fmt: skip
-        own = rank_by_own_words(request, where, near, ports, limit=limit, groups=groups)
+        # The words of the excluded message, and of others by which they are taken out of its neighbours.
+        own = list[WordHit]()
+        if link is not None:
+            own = ports.words.search(
+                where.collection, SPACES["message"], request.query, limit=limit, groups=groups
+            )  # fmt: skip
         ids = list({hit.id: None for hit in (*near, *own)})
         rows = ports.messages.rows(where, ids, vector, model=model, brief=brief)
         if link is not None:
@@ -120,25 +124,6 @@ def rank_by_neighbours(
         if whole or len(ranked) >= CANDIDATES:
             return WordRanking(ranked[:CANDIDATES], {hit.id: hit for hit in hits}, whole and len(ranked) <= CANDIDATES)
         limit *= 4
-
-
-def rank_by_own_words(
-    request: MessageSearch,
-    where: MessageFilter,
-    near: Sequence[WordHit],
-    ports: MessagePorts,
-    *,
-    limit: int,
-    groups: Sequence[str] | None,
-) -> list[WordHit]:
-    """Rank messages by their own words, if a former release stored some without their neighbours' words.
-
-    An index with neighbours (``near`` are its hits) that has all messages finds whatever their own words find. The
-    words of an excluded message are needed in any case.
-    """
-    if not request.exclude_message_id and not is_short(near, ports.words.count(where.collection, SPACES["message"])):
-        return []
-    return ports.words.search(where.collection, SPACES["message"], request.query, limit=limit, groups=groups)
 
 
 def without_excluded(

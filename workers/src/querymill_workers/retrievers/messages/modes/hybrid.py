@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from querymill_shared.contracts.messages.search import Channel, MessageSearch
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.retrievers.messages.matches import EmbeddedQuestion, Gap, Match, MessageMatches, passage_of
+from querymill_workers.retrievers.messages.matches import CalibratedQuestion, Gap, Match, MessageMatches, passage_of
 from querymill_workers.retrievers.messages.modes.text import candidates_of, rank_by_words
 from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.retrievers.messages.rules.places import cut_with_kept
@@ -14,7 +14,7 @@ from querymill_workers.text.rank_fusion import JoinedHit, reciprocal_rank_fusion
 
 
 def search_hybrid(
-    request: MessageSearch, where: MessageFilter, question: EmbeddedQuestion, ports: MessagePorts
+    request: MessageSearch, where: MessageFilter, question: CalibratedQuestion, ports: MessagePorts
 ) -> MessageMatches:
     """Join the rankings by vectors and by words, by rank alone.
 
@@ -63,7 +63,7 @@ def search_hybrid(
     )
 
 
-def passing(rows: Sequence[MessageRow], question: EmbeddedQuestion) -> list[MessageRow]:
+def passing(rows: Sequence[MessageRow], question: CalibratedQuestion) -> list[MessageRow]:
     """Keep the rows that reach the threshold, and those without a vector."""
     return [row for row in rows if row.raw is None or row.raw >= question.min_cosine]
 
@@ -71,7 +71,7 @@ def passing(rows: Sequence[MessageRow], question: EmbeddedQuestion) -> list[Mess
 def fuse(
     rankings: Mapping[str, Sequence[MessageRow]],
     request: MessageSearch,
-    question: EmbeddedQuestion,
+    question: CalibratedQuestion,
     *,
     limit: int | None = None,
 ) -> list[Match]:
@@ -105,7 +105,7 @@ def match_by_rank(
     row: MessageRow,
     weights: Mapping[str, float],
     request: MessageSearch,
-    question: EmbeddedQuestion,
+    question: CalibratedQuestion,
 ) -> Match:
     """Match a row with the ranks that its score came from."""
     channels: tuple[Channel, ...] = ("vector", "words")

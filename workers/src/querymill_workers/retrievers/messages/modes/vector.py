@@ -5,7 +5,7 @@ from dataclasses import replace
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.retrievers.messages.matches import (
     TEXT_SIMILARITY,
-    EmbeddedQuestion,
+    CalibratedQuestion,
     Match,
     MessageMatches,
     passage_of,
@@ -17,7 +17,7 @@ from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, 
 
 
 def search_vector(
-    request: MessageSearch, where: MessageFilter, question: EmbeddedQuestion, ports: MessagePorts
+    request: MessageSearch, where: MessageFilter, question: CalibratedQuestion, ports: MessagePorts
 ) -> MessageMatches:
     """Find the messages with similarity ≥ threshold, the most similar first, and by text those without a vector."""
     near = ports.messages.nearest(
@@ -38,7 +38,7 @@ def search_vector(
     return add_pending(found, request, where, question, ports) if found.compared and found.skipped else found
 
 
-def match_by_vector(row: MessageRow, question: EmbeddedQuestion) -> Match:
+def match_by_vector(row: MessageRow, question: CalibratedQuestion) -> Match:
     """Score a row by its similarity alone."""
     similarity, points = question.similarity(row), question.calibration.points
     explanation = {
@@ -50,7 +50,11 @@ def match_by_vector(row: MessageRow, question: EmbeddedQuestion) -> Match:
 
 
 def add_pending(
-    found: MessageMatches, request: MessageSearch, where: MessageFilter, question: EmbeddedQuestion, ports: MessagePorts
+    found: MessageMatches,
+    request: MessageSearch,
+    where: MessageFilter,
+    question: CalibratedQuestion,
+    ports: MessagePorts,
 ) -> MessageMatches:
     """Add the rows without a vector that are found by text, ranked at `TEXT_SIMILARITY`, without a threshold.
 

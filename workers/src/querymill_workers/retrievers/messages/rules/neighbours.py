@@ -158,29 +158,6 @@ def without(hit: WordHit, link: str, left_out: Scored | None) -> WordHit | None:
 
 
 def merged(near: Sequence[WordHit], own: Sequence[WordHit]) -> list[WordHit]:
-    """Add to the entries with neighbours those messages that were found by their own words alone.
-
-    A message has no entry with neighbours if a former release stored it. As long as the index with neighbours is
-    smaller than that of messages alone, such a message takes the place that its own words give it, with the score of
-    the entry below it; else it comes last. Places are from 1: near a b c and own d a, with d's entry missing, give
-    d a b c.
-    """
+    """Add to the entries with neighbours, as the last, those messages that were found by their own words alone."""
     known = {hit.id for hit in near}
-    places = [(place, hit) for place, hit in enumerate(own, start=1) if hit.id not in known]
-    if not places:
-        return list(near)
-    if own[0].scored is None or not is_short(near, own[0].scored.statistics.units):
-        return [*near, *(replace(hit, score=0.0) for _, hit in places)]
-    joined = list(near)
-    for place, hit in places:
-        at = min(place - 1, len(joined))
-        score = joined[at].score if at < len(joined) else 0.0
-        joined.insert(at, replace(hit, score=score))
-    return joined
-
-
-def is_short(near: Sequence[WordHit], messages: int) -> bool:
-    """Tell from hits with neighbours whether their index has fewer entries than there are messages."""
-    if not near:
-        return messages > 0
-    return near[0].scored is not None and near[0].scored.statistics.units < messages
+    return [*near, *(replace(hit, score=0.0) for hit in own if hit.id not in known)]

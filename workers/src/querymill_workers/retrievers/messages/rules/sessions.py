@@ -16,6 +16,8 @@ from querymill_workers.text.tokens import estimate
 
 VectorType = Literal["message", "context"]
 
+#: How the keys of passages begin.
+_KEYS_BEGIN: Final[Mapping[VectorType, str]] = {"message": "a", "context": "b"}
 #: Must change whenever the same messages would yield other passages.
 CONTEXT_VERSION: Final = 2
 #: Tokens of a passage, by `estimate`. Less than the input of every model in use, so that no model cuts it, and passages
@@ -45,10 +47,11 @@ class MessagePassage:
 
     ``content`` is the passage, and ``start`` its place in the text of the id ``text_id``, which has ``passages`` of
     them, numbered from 0. The first has the id of the text. ``around`` holds the ids of the messages whose texts are in
-    a context.
+    a context. ``key`` changes with the content, and orders messages before contexts: in this order they are embedded.
     """
 
     vector_id: str
+    key: str
     message_key: str
     message_id: str | None
     vector_type: VectorType
@@ -77,8 +80,8 @@ class MessageFilter:
     """Which rows of a collection a search may find. A field that is None filters nothing.
 
     ``exclude_message_id`` leaves out the message and the contexts that hold its text, in the session
-    ``exclude_session_id`` or, if that is None, in all. ``lacking`` names a model and keeps only its rows that have no
-    vector. ``conditions`` are those of a request's filter.
+    ``exclude_session_id`` or, if that is None, in all. ``lacking`` names a model, and only rows without a
+    vector of it are kept. ``conditions`` are those of a request's filter.
     """
 
     collection: str
@@ -127,16 +130,6 @@ class MessageRow:
     def message(self) -> tuple[str, str]:
         """Name the message: the same for its own text and for its context."""
         return self.session_id, self.message_key
-
-
-@frozen
-class PendingPassage:
-    """A passage with only what embedding needs."""
-
-    vector_id: str
-    vector_type: VectorType
-    content: str
-    session_id: str
 
 
 def vector_id(session_id: str, key: str, vector_type: VectorType, *, number: int = 0) -> str:
@@ -190,12 +183,14 @@ def _cut(
     text_id = vector_id(session_id, message.key, vector_type)
 
     def passage(number: int, span: Span) -> MessagePassage:
+        id_, content = vector_id(session_id, message.key, vector_type, number=number), text[span.start : span.end]
         return MessagePassage(
-            vector_id=vector_id(session_id, message.key, vector_type, number=number),
+            vector_id=id_,
+            key=_KEYS_BEGIN[vector_type] + hashlib.sha256(f"{id_}\n{content}".encode()).hexdigest()[:31],
             message_key=message.key,
             message_id=message.message_id,
             vector_type=vector_type,
-            content=text[span.start : span.end],
+            content=content,
             created_at=message.created_at,
             around=around,
             text_id=text_id,

@@ -5,11 +5,12 @@ from typing import Any, Final
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.values import frozen
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.messages.forget import drop_session
-from querymill_workers.retrievers.messages.ports import Messages, Sessions
-from querymill_workers.set_aside.ports import SetAside
+from querymill_workers.retrievers.messages.ports import Sessions
+from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
 
@@ -17,10 +18,9 @@ from querymill_workers.words.ports import Words
 class SessionDocuments:
     """`Documents` of chat sessions."""
 
-    messages: Messages
     sessions: Sessions
+    vectors: Mapping[EmbeddedKind, Vectors]
     words: Words
-    set_aside: SetAside
 
     @property
     def kind(self) -> Retriever:
@@ -31,7 +31,11 @@ class SessionDocuments:
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[DocumentCard]:
         """See `Documents.list`."""
-        return self.sessions.listed(collection, conditions, limit=limit, after=after)
+        cards = self.sessions.listed(collection, conditions, limit=limit, after=after)
+        vectors, ids = self.vectors[KIND], [card.id for card in cards]
+        # Before the first vector of a collection, all its passages wait.
+        lacking = vectors.lacking(collection, model=vectors.active_model(collection) or "", documents=ids)
+        return [card.model_copy(update={"pending": lacking.get(card.id, 0)}) for card in cards]
 
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
         """See `Documents.count`."""
@@ -48,9 +52,12 @@ class SessionDocuments:
 
     def leave(self, collection: str) -> None:
         """See `Documents.leave`."""
-        model = self.sessions.leave(collection)
-        if model is not None:
-            self.messages.drop_index(collection, model=model)
+        if not self.sessions.count(collection, {}):
+            vectors = self.vectors[KIND]
+            model = vectors.active_model(collection)
+            vectors.forget_model(collection)
+            if model is not None:
+                vectors.drop_index(collection, model=model)
 
 
-KIND: Final[Retriever] = "messages"
+KIND: Final = "messages"

@@ -1,6 +1,6 @@
 """Search messages in PostgreSQL. Every statement names its collection and runs as a role that sees no other.
 
-Two walls keep collections apart: the predicates of the statements, and row-level security (``0004_messages.sql``).
+Two walls keep collections apart: the predicates of the statements, and row-level security.
 Row-level security only binds unprivileged roles, so each transaction takes on such a role before its first statement.
 """
 
@@ -17,14 +17,17 @@ from psycopg.rows import TupleRow
 
 from querymill_workers.postgres.connection import Pool
 from querymill_workers.postgres.filters import Column, Predicate, predicate
-from querymill_workers.postgres.lookups import Noted, Spelled
+from querymill_workers.postgres.lookups import Noted
 from querymill_workers.postgres.near import LARGE_ROWS, NearIndexes
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.postgres.reading import fetch_all, snapshot
 from querymill_workers.retrievers.messages.ports import Nearest
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, Passage
+from querymill_workers.vectors.postgres import VectorTables
 
 _SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres.sql")
+
+VECTORS: Final = VectorTables("chat_passages", "chat_vectors", document="session_id", texts=("content",))
 
 #: A filter that leaves at most this many rows is searched exactly, in some milliseconds and without missing a row.
 EXACT_ROWS: Final = LARGE_ROWS
@@ -44,52 +47,58 @@ MAX_BREADTH: Final = 1_000
 
 #: Where the reserved fields of a filter are stored.
 _FIELDS: Final = {
-    "user_name": Column(sql.SQL("v.user_name")),
-    "role": Column(sql.SQL("v.role")),
-    "session_id": Column(
-        sql.SQL("v.session_id"),
-        spelled=Spelled(
-            sql.SQL("SELECT o.session_id FROM chat_sessions AS o WHERE o.collection = %(collection)s AND {}"),
-            text=sql.SQL("o.session_id"),
-            absent=sql.SQL("FALSE"),
-        ),
-    ),
-    "time": Column(sql.SQL("v.created_at"), "time"),
+    "user_name": Column(sql.SQL("p.user_name")),
+    "role": Column(sql.SQL("p.role")),
+    "session_id": Column(sql.SQL("p.session_id")),
+    "time": Column(sql.SQL("p.created_at"), "time"),
 }
 #: The metadata of a passage is that of its session and that of its message.
-_NOTED: Final = Noted(sql.SQL("v.session_id"), ["chat_sessions", "chat_messages"], "session_id")
+_NOTED: Final = Noted(sql.SQL("p.session_id"), ["chat_sessions", "chat_messages"], "session_id")
 _WHOLE: Final = sql.SQL(
-    "CASE WHEN v.text_id IS NULL THEN v.content ELSE ("
-    "SELECT string_agg(part.content, '' ORDER BY part.number) FROM chat_message_vectors AS part"
-    " WHERE part.collection = %(collection)s AND part.text_id = v.text_id AND part.model = v.model) END"
+    "CASE WHEN p.text_id IS NULL THEN p.content ELSE ("
+    "SELECT string_agg(part.content, '' ORDER BY part.number) FROM chat_passages AS part"
+    " WHERE part.collection = %(collection)s AND part.text_id = p.text_id) END"
 )
 _COLUMNS: Final = sql.SQL(
-    "coalesce(v.text_id, v.vector_id), v.message_key, v.message_id, v.session_id, {}, v.vector_type, v.created_at,"
-    " s.name, s.user_name, m.role, v.metadata, m.number"
+    "coalesce(p.text_id, p.vector_id), p.message_key, p.message_id, p.session_id, {}, p.vector_type, p.created_at,"
+    " s.name, s.user_name, m.role, p.metadata, m.number"
 ).format(_WHOLE)
 _PASSAGE: Final = sql.SQL(
-    "CASE WHEN v.text_id IS NOT NULL THEN ARRAY[v.start, v.start + length(v.content), v.number, v.passages] END"
+    "CASE WHEN p.text_id IS NOT NULL THEN ARRAY[p.start, p.start + length(p.content), p.number, p.passages] END"
 )
 #: The columns of a row that is ranked but not shown, in the same places. They need no join.
 _BRIEF_COLUMNS: Final = sql.SQL(
-    "coalesce(v.text_id, v.vector_id), v.message_key, v.message_id, v.session_id, '', v.vector_type, v.created_at,"
+    "coalesce(p.text_id, p.vector_id), p.message_key, p.message_id, p.session_id, '', p.vector_type, p.created_at,"
     " NULL, NULL, NULL, '{{}}'::jsonb, NULL::integer"
 ).format()
 _NO_PASSAGE: Final = sql.SQL("NULL::integer[]")
 _JOINS: Final = sql.SQL(
-    "LEFT JOIN chat_sessions AS s ON s.collection = %(collection)s AND s.session_id = v.session_id"
-    " LEFT JOIN chat_messages AS m ON m.collection = %(collection)s AND m.session_id = v.session_id"
-    " AND m.message_key = v.message_key"
+    "LEFT JOIN chat_sessions AS s ON s.collection = %(collection)s AND s.session_id = p.session_id"
+    " LEFT JOIN chat_messages AS m ON m.collection = %(collection)s AND m.session_id = p.session_id"
+    " AND m.message_key = p.message_key"
+)
+
+
+#: The rows without a vector of a model: those that wait, those refused, and those that only other models have.
+_LACKING: Final = sql.SQL(
+    "AND (p.session_id, p.key) IN ("
+    "SELECT session_id, key FROM chat_passages WHERE collection = %(collection)s AND waiting"
+    " UNION ALL SELECT session_id, key FROM chat_vectors"
+    " WHERE collection = %(collection)s AND model = %(lacking)s AND embedding IS NULL"
+    " UNION ALL SELECT v.session_id, v.key FROM chat_vectors AS v WHERE v.collection = %(collection)s"
+    " AND (v.model < %(lacking)s OR v.model > %(lacking)s) AND NOT EXISTS (SELECT FROM chat_vectors AS own"
+    " WHERE own.collection = %(collection)s AND own.model = %(lacking)s AND own.session_id = v.session_id"
+    " AND own.key = v.key))"
 )
 
 
 class PostgresMessages:
     """`Messages` in PostgreSQL with pgvector. ``ef_search`` is the least breadth of an index search."""
 
-    def __init__(self, pool: Pool, *, ef_search: int) -> None:
+    def __init__(self, pool: Pool, near: NearIndexes, *, ef_search: int) -> None:
         self._pool = pool
         self._ef_search = ef_search
-        self._near = NearIndexes(pool, "chat_message_vectors")
+        self._near = near
         self._large: TTLCache[tuple[MessageFilter, str], bool] = TTLCache(4_096, LARGE_FOR_S)
         self._lock = threading.Lock()
 
@@ -181,14 +190,6 @@ class PostgresMessages:
         (rows,) = self._read(where, ("sessions_of", {"limit": limit}))
         return [id_ for (id_,) in rows]
 
-    def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:
-        """See `Messages.index_if_large`."""
-        return self._near.make(collection, model, dimensions=dimensions)
-
-    def drop_index(self, collection: str, *, model: str) -> None:
-        """See `Messages.drop_index`."""
-        self._near.drop(collection, model)
-
     def _read(self, where: MessageFilter, *asked: tuple[str, Mapping[str, Any]]) -> list[list[TupleRow]]:
         """Run statements as the role that sees one collection, and return the rows of each."""
         as_reader = (SESSION["as_reader"], {"collection": where.collection})
@@ -203,24 +204,23 @@ def escaped(text: str) -> str:
 
 def predicates(where: MessageFilter, noted: Noted | None = _NOTED) -> sql.Composed:
     """Write a predicate for each filter that is set, and for no other."""
-    session = sql.SQL("AND v.session_id = %(session_id)s")
+    session = sql.SQL("AND p.session_id = %(session_id)s")
     excluded = sql.SQL(
-        "AND ({}((v.message_id IS NULL OR v.message_id <> %(exclude_message_id)s)"
-        " AND (v.around IS NULL OR %(exclude_message_id)s <> ALL(v.around))))"
-    ).format(sql.SQL("" if where.exclude_session_id is None else "v.session_id <> %(exclude_session_id)s OR "))
-    lacking = sql.SQL("AND v.model = %(lacking)s AND v.embedding IS NULL")
+        "AND ({}((p.message_id IS NULL OR p.message_id <> %(exclude_message_id)s)"
+        " AND (p.around IS NULL OR %(exclude_message_id)s <> ALL(p.around))))"
+    ).format(sql.SQL("" if where.exclude_session_id is None else "p.session_id <> %(exclude_session_id)s OR "))
     conditions = sql.SQL("AND {}").format(_conditions(where, noted).text)
     given = (
         (where.session_id, session),
         (where.exclude_message_id, excluded),
-        (where.lacking, lacking),
+        (where.lacking, _LACKING),
         (where.conditions or None, conditions),
     )
     return sql.SQL(" ").join(part for value, part in given if value is not None)
 
 
 def _conditions(where: MessageFilter, noted: Noted | None) -> Predicate:
-    return predicate(where.conditions, _FIELDS, metadata=sql.SQL("v.metadata"), noted=noted)
+    return predicate(where.conditions, _FIELDS, metadata=sql.SQL("p.metadata"), noted=noted)
 
 
 def _statement(

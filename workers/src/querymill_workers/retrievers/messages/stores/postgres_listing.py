@@ -50,11 +50,9 @@ class SessionListing:
                 statement, {**values, "collection": collection, "limit": limit, "after": after}
             ).fetchall()
         return [
-            DocumentCard(
-                id=id_, title=name, when=when, size=size, unit="messages", metadata=metadata, pending=pending
-            )
-            for id_, name, when, size, metadata, pending in rows
-        ]  # fmt: skip
+            DocumentCard(id=id_, title=name, when=when, size=size, unit="messages", metadata=metadata)
+            for id_, name, when, size, metadata in rows
+        ]
 
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
         """See `Sessions.count`."""

@@ -1,4 +1,4 @@
-"""Chat sessions in PostgreSQL: ingested, embedded, embedded with another model, dropped.
+"""Chat sessions in PostgreSQL: ingested, listed, dropped.
 
 Every statement names its collection and runs as a role that sees no other, like the searches in ``postgres.py``.
 """
@@ -8,13 +8,12 @@ from typing import Any, Final
 
 from psycopg.types.json import Jsonb
 
-from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.postgres.connection import Pool, lent, literal, unhurried, within
+from querymill_workers.postgres.connection import Pool, across, unhurried, within
 from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.statistics import Statistics
 from querymill_workers.retrievers.messages.ports import ChangedTexts, DroppedSession, PreparedSession
-from querymill_workers.retrievers.messages.rules.sessions import MessageText, PendingPassage, texts_of
+from querymill_workers.retrievers.messages.rules.sessions import MessageText, texts_of
 from querymill_workers.retrievers.messages.stores.postgres_listing import SessionListing
 
 _SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres_sessions.sql")
@@ -22,17 +21,17 @@ _SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgr
 #: How long one statement may take that stores a session, in milliseconds: a session may have 64 MB.
 PUT_MS: Final = 50_000
 #: The columns of passages that statements choose an index by.
-STATISTICS: Final = ("collection", "model", "session_id", "vector_id", "vector_type", "text_id", "user_name")
+STATISTICS: Final = ("collection", "session_id", "vector_id", "vector_type", "text_id", "user_name")
 
 
 class PostgresSessions(SessionListing):
-    """`Sessions` in PostgreSQL with pgvector."""
+    """`Sessions` in PostgreSQL."""
 
     kind: Final = "messages"
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
-        self._statistics = Statistics(pool, "chat_message_vectors", STATISTICS)
+        self._statistics = Statistics(pool, "chat_passages", STATISTICS)
 
     def revisions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Revision]:
         """See `Sessions.revisions`."""
@@ -45,9 +44,7 @@ class PostgresSessions(SessionListing):
         with within(self._pool, collection) as connection:
             return [id_ for (id_,) in connection.execute(_SQL["session_ids"], {"collection": collection})]
 
-    def put(
-        self, collection: str, prepared: Sequence[PreparedSession], *, models: Sequence[str]
-    ) -> Mapping[str, ChangedTexts]:
+    def put(self, collection: str, prepared: Sequence[PreparedSession]) -> Mapping[str, ChangedTexts]:
         """See `Sessions.put`."""
         place = {"collection": collection, "session_ids": [each.session.session_id for each in prepared]}
         messages, passages = _message_columns(prepared), _passage_columns(prepared)
@@ -60,7 +57,7 @@ class PostgresSessions(SessionListing):
             for session_id, text_id, vector_type in connection.execute(_SQL["drop_passages"], place | passages):
                 dropped.setdefault(session_id, []).append(MessageText(text_id, vector_type, ""))
             stored = {text_id for (text_id,) in connection.execute(_SQL["stored_texts"], place)}
-            connection.execute(_SQL["put_passages"], place | passages | {"models": list(models)})
+            connection.execute(_SQL["put_passages"], place | passages)
         return {
             each.session.session_id: ChangedTexts(
                 [text for text in texts_of(each.passages) if text.text_id not in stored],
@@ -89,96 +86,10 @@ class PostgresSessions(SessionListing):
             was_there = connection.execute(_SQL["forget_session"], place).fetchone() is not None
         return DroppedSession(was_there, 0 if counted is None else int(counted[0]), texts)
 
-    def await_embedding(
-        self, collection: str, tokens: Mapping[str, str], *, models: Sequence[str]
-    ) -> Mapping[str, str]:
-        """See `Sessions.await_embedding`."""
-        values = {
-            "collection": collection, "session_ids": list(tokens), "tokens": list(tokens.values()),
-            "models": list(models),
-        }  # fmt: skip
-        with within(self._pool, collection) as connection:
-            rows = connection.execute(_SQL["await_embedding"], values).fetchall()
-        return dict(rows)
-
-    def begin_embedding(self, collection: str, session_ids: Sequence[str]) -> None:
-        """See `Sessions.begin_embedding`."""
-        with within(self._pool, collection) as connection:
-            values = {"collection": collection, "session_ids": list(session_ids)}
-            connection.execute(_SQL["begin_embedding"], values)
-
-    def pending(
-        self, collection: str, session_ids: Sequence[str], *, model: str, limit: int
-    ) -> Sequence[PendingPassage]:
-        """See `Sessions.pending`."""
-        values = {"collection": collection, "session_ids": list(session_ids), "model": model, "limit": limit}
-        with within(self._pool, collection) as connection:
-            return [PendingPassage(*row) for row in connection.execute(_SQL["pending"], values)]
-
-    def count_pending(self, collection: str, session_ids: Sequence[str], *, model: str) -> int:
-        """See `Sessions.count_pending`."""
-        values = {"collection": collection, "session_ids": list(session_ids), "model": model}
-        with within(self._pool, collection) as connection:
-            row = connection.execute(_SQL["pending_count"], values).fetchone()
-        return 0 if row is None else int(row[0])
-
-    def fill(self, collection: str, passages: Sequence[PendingPassage], vectors: Vectors, *, model: str) -> None:
-        """See `Sessions.fill`."""
-        embeddings = {"model": model, "embeddings": [literal(vector) for vector in vectors]}
-        with within(self._pool, collection) as connection:
-            connection.execute(_SQL["fill"], _pending_columns(collection, passages) | embeddings)
-
-    def refuse(self, collection: str, passages: Sequence[PendingPassage], *, model: str) -> Sequence[str]:
-        """See `Sessions.refuse`."""
-        with within(self._pool, collection) as connection:
-            values = _pending_columns(collection, passages) | {"model": model}
-            return [id_ for (id_,) in connection.execute(_SQL["refuse"], values)]
-
-    def searched_by(self, collection: str, *, first: str | None = None) -> str | None:
-        """See `Sessions.searched_by`."""
-        values = {"collection": collection, "model": first}
-        with within(self._pool, collection) as connection:
-            if first is not None:
-                connection.execute(_SQL["first_model"], values)
-            row = connection.execute(_SQL["searched_model"], values).fetchone()
-        return None if row is None else str(row[0])
-
-    def lacking(self, collection: str, *, model: str, part: int, parts: int) -> Sequence[str]:
-        """See `Sessions.lacking`."""
-        values = {"collection": collection, "model": model, "part": part, "parts": parts}
-        with within(self._pool, collection) as connection:
-            unhurried(connection)
-            return [id_ for (id_,) in connection.execute(_SQL["lacking_sessions"], values)]
-
-    def add_model(self, collection: str, session_id: str, *, model: str) -> None:
-        """See `Sessions.add_model`."""
-        values = {"collection": collection, "session_id": session_id, "model": model}
-        with within(self._pool, collection) as connection:
-            connection.execute(_SQL["add_model"], values)
-
-    def switch(self, collection: str, *, model: str) -> bool:
-        """See `Sessions.switch`."""
-        values = {"collection": collection, "model": model}
-        with within(self._pool, collection) as connection:
-            unhurried(connection)
-            return connection.execute(_SQL["switch_model"], values).fetchone() is not None
-
-    def drop_other_models(self, collection: str, *, model: str) -> None:
-        """See `Sessions.drop_other_models`."""
-        with within(self._pool, collection) as connection:
-            unhurried(connection)
-            connection.execute(_SQL["drop_other_models"], {"collection": collection, "model": model})
-
     def collections(self) -> Sequence[str]:
         """See `Sessions.collections`."""
-        with lent(self._pool) as connection:
+        with across(self._pool) as connection:
             return [name for (name,) in connection.execute(_SQL["chat_collections"])]
-
-    def leave(self, collection: str) -> str | None:
-        """See `Sessions.leave`."""
-        with within(self._pool, collection) as connection:
-            row = connection.execute(_SQL["leave_collection"], {"collection": collection}).fetchone()
-        return None if row is None else str(row[0])
 
 
 def _session_columns(prepared: Sequence[PreparedSession]) -> dict[str, list[Any]]:
@@ -217,6 +128,7 @@ def _passage_columns(prepared: Sequence[PreparedSession]) -> dict[str, list[Any]
         "of_sessions": [session.session_id for session in sessions],
         "user_names": [session.user_name for session in sessions],
         "vector_ids": [passage.vector_id for passage in passages],
+        "passage_keys": [passage.key for passage in passages],
         "keys": [passage.message_key for passage in passages],
         "message_ids": [passage.message_id for passage in passages],
         "vector_types": [passage.vector_type for passage in passages],
@@ -229,12 +141,4 @@ def _passage_columns(prepared: Sequence[PreparedSession]) -> dict[str, list[Any]
         "passages": [passage.passages for passage in passages],
         "roles": [passage.role for passage in passages],
         "metadata": [Jsonb(dict(passage.metadata)) for passage in passages],
-    }
-
-
-def _pending_columns(collection: str, passages: Sequence[PendingPassage]) -> dict[str, Any]:
-    return {
-        "collection": collection,
-        "vector_ids": [passage.vector_id for passage in passages],
-        "contents": [passage.content for passage in passages],
     }
