@@ -78,6 +78,9 @@ CASES = {
     "conversations": Case(
         ConversationSearch(query="nine ships", collection="c"), hold_talks, "conversations", "sessions"
     ),
+    "conversations and their model": Case(
+        ConversationSearch(query="nine ships", collection="c"), hold_talks, "vectors/conversations", "active_model"
+    ),
     "files": Case(ASKED.model_copy(update={"rounds": 1}), hold_files, "files", "contents"),
     "files in one shot": Case(ASKED.model_copy(update={"mode": "oneshot"}), hold_files, "files", "symbols"),
     "metadata of files": Case(

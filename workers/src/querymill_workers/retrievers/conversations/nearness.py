@@ -41,7 +41,11 @@ class Nearness:
 
 
 def find_near(claim: Claim, question: Question, recalled: CachedSearch, ports: ConversationPorts) -> Nearness:
-    """Find the nearest sessions under the filter of the words, unless the question asks for none."""
+    """Find the nearest sessions under the filter of the words, unless the question asks for none.
+
+    Raises:
+        Unavailable: A store is away. That is no reason to search by words: the next attempt finds it back.
+    """
     request = question.request
     if not request.joins_vectors or recalled.is_recap or not words(request.query):
         return Nearness(asked=False)
@@ -56,6 +60,8 @@ def find_near(claim: Claim, question: Question, recalled: CachedSearch, ports: C
             margin_s=FALLBACK_MARGIN_S, patience_s=EMBEDDING_PATIENCE_S,
         )  # fmt: skip
     except (Unavailable, Refused) as error:
+        if error.code == "store_down":
+            raise
         return Nearness(gaps=(Degradation(stage="embed", reason=str(error), code=error.code),))
     found = ports.conversation_passages.nearest(
         request.collection,
