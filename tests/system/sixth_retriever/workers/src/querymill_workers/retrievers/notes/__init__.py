@@ -1,0 +1,1 @@
+"""Notes, found by their words."""

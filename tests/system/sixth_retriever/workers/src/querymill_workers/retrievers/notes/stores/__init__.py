@@ -1,0 +1,1 @@
+"""Where `notes` are stored, one technology a file."""
