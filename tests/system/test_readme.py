@@ -1,6 +1,6 @@
-"""The blocks of the README, run in the order in which they stand, in a fresh folder on a real stack that holds nothing.
+"""The blocks of the README and of the pages for users, run one after the other on a real stack that holds nothing.
 
-They are read from the page. What a reader puts in is put in here: the address and the key of the gateway, the files in
+They are read from the pages. What a reader puts in is put in here: the address and the key of the gateway, the files in
 capitals, and the ids that earlier commands printed.
 """
 
@@ -38,6 +38,14 @@ from tests.system.gateway.test_typescript import built
 __all__ = ["built"]
 
 ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "producers" / "docs"
+#: The pages with blocks, in an order in which each finds what it needs: once there is a key, HTTP needs one.
+PAGES = (
+    "tutorial", "how-to/install", "how-to/ingest-documents", "how-to/ingest-chats", "how-to/ingest-code",
+    "how-to/watch", "how-to/search-reports", "how-to/search-messages", "how-to/search-conversations",
+    "how-to/search-files", "how-to/search-modules", "how-to/own-hits", "how-to/stored", "how-to/evaluate",
+    "how-to/python", "how-to/http", "how-to/adapters", "how-to/gateway", "how-to/agents", "how-to/operate",
+)  # fmt: skip
 ADDRESS, KEY = "http://127.0.0.1:8080", "a key of the gateway"
 NODE = shutil.which("node")
 #: Prints the id of the first key.
@@ -90,9 +98,10 @@ class Reader:
         values: dict[str, Callable[[], str]] = {
             ADDRESS: lambda: self.gateway,
             KEY: lambda: self._printed(r"qm_[0-9a-f]{12}_[\w-]{43}"),
+            "--why-not ID": lambda: f"--why-not {self._report()}",
             "rotate ID": lambda: f'rotate "$({FIRST_KEY})"',
             "drop messages": lambda: "drop messages --yes",  # it asks a person, and there is none
-            "conversations SESSION": lambda: f"conversations {self._session()['id']}",
+            "show conversations SESSION": lambda: f"show conversations {self._session()['id']}",
             "--around MESSAGE": lambda: f"--around {self._session()['messages'][0]['message_id']}",
         }
         for written, value in values.items():
@@ -103,6 +112,10 @@ class Reader:
     def _printed(self, pattern: str) -> str:
         """Return what an earlier command printed first of all."""
         return next(str(found) for said in self.said for found in re.findall(pattern, said))
+
+    def _report(self) -> str:
+        with Querymill(settings=Settings(redis_url=self.environment["REDIS_URL"])) as mill:
+            return mill.list("reports", collection="tutorial").documents[0].id
 
     def _session(self) -> dict[str, Any]:
         settings = Settings(redis_url=self.environment["REDIS_URL"])
@@ -146,6 +159,7 @@ def put_in(folder: Path) -> None:
     """Make the files that the blocks name in capitals, and the folders."""
     (folder / "annual-reports").mkdir(parents=True)
     (folder / ".venv").symlink_to(sys.prefix)
+    (folder / "deploy").symlink_to(ROOT / "deploy")
     (folder / "annual-reports" / "year.pdf").write_bytes(documents.pdf(documents.lines("How margins develop")))
     documents.write_docx(folder / "annual-reports" / "ferries.docx")
     sample = Path(str(resources.files("querymill_embedded") / "sample"))
@@ -166,9 +180,11 @@ def put_in(folder: Path) -> None:
     (folder / "render.mjs").write_text("globalThis.render = (text) => process.stdout.write(`${text}\\n`);\n")
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1_800)
 def test_every_block_works_in_the_order_in_which_it_stands(reader: Reader) -> None:
     reader.read(ROOT / "README.md")
+    for page in PAGES:
+        reader.read(DOCS / f"{page}.md")
     said = "\n".join(reader.said)
     for expected in ('"stored":1', "The fleet counts nine ships.", "event: done", '"outcome":"forgotten"'):
         assert expected in said, said[-5_000:]
@@ -178,6 +194,14 @@ def test_every_block_works_in_the_order_in_which_it_stands(reader: Reader) -> No
     assert set(RULES) | {NO_PROGRAM} >= set(reader.left_out) >= set(RULES)
     assert reader.ran["python"] >= 4
     assert reader.ran.total() > reader.left_out.total()
+
+
+def test_every_page_with_commands_is_read() -> None:
+    with_blocks = {
+        str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.md")
+        for block in blocks_of(page.read_text(encoding="utf-8")) if "querymill" in block.text
+    }  # fmt: skip
+    assert with_blocks <= set(PAGES)
 
 
 @pytest.mark.usefixtures("built")

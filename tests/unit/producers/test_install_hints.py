@@ -66,6 +66,19 @@ def test_what_stands_alone_is_installed_alone(hint: str) -> None:
     assert needed(name, (command[2],)) == {name}
 
 
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "producers" / "docs").rglob("*.md"))])
+def test_a_command_of_a_page_installs_all_that_no_index_has(page: Path) -> None:
+    for command in re.findall(r"pip install (\./[^`\n#]*)", page.read_text(encoding="utf-8")):
+        asked = {project_of(ROOT / folder)["name"]: extras for folder, extras in _folders_of(command)}
+        wanted = {own for name, extras in asked.items() for own in needed(name, extras)}
+        assert wanted == set(asked), command
+
+
+def _folders_of(command: str) -> list[tuple[str, tuple[str, ...]]]:
+    found = re.findall(r"\./([a-z_/]+)(?:\[([a-z,-]+)\])?", command)
+    return [(folder, tuple(extras.split(",")) if extras else ()) for folder, extras in found]
+
+
 def test_no_text_asks_for_a_distribution_that_no_index_has() -> None:
     """README shows the one command that names a wheel of a folder."""
     asks = re.compile(r"pip install (?!--find-links)[^`\n]*(?<![./\w-])['\"]?querymill(?:\[|['\" \n]|$)", re.M)
