@@ -24,7 +24,7 @@ INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --n
 	@$(INSTALL) --require-hashes -r $(PEERS)
 	@touch $@
 
-.PHONY: help setup demo test check format bench eval faults lock wheels clean
+.PHONY: help setup demo test check format docs bench eval faults lock wheels clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ check: .venv/ready  ## format, lint, types, import contracts, size budget
 
 format: .venv/ready  ## write the format ruff wants
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+docs: .venv/ready  ## the pages as a site, in .site/html; a broken link is an error
+	@$(BIN)/python -m tests.fixtures.site .site
 
 # DATA: a folder of sets, each measured with its retriever. SET and KIND: one set of your own.
 DATA ?= $(QUERYMILL_EVAL_SETS)
