@@ -43,7 +43,7 @@ class Stored(ConversationDocuments):
         prepared = prepare_session(ChatSession.model_validate(line), VOCABULARY)
         self.words.put(collection, SPACE, entries_of(prepared.session))
         self.store.put(collection, prepared)
-        self.conversation_passages.put(collection, [cut_session(prepared.session, prepared.revision)])
+        self.conversation_passages.put(collection, [cut_session(prepared.session)])
 
 
 @pytest.fixture(params=["memory", "postgres"])

@@ -1,4 +1,4 @@
-"""Long sessions in PostgreSQL: their passages follow live messages, and those of the former release are rebuilt."""
+"""Long sessions in PostgreSQL: their passages follow live messages."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,20 +7,15 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
-from querymill_shared.contracts.conversations.ranks import RecomputeRanks
+from querymill_shared.contracts.conversations.ingest import DropConversation, UpdateConversation
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
-from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_workers.ledger.postgres import PostgresLedger
-from querymill_workers.postgres.connection import Pool, open_pool, within
-from querymill_workers.retrievers.conversations.ports.sessions import SPACE
+from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.conversations.prepare import cut_session, entries_of
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.text.words import words
-from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
-from tests.fixtures.conversation_jobs import session
 from tests.fixtures.passages import passages_in
 from tests.fixtures.words import see, spelled
 from tests.fixtures.world import World, world
@@ -76,7 +71,7 @@ def embedded(database: psycopg.Connection, collection: str) -> list[str]:
 
 def cut_as_stored(served: World, collection: str) -> list[str]:
     known = served.ports.conversations.stored(collection, "s")
-    return [] if known is None else [each.text for each in cut_session(known.session, known.revision).passages]
+    return [] if known is None else [each.text for each in cut_session(known.session).passages]
 
 
 def ids(served: World, collection: str, query: str) -> list[str]:
@@ -99,43 +94,3 @@ def test_live_messages_fill_the_last_passage_and_begin_others(
     assert ids(served, collection, "word8") == ids(served, collection, "Gamma") == ["s"]
     served.run(DropConversation(collection=collection, session_id="s"))
     assert indexed(database, collection) == {}
-
-
-@pytest.mark.parametrize("by", ["the daily rebuild", "a reindex"])
-def test_sessions_of_the_former_release_are_found_and_then_indexed_in_passages(
-    served: World, pool: Pool, database: psycopg.Connection, collection: str, by: str
-) -> None:
-    served.run(IngestConversation(collection=collection, session=session("s", *LONG)))
-    expected = indexed(database, collection)
-    assert len(expected) == 3
-    as_former(served, pool, collection)
-    assert ids(served, collection, "soup") == ["s"]
-    if by == "a reindex":
-        result = served.result(served.run(Reindex(collection=collection, of="conversations")))
-        assert isinstance(result, ReindexResult)
-        assert (result.outcome, result.total) == ("reindexed", 1)
-    else:
-        served.run(RecomputeRanks(collection=collection))
-    assert indexed(database, collection) == expected
-    assert served.ports.conversations.in_one_entry(collection, limit=9) == []
-    assert served.ports.conversation_passages.uncut(collection, limit=9) == []
-    assert embedded(database, collection) == cut_as_stored(served, collection)
-    assert ids(served, collection, "soup") == ["s"]
-
-
-def test_a_live_message_of_a_session_of_the_former_release_has_it_indexed_in_passages(
-    served: World, pool: Pool, database: psycopg.Connection, collection: str
-) -> None:
-    served.run(IngestConversation(collection=collection, session=session("s", *LONG)))
-    as_former(served, pool, collection)
-    update = {"session_id": "s", "messages": [{"message_id": "x", "text": "bread"}]}
-    served.run(UpdateConversation.model_validate({"collection": collection, "update": update}))
-    assert indexed(database, collection) == as_stored(served, collection)
-
-
-def as_former(served: World, pool: Pool, collection: str) -> None:
-    """Leave the session as the release before wrote it: in one entry, and without what it did not know."""
-    served.ports.words.trim(collection, SPACE, {"s": 1})
-    served.ports.words.put(collection, SPACE, [WordUnit("s", "\n".join(LONG), group="s")])
-    with within(pool, collection) as connection:
-        connection.execute("UPDATE conversations SET tended = NULL, revision = 'former'")

@@ -9,7 +9,6 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres import near
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.conversations.ports.passages import (
@@ -46,7 +45,7 @@ class Stored:
         """Put a session of long messages, each a passage of its own, and its passages."""
         prepared = draft(session_id, *(f"{text:<300}" for text in texts), day=day)
         self.store.put(self.collection, prepared)
-        self.passages.put(self.collection, [cut_session(prepared.session, prepared.revision)])
+        self.passages.put(self.collection, [cut_session(prepared.session)])
 
     def drop(self, session_id: str) -> None:
         """Drop a session."""
@@ -120,19 +119,15 @@ def test_filters_are_part_of_the_search(stored: Stored) -> None:
 def test_live_messages_join_the_last_passage_and_only_what_is_new_is_pending(stored: Stored) -> None:
     stored.put("a", "ships", "bread")
     stored.embed()
-    known = stored.store.conversations.stored(stored.collection, "a")
-    assert known is not None
-    last = stored.passages.lasts(stored.collection, {"a": known.revision}).get("a")
+    last = stored.passages.lasts(stored.collection, ["a"]).get("a")
     assert last is not None
     assert (last.number, last.text.strip()) == (1, "bread")
-    assert stored.passages.lasts(stored.collection, {"a": Revision("another")}) == {}
-    assert stored.passages.lasts(stored.collection, {"none": known.revision}) == {}
+    assert stored.passages.lasts(stored.collection, ["none"]) == {}
     said = [SpokenText(2, "=2", "and soup", START), SpokenText(3, "=3", f"{'rope':<300}", START)]
     grown = cut_passages(said, after=last)
-    # The revision is that of the session, which a contract of its rows tells of.
-    stored.passages.grow(stored.collection, [CutSession("a", known.revision, grown)])
+    stored.passages.grow(stored.collection, [CutSession("a", grown)])
     assert [text.split()[0] for _, text in stored.pending()] == ["bread", "rope"]
-    assert stored.passages.lasts(stored.collection, {"a": known.revision}).get("a") == grown[-1]
+    assert stored.passages.lasts(stored.collection, ["a"]).get("a") == grown[-1]
     assert stored.found("ships") == ["a"]
 
 
@@ -177,19 +172,12 @@ def test_a_large_collection_is_searched_by_index_and_a_narrow_filter_is_not(
     assert stored.near("ships", limit=3).exact
 
 
-def test_sessions_of_the_former_release_count_as_pending_and_go_with_their_passages(
-    pool: Pool, database: psycopg.Connection
-) -> None:
+def test_a_session_takes_its_passages_along(pool: Pool, database: psycopg.Connection) -> None:
     passages, vectors = passages_in(pool)
     stored = Stored(Store(PostgresConversations(pool), PostgresRanks(pool)), passages, vectors, f"c{uuid4().hex}")
     stored.put("a", "ships")
     stored.embed()
     assert held(database, stored.collection) == [1, 1]
-    # As that release replaces a session, and drops one.
-    stored.store.put(stored.collection, draft("a", "soup"))
-    assert stored.near("ships") == NearSessions([], 1)
-    assert passages.uncut(stored.collection, limit=9) == ["a"]
-    assert stored.near("ships", PassageFilter(["other"])) == NearSessions([], 0)
     stored.store.conversations.drop(stored.collection, "a")
     assert held(database, stored.collection) == [0, 0]
 

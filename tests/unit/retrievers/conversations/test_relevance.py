@@ -10,7 +10,6 @@ from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.retrievers.conversations import relevance
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.retrievers.conversations.relevance import find_sessions
-from querymill_workers.words.ports import WordUnit
 from tests.fixtures.world import World
 from tests.unit.retrievers.conversations.test_search import NOW, ids, search, take_in, talk
 
@@ -72,15 +71,6 @@ def test_passages_that_a_session_no_longer_has_are_gone(world: World) -> None:
     take_in(world, talk("s", f"{FILL} ships", f"{FILL} soup"))
     world.result(world.run(DropConversation(collection="talks", session_id="s")))
     assert entries(world) == []
-
-
-def test_a_session_in_one_entry_goes_on_being_found(world: World) -> None:
-    session = talk("s", f"{FILL} ships", f"{FILL} soup")
-    take_in(world, session)
-    former = " ".join(message.text for message in session.messages)
-    world.words.trim("talks", SPACE, {"s": 1})
-    world.words.put("talks", SPACE, [WordUnit("s", former, group="s")])
-    assert ids(search(world, "soup")) == ["s"]
 
 
 def test_only_messages_of_the_time_are_scored_and_shown(world: World) -> None:

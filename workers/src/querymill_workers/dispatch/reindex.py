@@ -44,9 +44,7 @@ def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
             return []  # cancelled; the next attempt skips the entries that are there
     for space in stale:
         ports.words.publish(collection, space)
-    if request.of == "conversations" and not stale:
-        total = conversations.index_in_passages(collection, ports)
-    outcome: Literal["reindexed", "fresh"] = "reindexed" if stale or total else "fresh"
+    outcome: Literal["reindexed", "fresh"] = "reindexed" if stale else "fresh"
     pending, bells = 0, list[Bell]()
     if request.of == "conversations":
         bells += submit_what_lacks(EMBEDDABLE, collection, ports, token=claim.job_id)

@@ -89,14 +89,14 @@ def find_growing(
     current = facts_version(vocabulary)
     outlines = ports.conversations.outlines(collection, [update.session_id for update in updates])
     known = {id_: outline for id_, outline in outlines.items() if outline.facts_version == current}
-    lasts = ports.conversation_passages.lasts(collection, {id_: outline.revision for id_, outline in known.items()})
+    lasts = ports.conversation_passages.lasts(collection, list(known))
     growing = []
     for update in updates:
         outline, last = known.get(update.session_id), lasts.get(update.session_id)
         extension = None if outline is None else extend_outline(outline, update, version, vocabulary)
         if outline is not None and extension is not None:
             refuse_too_many(update.session_id, extension.facts.messages)
-            if last is not None and outline.sketch.fill is not None:
+            if last is not None:
                 growing.append(Growth(outline, outline.sketch.fill, last, extension))
     return growing
 
@@ -105,7 +105,7 @@ def cut_growth(growth: Growth) -> CutSession:
     """Return the passages that new messages change or add. Only these get vectors."""
     facts = growth.known.facts
     said = spoken(growth.messages, started_at=facts.started_at, first=facts.messages)
-    return CutSession(growth.session_id, growth.extension.revision, cut_passages(said, after=growth.last))
+    return CutSession(growth.session_id, cut_passages(said, after=growth.last))
 
 
 def extend_entries(collection: str, growing: Sequence[Growth], words: Words) -> Set[str]:
@@ -135,17 +135,15 @@ def extend_outline(
 ) -> Extension | None:
     """Return what new messages make of a session, or None if that takes its other messages.
 
-    It does if a message replaces another or comes before it, if the update changes the name or when the session began,
-    and if a release that knew no passages wrote the session.
+    It does if a message replaces another or comes before it, and if the update changes the name or when the session
+    began.
     """
     ids = {message.message_id for message in update.messages}
     old = {id_ for _, id_, _ in known.live}
     late = any(version < at for at, _, _ in known.live)
     said = hear(known.said, update, version)
-    known_whole = (
-        known.sketch.fill is not None and update.started_at is None and said.get("name") == known.said.get("name")
-    )
-    if late or not known_whole or not ids.isdisjoint(known.sketch.ids | old):
+    is_renamed = update.started_at is not None or said.get("name") != known.said.get("name")
+    if late or is_renamed or not ids.isdisjoint(known.sketch.ids | old):
         return None
     added = [LiveMessage(version, place, message) for place, message in enumerate(update.messages)]
     ordered = sorted([

@@ -68,10 +68,10 @@ def facts_in(session: ChatSession, vocabulary: TechnicalKeywords) -> SessionFact
     )
 
 
-def cut_session(session: ChatSession, revision: Revision) -> CutSession:
+def cut_session(session: ChatSession) -> CutSession:
     """Cut a session into the passages that vectors are of."""
     passages = cut_passages(spoken(session.messages, started_at=session.started_at))
-    return CutSession(session.session_id, revision, passages)
+    return CutSession(session.session_id, passages)
 
 
 def spoken(messages: Iterable[ChatMessage], *, started_at: datetime, first: int = 0) -> list[SpokenText]:

@@ -26,10 +26,8 @@ CREATE TABLE conversations (
     whole         boolean     NOT NULL DEFAULT true,   -- document is a session that was put whole; if not, all are live
     said          jsonb       NOT NULL DEFAULT '{}',   -- what updates said of the session since, with versions
     sketch        json,                                -- what facts are found from without the texts
-    tended        text,                                -- the revision at which live messages were last looked at
     roles         text[]      COLLATE "C" NOT NULL DEFAULT '{}',
     metadata      jsonb       NOT NULL DEFAULT '{}',
-    passages_of   text,                                -- the revision whose passages are stored
     -- No message is earlier: the end of a range is compared with it, as its beginning is with last_active.
     first_active  timestamptz GENERATED ALWAYS AS (earliest(times)) STORED,
     PRIMARY KEY (collection, session_id)
@@ -39,7 +37,6 @@ CREATE INDEX conversations_active ON conversations (collection, last_active);
 CREATE INDEX conversations_facts ON conversations (collection, facts_version);
 CREATE INDEX conversations_first_active ON conversations (collection, first_active);
 CREATE INDEX conversations_user ON conversations (collection, user_name COLLATE "C");
-CREATE INDEX conversations_uncut ON conversations (collection, session_id) WHERE passages_of IS DISTINCT FROM revision;
 ALTER TABLE conversations
     ALTER COLUMN name SET STATISTICS 0, ALTER COLUMN user_name SET STATISTICS 0, ALTER COLUMN document SET STATISTICS 0,
     ALTER COLUMN said SET STATISTICS 0, ALTER COLUMN sketch SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;

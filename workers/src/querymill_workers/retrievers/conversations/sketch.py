@@ -22,14 +22,14 @@ from querymill_workers.retrievers.conversations.rules.technical_keywords import 
 class Sketch:
     """Of the whole session that others were added to, the ids and signs of its messages; of all, phrases and terms.
 
-    ``fill`` is the last passage of the session; None if a release that knew no passages made the sketch.
+    ``fill`` is the last passage of the session.
     """
 
     ids: frozenset[str] = frozenset()
     signs: tuple[int, ...] = ()
     phrases: Mapping[str, int] = field(default_factory=dict)
     terms: frozenset[str] = frozenset()
-    fill: Fill | None = None
+    fill: Fill = EMPTY
 
     def to_json(self) -> dict[str, Any]:
         """Return what is stored."""
@@ -42,21 +42,21 @@ class Sketch:
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
         """Read what was stored."""
         ids, signs, terms = frozenset(stored["ids"]), tuple(stored["signs"]), frozenset(stored["terms"])
-        fill = stored.get("fill")
-        return cls(ids, signs, stored["phrases"], terms, None if fill is None else (fill[0], fill[1]))
+        number, chars = stored["fill"]
+        return cls(ids, signs, stored["phrases"], terms, (number, chars))
 
 
 def sketch_of(whole: Sequence[ChatMessage], live: Sequence[ChatMessage], vocabulary: TechnicalKeywords) -> Sketch:
     """Sketch a session from the messages of its last whole version, and those that were added since."""
     ids = frozenset(message.message_id for message in whole if message.message_id is not None)
     signs = tuple(int(signs_in(message)) for message in whole)
-    return extend_sketch(Sketch(ids, signs, fill=EMPTY), (*whole, *live), vocabulary)
+    return extend_sketch(Sketch(ids, signs), (*whole, *live), vocabulary)
 
 
 def extend_sketch(sketch: Sketch, messages: Sequence[ChatMessage], vocabulary: TechnicalKeywords) -> Sketch:
     """Add messages that the session did not have."""
     text = "\n".join(message.text for message in messages)
-    fills = [] if sketch.fill is None else fill_up((len(message.text) for message in messages), sketch.fill)
+    fills = fill_up((len(message.text) for message in messages), sketch.fill)
     return replace(
         sketch,
         fill=fills[-1] if fills else sketch.fill,

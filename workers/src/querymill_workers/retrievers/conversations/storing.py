@@ -86,7 +86,7 @@ def replace_all(collection: str, replacements: Sequence[Replacement], ports: Sto
 
 def cut_again(collection: str, prepared: Sequence[PreparedConversation], ports: StoringPorts) -> None:
     """Put the passages of stored sessions in place of those that they had. What was refused is tried again."""
-    ports.conversation_passages.put(collection, [cut_session(each.session, each.revision) for each in prepared])
+    ports.conversation_passages.put(collection, [cut_session(each.session) for each in prepared])
     ports.vectors[KIND].retry(collection, documents=[each.session.session_id for each in prepared])
 
 

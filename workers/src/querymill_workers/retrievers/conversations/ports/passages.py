@@ -5,17 +5,15 @@ from datetime import datetime
 from typing import Protocol
 
 from querymill_shared.values import frozen
-from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage
 from querymill_workers.vectors.ports import Vector
 
 
 @frozen
 class CutSession:
-    """A session cut into passages, and the revision whose passages they are."""
+    """A session cut into passages."""
 
     session_id: str
-    revision: Revision
     passages: Sequence[EmbeddedPassage]
 
 
@@ -41,8 +39,8 @@ class NearSession:
 class NearSessions:
     """The sessions nearest to a vector, and what was not compared, at the same moment.
 
-    ``pending`` counts the passages that pass the filter and wait for a vector, and the sessions of a release that cut
-    none. ``exact`` tells whether every vector was compared.
+    ``pending`` counts the passages that pass the filter and wait for a vector. ``exact`` tells whether every vector was
+    compared.
     """
 
     sessions: Sequence[NearSession]
@@ -64,8 +62,8 @@ class Passages(Protocol):
         """
         ...
 
-    def lasts(self, collection: str, revisions: Mapping[str, Revision]) -> Mapping[str, EmbeddedPassage]:
-        """Return the last passages of sessions. One that has none, or passages of another revision, is left out."""
+    def lasts(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, EmbeddedPassage]:
+        """Return the last passages of sessions. One that has none is left out."""
         ...
 
     def grow(self, collection: str, cut: Sequence[CutSession]) -> None:
@@ -74,10 +72,6 @@ class Passages(Protocol):
 
     def drop(self, collection: str, session_id: str) -> None:
         """Drop the passages of a session."""
-        ...
-
-    def uncut(self, collection: str, *, limit: int) -> Sequence[str]:
-        """List sessions that a release stored which cut no passages, in the order of their ids."""
         ...
 
     def nearest(self, collection: str, vector: Vector, *, model: str, limit: int, where: PassageFilter) -> NearSessions:

@@ -245,10 +245,6 @@ class Conversations(Versioned, Protocol):
         """Fetch sessions with their histories. Sessions that are not stored are left out."""
         ...
 
-    def in_one_entry(self, collection: str, *, limit: int) -> Sequence[str]:
-        """List sessions that a release wrote which indexed each in one entry, or not by its live messages."""
-        ...
-
     def outlines(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Outline]:
         """Fetch the outlines of those sessions that are stored and have one."""
         ...

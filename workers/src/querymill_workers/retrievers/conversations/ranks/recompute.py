@@ -23,7 +23,6 @@ from querymill_workers.retrievers.conversations.ports.ranks import ConversationR
 from querymill_workers.retrievers.conversations.ports.sessions import Conversations
 from querymill_workers.retrievers.conversations.prepare import facts_in
 from querymill_workers.retrievers.conversations.ranks.update import update
-from querymill_workers.retrievers.conversations.reindex import index_in_passages
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
 from querymill_workers.vectors.embedding import submit_what_lacks
@@ -113,7 +112,6 @@ def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts
         pass
     rung: Sequence[Bell] = []
     if part == 0:
-        index_in_passages(collection, ports)
         rung = submit_what_lacks(EMBEDDABLE, collection, ports, token=claim.job_id)
     done = begin(claim, request, ports)
     if done is None:

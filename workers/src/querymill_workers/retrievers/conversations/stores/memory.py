@@ -133,10 +133,6 @@ class MemoryConversations:
         found = {id_: self.stored(collection, id_) for id_ in session_ids}
         return {id_: stored for id_, stored in found.items() if stored is not None}
 
-    def in_one_entry(self, collection: str, *, limit: int) -> Sequence[str]:  # noqa: ARG002  # no other release writes here
-        """See `Conversations.in_one_entry`."""
-        return []
-
     def outlines(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Outline]:  # noqa: ARG002  # none has
         """See `Conversations.outlines`: this store is the reference, and always reads the whole history."""
         return {}

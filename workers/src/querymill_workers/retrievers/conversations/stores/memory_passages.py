@@ -4,7 +4,6 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 
-from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.ports.passages import (
     CutSession,
     NearSession,
@@ -31,13 +30,10 @@ class MemoryPassages:
             self._sessions.setdefault(collection, {}).update({session.session_id: session for session in cut})
             self.vectors.drop_orphans(collection)
 
-    def lasts(self, collection: str, revisions: Mapping[str, Revision]) -> Mapping[str, EmbeddedPassage]:
+    def lasts(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, EmbeddedPassage]:
         """See `Passages.lasts`."""
         with self._lock:
-            held = {id_: cut for id_, cut in self._sessions.get(collection, {}).items() if id_ in revisions}
-            return {
-                id_: cut.passages[-1] for id_, cut in held.items() if cut.passages and cut.revision == revisions[id_]
-            }
+            return {cut.session_id: cut.passages[-1] for cut in self._of(collection, session_ids) if cut.passages}
 
     def grow(self, collection: str, cut: Sequence[CutSession]) -> None:
         """See `Passages.grow`."""
@@ -46,17 +42,13 @@ class MemoryPassages:
                 stored = self._sessions[collection][grown.session_id].passages
                 first = min((passage.number for passage in grown.passages), default=len(stored))
                 kept = [passage for passage in stored if passage.number < first]
-                self.put(collection, [CutSession(grown.session_id, grown.revision, [*kept, *grown.passages])])
+                self.put(collection, [CutSession(grown.session_id, [*kept, *grown.passages])])
 
     def drop(self, collection: str, session_id: str) -> None:
         """See `Passages.drop`."""
         with self._lock:
             self._sessions.get(collection, {}).pop(session_id, None)
             self.vectors.drop_orphans(collection)
-
-    def uncut(self, collection: str, *, limit: int) -> Sequence[str]:  # noqa: ARG002  # no other release writes here
-        """See `Passages.uncut`."""
-        return []
 
     def nearest(self, collection: str, vector: Vector, *, model: str, limit: int, where: PassageFilter) -> NearSessions:
         """See `Passages.nearest`."""

@@ -186,12 +186,6 @@ class PostgresConversations:
         with within(self._pool, collection) as connection:
             return fetch_stored(connection, collection, session_ids)
 
-    def in_one_entry(self, collection: str, *, limit: int) -> Sequence[str]:
-        """See `Conversations.in_one_entry`."""
-        with within(self._pool, collection) as connection:
-            values = {"collection": collection, "limit": limit}
-            return [id_ for (id_,) in connection.execute(_SQL["conversations_in_one_entry"], values)]
-
     def outlines(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Outline]:
         """See `Conversations.outlines`."""
         place = {"collection": collection, "session_ids": list(session_ids)}

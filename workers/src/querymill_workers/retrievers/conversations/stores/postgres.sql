@@ -2,8 +2,7 @@
 SELECT generation FROM conversation_collections WHERE collection = %(collection)s;
 
 -- conversation_sessions: sessions with the parts of their ranks
-SELECT c.session_id, c.document, c.whole OR c.revision IS DISTINCT FROM c.tended, c.said, r.base, r.depth,
-    r.reference, r.quality
+SELECT c.session_id, c.document, c.whole, c.said, r.base, r.depth, r.reference, r.quality
 FROM conversation_collections AS k
 JOIN conversations AS c ON c.collection = k.collection AND c.session_id = ANY(%(session_ids)s)
 JOIN conversation_ranks AS r
@@ -78,20 +77,14 @@ SELECT collection FROM conversation_collections WHERE sessions > 0 ORDER BY coll
 UPDATE conversation_collections SET sessions = sessions + %(change)s WHERE collection = %(collection)s;
 
 -- conversation_stored: sessions as they were last written
-SELECT session_id, document, whole OR revision IS DISTINCT FROM tended, said, revision FROM conversations
+SELECT session_id, document, whole, said, revision FROM conversations
 WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s);
 
--- conversations_in_one_entry: sessions that a worker of an earlier release was the last to write
-SELECT session_id FROM conversations
-WHERE collection = %(collection)s AND revision IS DISTINCT FROM tended
-ORDER BY session_id
-LIMIT %(limit)s;
-
--- conversation_outlines: what it takes to add messages to sessions that no other release has written since
+-- conversation_outlines: what it takes to add messages to sessions without reading them
 SELECT session_id, started_at, last_active, messages, keywords, solved, explicit, phrases, facts_version, revision,
     sketch, said, whole
 FROM conversations
-WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s) AND sketch IS NOT NULL AND revision = tended;
+WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s) AND sketch IS NOT NULL;
 
 -- conversation_signs: the live messages of sessions without their texts, in the order of their acceptance
 SELECT session_id, accepted_us, job_id, message ->> 'message_id', signs FROM conversation_messages
@@ -113,7 +106,7 @@ DELETE FROM conversation_messages WHERE collection = %(collection)s AND session_
 UPDATE conversations SET
     name = coalesce(%(name)s, name), user_name = coalesce(%(user_name)s, user_name), last_active = %(last_active)s,
     times = times || %(times)s::timestamptz[], messages = %(messages)s, keywords = %(keywords)s, solved = %(solved)s,
-    explicit = %(explicit)s, revision = %(revision)s, tended = %(revision)s, said = %(said)s, sketch = %(sketch)s,
+    explicit = %(explicit)s, revision = %(revision)s, said = %(said)s, sketch = %(sketch)s,
     roles = CASE WHEN roles @> %(roles)s::text[] THEN roles ELSE ARRAY(
         SELECT DISTINCT role FROM unnest(roles || %(roles)s::text[]) AS role ORDER BY role
     ) END
@@ -152,11 +145,11 @@ FROM unnest(%(phrases)s::bigint[]) AS asked (phrase);
 -- put_conversation: insert a session, or replace it
 INSERT INTO conversations (
     collection, session_id, name, user_name, started_at, last_active, times, document, revision, messages, keywords,
-    solved, explicit, phrases, lead_phrases, facts_version, whole, said, sketch, tended, roles, metadata
+    solved, explicit, phrases, lead_phrases, facts_version, whole, said, sketch, roles, metadata
 ) VALUES (
     %(collection)s, %(session_id)s, %(name)s, %(user_name)s, %(started_at)s, %(last_active)s, %(times)s, %(document)s,
     %(revision)s, %(messages)s, %(keywords)s, %(solved)s, %(explicit)s, %(phrases)s, %(leading)s, %(facts_version)s,
-    %(whole)s, %(said)s, %(sketch)s, %(revision)s, %(roles)s, %(metadata)s
+    %(whole)s, %(said)s, %(sketch)s, %(roles)s, %(metadata)s
 )
 ON CONFLICT (collection, session_id) DO UPDATE SET
     name = excluded.name, user_name = excluded.user_name, started_at = excluded.started_at,
@@ -164,7 +157,7 @@ ON CONFLICT (collection, session_id) DO UPDATE SET
     revision = excluded.revision, messages = excluded.messages, keywords = excluded.keywords, solved = excluded.solved,
     explicit = excluded.explicit, phrases = excluded.phrases, lead_phrases = excluded.lead_phrases,
     facts_version = excluded.facts_version, whole = excluded.whole, said = excluded.said, sketch = excluded.sketch,
-    tended = excluded.tended, roles = excluded.roles, metadata = excluded.metadata
+    roles = excluded.roles, metadata = excluded.metadata
 RETURNING number;
 
 -- put_conversation_rank: write a session's own parts; its reference part stays

@@ -6,7 +6,6 @@ from typing import Any, Final
 from psycopg import sql
 from psycopg.rows import TupleRow
 
-from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, within
 from querymill_workers.postgres.near import NearIndexes
 from querymill_workers.postgres.queries import SESSION, statements
@@ -32,10 +31,6 @@ WIDEST: Final = 6_400
 #: The widest search of an index, which pgvector limits.
 MAX_BREADTH: Final = 1_000
 
-_CUT: Final = sql.SQL(
-    "AND v.session_id <> ALL(ARRAY(SELECT c.session_id FROM conversations AS c"
-    " WHERE c.collection = %(collection)s AND c.passages_of IS DISTINCT FROM c.revision))"
-)
 _JOINED: Final = sql.SQL(
     "JOIN conversation_passages AS p ON p.collection = v.collection AND p.session_id = v.session_id AND p.key = v.key"
 )
@@ -56,36 +51,29 @@ class PostgresPassages:
             values = {"collection": collection, "session_ids": ids} | _columns(cut)
             connection.execute(_SQL["drop_changed_passages"], values)
             connection.execute(_SQL["put_passages"], values)
-            connection.execute(_SQL["cut_sessions"], values)
 
-    def lasts(self, collection: str, revisions: Mapping[str, Revision]) -> Mapping[str, EmbeddedPassage]:
+    def lasts(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, EmbeddedPassage]:
         """See `Passages.lasts`."""
-        asked = {"session_ids": list(revisions), "revisions": list(revisions.values())}
-        return {id_: EmbeddedPassage(*rest) for id_, *rest in self._rows("last_passages", collection, **asked)}
+        found = self._rows("last_passages", collection, session_ids=list(session_ids))
+        return {id_: EmbeddedPassage(*rest) for id_, *rest in found}
 
     def grow(self, collection: str, cut: Sequence[CutSession]) -> None:
         """See `Passages.grow`."""
         ordered = sorted(cut, key=lambda session: session.session_id)
-        ids = [session.session_id for session in ordered]
         grown = [session for session in ordered if session.passages]
         firsts = {
             "from_sessions": [session.session_id for session in grown],
             "from_numbers": [session.passages[0].number for session in grown],
         }
         with within(self._pool, collection) as connection:
-            values = {"collection": collection, "session_ids": ids, **_columns(ordered)}
+            values = {"collection": collection, **_columns(ordered)}
             connection.execute(_SQL["drop_passages_from"], values | firsts)
             connection.execute(_SQL["put_passages"], values)
-            connection.execute(_SQL["cut_sessions"], values)
 
     def drop(self, collection: str, session_id: str) -> None:
         """See `Passages.drop`."""
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["drop_passages"], {"collection": collection, "session_id": session_id})
-
-    def uncut(self, collection: str, *, limit: int) -> Sequence[str]:
-        """See `Passages.uncut`."""
-        return [session_id for (session_id,) in self._rows("uncut_sessions", collection, limit=limit)]
 
     def nearest(self, collection: str, vector: Vector, *, model: str, limit: int, where: PassageFilter) -> NearSessions:
         """See `Passages.nearest`."""
@@ -105,7 +93,7 @@ class PostgresPassages:
             collection=sql.Literal(collection),
             model=sql.Literal(values["model"]),
             dimensions=sql.Literal(len(values["vector"])),
-            cut=sql.SQL(" ").join((_among(where, "v"), _CUT)),
+            sessions=_among(where, "v"),
         )
         candidates = PASSAGES_PER_SESSION * wanted
         while candidates <= WIDEST:
@@ -133,15 +121,12 @@ def _is_wide(where: PassageFilter) -> bool:
 
 
 def _exact(where: PassageFilter) -> sql.Composed:
-    return sql.SQL(_SQL["nearest_exact"]).format(**_predicates(where), cut=_CUT)
+    return sql.SQL(_SQL["nearest_exact"]).format(**_predicates(where))
 
 
 def _counts(where: PassageFilter) -> sql.Composed:
-    return sql.SQL(_SQL["passage_counts"]).format(
-        **_predicates(where),
-        passages=sql.SQL(" ").join((_among(where, "p"), _timed(where))),
-        sessions=_among(where, "c"),
-    )
+    passages = sql.SQL(" ").join((_among(where, "p"), _timed(where)))
+    return sql.SQL(_SQL["passage_counts"]).format(**_predicates(where), passages=passages)
 
 
 def _predicates(where: PassageFilter) -> dict[str, sql.Composable]:
@@ -179,7 +164,6 @@ def _near(row: TupleRow) -> NearSession:
 def _columns(cut: Sequence[CutSession]) -> dict[str, list[Any]]:
     rows = [(session.session_id, passage) for session in cut for passage in session.passages]
     return {
-        "revisions": [session.revision for session in cut],
         "sessions": [session_id for session_id, _ in rows],
         "keys": [passage.key for _, passage in rows],
         "numbers": [passage.number for _, passage in rows],

@@ -39,46 +39,30 @@ ON CONFLICT (collection, session_id, key) DO UPDATE SET
 WHERE (p.number, p.place, p.first_at, p.last_at)
     IS DISTINCT FROM (excluded.number, excluded.place, excluded.first_at, excluded.last_at);
 
--- cut_sessions: the revisions whose passages are stored
-UPDATE conversations AS c SET passages_of = cut.revision
-FROM unnest(%(session_ids)s::text[], %(revisions)s::text[]) AS cut (session_id, revision)
-WHERE c.collection = %(collection)s AND c.session_id = cut.session_id;
-
--- uncut_sessions: sessions whose passages are not those of their revision
-SELECT session_id FROM conversations
-WHERE collection = %(collection)s AND passages_of IS DISTINCT FROM revision
-ORDER BY session_id LIMIT %(limit)s;
-
--- last_passages: the last passage of each session whose passages are of a revision
-SELECT c.session_id, last.*
-FROM unnest(%(session_ids)s::text[], %(revisions)s::text[]) AS asked (session_id, revision)
-JOIN conversations AS c
-    ON c.collection = %(collection)s AND c.session_id = asked.session_id AND c.passages_of = asked.revision
+-- last_passages: the last passage of each session
+SELECT asked.session_id, last.*
+FROM unnest(%(session_ids)s::text[]) AS asked (session_id)
 CROSS JOIN LATERAL (
     SELECT number, place, message, start, text, first_at, last_at FROM conversation_passages
-    WHERE collection = %(collection)s AND session_id = c.session_id
+    WHERE collection = %(collection)s AND session_id = asked.session_id
     ORDER BY number DESC LIMIT 1
 ) AS last;
 
--- passage_counts: passages, and those that wait for a vector, with the sessions that no release has cut yet
-SELECT passages.total, greatest(passages.total - vectors.total, 0) + uncut.total
+-- passage_counts: passages, and those that wait for a vector
+SELECT passages.total, greatest(passages.total - vectors.total, 0)
 FROM (
     SELECT count(*) AS total FROM conversation_passages AS p WHERE p.collection = %(collection)s {passages}
 ) AS passages
 CROSS JOIN (
     SELECT count(*) AS total FROM conversation_vectors AS v {joined}
     WHERE v.collection = %(collection)s AND v.model = %(model)s {vectors}
-) AS vectors
-CROSS JOIN (
-    SELECT count(*) AS total FROM conversations AS c
-    WHERE c.collection = %(collection)s AND c.passages_of IS DISTINCT FROM c.revision {sessions}
-) AS uncut;
+) AS vectors;
 
 -- nearest_exact: the nearest sessions, each by its nearest passage; every vector is compared
 WITH scored AS MATERIALIZED (
     SELECT v.session_id, v.key, coalesce(nullif(1 - (v.embedding <=> %(vector)s::vector), 'NaN'), 0) AS cosine
     FROM conversation_vectors AS v {joined}
-    WHERE v.collection = %(collection)s AND v.model = %(model)s AND v.embedding IS NOT NULL {vectors} {cut}
+    WHERE v.collection = %(collection)s AND v.model = %(model)s AND v.embedding IS NOT NULL {vectors}
 ),
 best AS (
     SELECT * FROM (
@@ -107,7 +91,7 @@ SELECT
 WITH scored AS MATERIALIZED (
     SELECT v.session_id, v.key, 1 - (v.embedding <=> %(vector)s::vector) AS cosine
     FROM conversation_vectors AS v
-    WHERE v.collection = {collection} AND v.model = {model} AND v.embedding IS NOT NULL {cut}
+    WHERE v.collection = {collection} AND v.model = {model} AND v.embedding IS NOT NULL {sessions}
     ORDER BY v.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec({dimensions})
     LIMIT %(candidates)s
 ),

@@ -93,7 +93,7 @@ def add_live_messages(
 def session_columns(prepared: PreparedConversation) -> dict[str, Any]:
     """Return the columns of a session without its facts.
 
-    The document of one that never was put whole holds its first message: workers of the release before read it.
+    The document of one that never was put whole holds its first message, which lists show.
     """
     session, kept = prepared.session, prepared.kept
     document = kept.whole or session.model_copy(update={"messages": session.messages[:1]})
