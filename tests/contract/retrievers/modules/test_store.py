@@ -16,7 +16,6 @@ from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match, hits, key_of
 from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from querymill_workers.retrievers.modules.stores.mongo import MongoModules
-from querymill_workers.retrievers.modules.stores.mongo_rows import code_row, document_row
 from querymill_workers.retrievers.modules.stores.register import MemoryRegister
 from tests.fixtures.own_services import MONGODB_URI
 
@@ -327,31 +326,6 @@ def test_a_document_that_was_dropped_can_be_stored_again(modules: Modules, colle
     store(modules, collection, document(1, "vtkActor", code="new"))
     assert modules.documents(collection, [1])[1].code == "new"
     assert modules.vocabulary(collection).names == ("vtkActor",)
-
-
-def test_a_document_of_the_release_before_is_found_replaced_and_dropped(mongo: MongoModules, collection: str) -> None:
-    """A record without a name: former releases wrote one record per document, whole or ``uncounted``."""
-    with pymongo.MongoClient[dict[str, Any]](mongo._uri) as client:
-        database = client.get_default_database("querymill")
-        for number in (1, 2, 3):
-            old = document(number, "vtkActor", "vtkOld", code="old")
-            for kind, row in (
-                ("documents", document_row(collection, old, FIRST, "")), ("codes", code_row(collection, old, ""))
-            ):  # fmt: skip
-                for unknown in ("record", "facts", "fact_names"):
-                    row.pop(unknown, None)
-                database[f"module_{kind}"].insert_one(row)
-        database["module_documents"].update_one({"_id": f"{collection}/3"}, {"$set": {"uncounted": True}})
-    assert {summary.document for summary in mongo.describe_all(collection)} == {1, 2, 3}
-    assert [mongo.revision(collection, number) for number in (1, 2, 3)] == [FIRST, FIRST, None]
-    mongo.put(collection, [(document(1, "vtkActor", code="new"), SECOND)], record="new")
-    assert mongo.revision(collection, 1) == SECOND
-    store(mongo, collection, document(3, "vtkActor", code="new"), revision=SECOND)
-    mongo.drop(collection, 2)
-    mongo.repair(collection, 1)
-    assert {id_: whole.code for id_, whole in mongo.documents(collection, [1, 2, 3]).items()} == {1: "new", 3: "new"}
-    assert found(mongo, collection, "vtkActor") == {1, 3}
-    assert mongo.revision(collection, 3) == SECOND
 
 
 def test_a_server_that_is_away_is_unavailable() -> None:

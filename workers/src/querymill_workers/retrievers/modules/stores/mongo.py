@@ -44,7 +44,6 @@ from querymill_workers.retrievers.modules.stores.mongo_rows import (
     summary_of,
 )
 from querymill_workers.retrievers.modules.stores.mongo_versions import (
-    describing,
     dropping,
     is_unsettled,
     posted_of,
@@ -56,7 +55,7 @@ from querymill_workers.retrievers.modules.stores.mongo_versions import (
     version_of,
 )
 from querymill_workers.retrievers.modules.stores.mongo_vocabulary import MongoVocabularies
-from querymill_workers.retrievers.modules.stores.register import UNNAMED, Register
+from querymill_workers.retrievers.modules.stores.register import Register
 
 #: The embedded server compares each record it found with the whole list, so short lists are quicker.
 _ROWS_PER_QUERY: Final = 25
@@ -114,7 +113,7 @@ class MongoModules:
     def revision(self, collection: str, document: DocumentId) -> Revision | None:
         """See `Modules.revision`."""
         version = self._counting("documents", collection, [document]).get(document, {})
-        return None if "revision" not in version or "uncounted" in version else Revision(version["revision"])
+        return Revision(version["revision"]) if "revision" in version else None
 
     def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]], *, record: str) -> None:
         """See `Modules.put`."""
@@ -153,7 +152,7 @@ class MongoModules:
         with mongo_faults():
             for kind in ("documents", "codes"):
                 for row in self._find(kind, collection, [document]):
-                    former = version_of(row, counting.get(document, UNNAMED))
+                    former = version_of(row, counting.get(document))
                     if former is not None and former is not row:
                         self._rows(kind).bulk_write([restoring(row, former)])
             (kept, *_) = [*self._newest("documents", collection, [document], counting), None]
@@ -218,7 +217,6 @@ class MongoModules:
     ) -> Sequence[DocumentId]:
         """See `Modules.listed`."""
         with mongo_faults():
-            self._describe_for_filters(collection)
             unsettled = self.unsettled(collection)
             place = {"shown": {"$gt": after}} if after is not None and not conditions else {}
             rows = self._rows("documents").find(self.query(collection, conditions) | place, _LISTED)
@@ -258,16 +256,6 @@ class MongoModules:
         stored = self.documents(collection, documents)
         return [id_ for id_, document in stored.items() if passes(conditions, filterable(document))]
 
-    def _describe_for_filters(self, collection: str) -> None:
-        """Describe the documents of former releases as filters need it."""
-        while True:
-            found = self._rows("documents").find({"collection": collection, "fact_set": None}).limit(_DESCRIBED_AT_ONCE)
-            rows = {row["document"]: row for row in found}
-            if not rows:
-                return
-            stored = self.documents(collection, list(rows))
-            self._rows("documents").bulk_write([describing(row, stored.get(id_)) for id_, row in rows.items()])
-
     def leave(self, collection: str) -> None:
         """See `Modules.leave`."""
         with mongo_faults():
@@ -295,7 +283,7 @@ class MongoModules:
         """Write new versions beside those that count."""
         known = {row["document"]: row for row in self._find(kind, collection, [row["document"] for row in new])}
         self._rows(kind).bulk_write([
-            replacing(known.get(row["document"]), row, counting.get(row["document"], UNNAMED)) for row in new
+            replacing(known.get(row["document"]), row, counting.get(row["document"])) for row in new
         ])  # fmt: skip
 
     def _remove(self, collection: str, document: DocumentId) -> bool:
@@ -321,7 +309,7 @@ class MongoModules:
         for _ in range(_READS):
             counting = self._register.registered(collection, asked) if asked else {}
             rows = self._find(kind, collection, asked)
-            versions = {row["document"]: version_of(row, counting.get(row["document"], UNNAMED)) for row in rows}
+            versions = {row["document"]: version_of(row, counting.get(row["document"])) for row in rows}
             found |= {document: version for document, version in versions.items() if version is not None}
             asked = [document for document in versions if document not in found]
             if not asked:
@@ -333,7 +321,7 @@ class MongoModules:
     ) -> list[Row]:
         """Return the rows whose newest version counts."""
         rows = self._find(kind, collection, documents)
-        return [row for row in rows if version_of(row, counting.get(row["document"], UNNAMED)) is row]
+        return [row for row in rows if version_of(row, counting.get(row["document"])) is row]
 
     def _find(self, kind: str, collection: str, documents: Sequence[DocumentId]) -> list[Row]:
         keys = [row_id(collection, document) for document in documents]

@@ -9,32 +9,30 @@ from typing import Any, Final
 
 from pymongo import DeleteOne, UpdateOne
 
-from querymill_shared.contracts.modules.ingest import ModuleDocument
-from querymill_workers.retrievers.modules.rules.documents import shown_id
 from querymill_workers.retrievers.modules.rules.names import reversal
-from querymill_workers.retrievers.modules.stores.mongo_filters import Facts, facts_of
 from querymill_workers.retrievers.modules.stores.mongo_rows import Row
-from querymill_workers.retrievers.modules.stores.register import UNNAMED
 
 #: What a row has once, whichever versions it holds.
 _OF_THE_ROW: Final = frozenset({"_id", "collection", "document", "shown", "posted", "stale", "former", "unsettled"})
 
 
-def version_of(row: Row, record: str) -> Row | None:
+def version_of(row: Row, record: str | None) -> Row | None:
     """Return what a row holds under the name of a record: its newest version, or the one before; None if neither is."""
+    if record is None:
+        return None
     for version in (row, row.get("former")):
         is_whole = version and ("revision" in version or "json" in version)
-        if version and is_whole and version.get("record", UNNAMED) == record:
+        if version and is_whole and version.get("record") == record:
             return version
     return None
 
 
 def is_unsettled(row: Row) -> bool:
     """Whether a writer has not cleared up after it changed the row."""
-    return bool(row.get("unsettled")) or "uncounted" in row
+    return bool(row.get("unsettled"))
 
 
-def replacing(row: Row | None, new: Row, counts: str) -> UpdateOne:
+def replacing(row: Row | None, new: Row, counts: str | None) -> UpdateOne:
     """Write a new version, and keep the one that counts beside it until the new one counts.
 
     If another writer was first, the operation tries to add a second row, which the server refuses.
@@ -65,7 +63,7 @@ def trimming(row: Row, *, nothing: bool = False) -> UpdateOne:
 
 def settling(row: Row) -> UpdateOne:
     """Drop the version before the newest, and say that nothing is left to clear up."""
-    over = {"$unset": {"former": "", "unsettled": "", "uncounted": "", "stale": ""}}
+    over = {"$unset": {"former": "", "unsettled": "", "stale": ""}}
     return UpdateOne(_as_read(row), over | ({"$set": {"posted": _own_names(row)}} if "names" in row else {}))
 
 
@@ -73,12 +71,6 @@ def restoring(row: Row, former: Row) -> UpdateOne:
     """Put the version before the newest in its place again."""
     gone = dict.fromkeys([*(row.keys() - former.keys() - _OF_THE_ROW), "former"], "")
     return UpdateOne(_as_read(row), {"$unset": gone, "$set": former})
-
-
-def describing(row: Row, document: ModuleDocument | None) -> UpdateOne:
-    """Add to a row of a former release what filters and lists read; nothing if its document is not whole."""
-    facts = Facts([], []) if document is None else facts_of(document)
-    return UpdateOne(_as_read(row), {"$set": facts.row() | {"shown": shown_id(row["document"])}})
 
 
 def dropping(row: Row) -> DeleteOne:
@@ -92,4 +84,4 @@ def _own_names(row: Row) -> list[str]:
 
 
 def _as_read(row: Row) -> dict[str, Any]:
-    return {"_id": row["_id"], "record": row.get("record")}  # None: a row without the field
+    return {"_id": row["_id"], "record": row["record"]}

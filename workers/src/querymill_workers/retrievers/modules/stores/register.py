@@ -2,12 +2,9 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
-
-#: The name of a record without a name. It counts if the register names no other: former releases wrote no names.
-UNNAMED: Final = ""
 
 
 class Register(Protocol):
