@@ -110,7 +110,7 @@ def test_a_password_stands_in_private_files_only_and_in_no_log_and_no_command_li
 
 
 def open_up(stack: Stack) -> None:
-    """Make of a folder what an older release left: PostgreSQL with trust, no passwords anywhere."""
+    """Take all passwords from a folder: PostgreSQL trusts everybody, and no file has one."""
     account = server_account(os.geteuid())
     cluster = stack.data / Part.POSTGRES / "cluster"
     hba = cluster / "pg_hba.conf"
@@ -145,7 +145,7 @@ def test_a_folder_without_passwords_gets_them_at_its_next_start_and_keeps_its_da
     _check_written(kept.environment())
 
 
-def test_a_stack_that_an_older_release_left_running_is_reached_as_it_runs(kept: Stack) -> None:
+def test_a_part_that_runs_without_a_password_is_reached(kept: Stack) -> None:
     kept.up(parts={Part.VALKEY})
     (kept.data / "passwords" / "valkey").rename(kept.data / "elsewhere")
     assert kept.environment()["REDIS_URL"].startswith("redis://127.0.0.1:")

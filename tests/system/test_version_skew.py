@@ -52,7 +52,7 @@ from tests.fixtures.chats import session
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.releases import FormerRelease
 
-#: What a worker of the former release must be told.
+#: What a worker of the last release must be told.
 QUIET = ("--without-gossip", "--without-mingle", "--without-heartbeat")
 
 
@@ -83,7 +83,7 @@ class Fleet:
 
 
 class FormerClient:
-    """A client of the former release, in a process of its own, that submits requests and waits for their results."""
+    """A client of the last release, in a process of its own, that submits requests and waits for their results."""
 
     def __init__(self, environment: dict[str, str], requests: Sequence[JobRequest]) -> None:
         self._asked = len(requests)

@@ -276,7 +276,7 @@ def test_a_session_ends_some_hours_after_the_sign_in_however_busy_it_is(settings
 
 
 def test_a_session_that_names_no_secret_of_its_key_is_none(settings: Settings, keyring: Keyring) -> None:
-    """What a release before kept, and what a forger who knows the id of a key would write."""
+    """Such as a forger would write who knows the id of a key."""
     key, written = keyring.add("boss", scopes=list(Scope), collections=["*"])
     with GatewayHere(settings) as gateway, redis.Redis.from_url(settings.redis_url, decode_responses=True) as server:
         begun = Visitor(gateway.url, written)

@@ -27,7 +27,7 @@ def test_a_chosen_password_stays_and_is_set_once(tmp_path: Path) -> None:
     assert choose_passwords([Part.MONGO], tmp_path) == {Part.MONGO: chosen}
 
 
-def test_a_folder_of_an_older_release_has_no_passwords_until_its_next_start(tmp_path: Path) -> None:
+def test_a_folder_has_no_passwords_until_they_are_chosen(tmp_path: Path) -> None:
     assert passwords_of(ALL, tmp_path) == {}
     assert Password.of(Part.POSTGRES, tmp_path) is None
     assert list(tmp_path.iterdir()) == []

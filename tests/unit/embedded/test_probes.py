@@ -18,7 +18,7 @@ def message(kind: bytes, content: bytes = b"") -> bytes:
 READY = [
     (Part.VALKEY, b"+PONG\r\n"),
     (Part.POSTGRES, message(b"R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0")),
-    # As an older release started it, without a password.
+    # One that asks for no password.
     (Part.POSTGRES, message(b"R", struct.pack("!i", 0)) + message(b"S", b"TimeZone\0UTC\0") + message(b"Z", b"I")),
     (Part.MONGO, b""),
     (Part.EMBEDDINGS, b"HTTP/1.0 200 OK\r\n\r\n"),

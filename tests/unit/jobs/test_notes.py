@@ -32,7 +32,7 @@ def test_fields_of_a_newer_release_are_ignored() -> None:
     assert Counted.of(step(total=1, routing="of a newer release")) == Counted(total=1)
 
 
-def test_notes_of_an_older_release_without_timing_and_usage_are_read() -> None:
+def test_notes_without_timing_and_usage_are_read() -> None:
     assert StepNotes.of(step()) == StepNotes(timing={}, usage={})
 
 

@@ -55,6 +55,6 @@ def choose_passwords(parts: Collection[Part], data: Path) -> dict[Part, str]:
 
 
 def passwords_of(parts: Collection[Part], data: Path) -> dict[Part, str]:
-    """Return the passwords that a data folder has. It has none for a stack that an older release left running."""
+    """Return the passwords that a data folder has."""
     found: Mapping[Part, Password | None] = {part: Password.of(part, data) for part in parts if part in PROTECTED}
     return {part: password.value for part, password in found.items() if password is not None}

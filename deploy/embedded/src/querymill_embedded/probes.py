@@ -51,7 +51,7 @@ def _valkey_answers(port: int, password: str | None) -> bool:
 def _postgres_answers(port: int) -> bool:
     """Ask to log in, and wait to be asked for the password. A server that still starts reports an error instead.
 
-    A server that an older release left running asks for none: it then reports that it is ready for a query.
+    A server that asks for none reports that it is ready for a query.
     """
     words = b"".join(word.encode() + b"\0" for word in ("user", DATABASE, "database", DATABASE, ""))
     with _connect(port) as connection, connection.makefile("rb") as answer:

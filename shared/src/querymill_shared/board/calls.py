@@ -40,7 +40,7 @@ SETTLE_MARGIN_MS = 60
 SETTLE_GRACE_MS = 2_000
 #: The picture of a job that goes on is returned, for its ranking to be told, at most this often.
 TELL_EVERY_MS = 100
-#: A worker of the previous release leaves a step alone for this long, in seconds, if nobody renews it. The same holds
+#: A step that a worker holds is left alone for this long, in seconds, if nobody renews it. The same holds
 #: for a step whose worker is on no list, which only another program can bring about.
 HELD_S = 60.0
 #: A step that a worker cannot read is rung again after this long. The wait doubles with every worker that leaves it.

@@ -84,16 +84,3 @@ def test_a_condition_reads_the_index_and_not_every_document(mongo: MongoModules,
         plan = rows.find(mongo.query(collection, conditions)).explain()
     assert plan["executionStats"]["totalDocsExamined"] < 10
     assert list(mongo.listed(collection, conditions)) == [99]
-
-
-@pytest.mark.parametrize("lacking", [["facts", "fact_names", "fact_set", "shown"], ["fact_set"]])
-def test_documents_of_the_release_before_are_filtered_like_others(mongo: MongoModules, lacking: list[str]) -> None:
-    collection = f"c{uuid4().hex}"
-    line = {"faiss_id": 1, "file_path": "a.js", "code": "x", "meta_info": {"vtkjs_modules": ["vtkA"]}, "team": "red"}
-    mongo.put(collection, [(ModuleDocument.model_validate(line), Revision("r"))], record="r")
-    mongo.settle(collection, [1])
-    with pymongo.MongoClient[dict[str, Any]](mongo._uri) as client:
-        rows = client.get_default_database("querymill")["module_documents"]
-        rows.update_one({"_id": f"{collection}/1"}, {"$unset": dict.fromkeys(lacking, "")})
-    assert mongo.count(collection, {"team": "red"}) == 1
-    assert list(mongo.listed(collection, {"team": "red", "other": None}, limit=1)) == [1]

@@ -30,7 +30,7 @@ FORMER_SILENT_S = 1.5
 LOOK_BACK_S = 10.0
 #: A process looks this often (s) for steps that it holds without knowing.
 LOOK_FOR_LOST_S = 10.0
-#: A step held for longer is renewed this often (s), for workers of the previous release, which know only leases.
+#: A step held for longer is renewed this often (s), before its lease ends.
 RENEW_EVERY_S = 20.0
 
 

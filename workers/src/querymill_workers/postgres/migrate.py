@@ -1,6 +1,6 @@
 """Bring a database to this release's schema. Processes that start together apply each change only once.
 
-The schema stands in the ``schema.sql`` of each room. A new database gets it as it is. A database of an earlier release
+The schema stands in the ``schema.sql`` of each room. A new database gets it as it is. A database of an older release
 gets the numbered migrations that it lacks; they lead to the same schema, and a test compares the two.
 """
 

@@ -60,7 +60,7 @@ def test_a_job_without_a_deadline_is_told_of_none() -> None:
     assert said("hyde", "deadline") == ["hyde: not finished before the deadline.", "", ""]
 
 
-def test_the_reason_of_an_older_release_is_all_there_is() -> None:
+def test_without_a_code_the_reason_is_all_there_is() -> None:
     assert said("hyde", None, reason="chat model: HTTP 503") == ["hyde: chat model: HTTP 503.", "", ""]
 
 

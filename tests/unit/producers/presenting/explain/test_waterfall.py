@@ -174,7 +174,7 @@ def test_parts_that_come_to_more_than_the_time_of_the_board_are_scaled() -> None
     assert shapes(row.bars)[1:] == [("embed", 20, 70), ("limit", 70, 95), ("search", 95, 120)]
 
 
-def test_steps_of_an_older_release_have_no_queue_and_no_parts() -> None:
+def test_a_step_may_have_no_queue_and_no_parts() -> None:
     old = Step("original", "done", 1, started=T0 + 0.02, ended=T0 + 0.19)
     (row, _) = drawn(old).rows
     assert shapes(row.bars) == [("other", 20, 190)]

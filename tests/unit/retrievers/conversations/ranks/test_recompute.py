@@ -143,7 +143,7 @@ def test_a_rebuild_does_not_wait_for_one_that_was_cancelled(world: World) -> Non
     assert rebuild(world, parts=1).version == 1
 
 
-def test_a_rebuild_that_an_older_worker_overtook_fails_and_says_so(world: World) -> None:
+def test_a_rebuild_that_another_overtook_fails_and_says_so(world: World) -> None:
     ingest(world, "early", *POOLS)
     older = RecomputeRanks(collection="chats", parts=2)
     job_id = world.submit(older)

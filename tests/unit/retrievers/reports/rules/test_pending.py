@@ -59,7 +59,7 @@ def test_a_rare_word_is_one_that_at_most_half_of_the_passages_have() -> None:
     assert (has_rare_word(scored(5)), has_rare_word(scored(6)), has_rare_word(None)) == (True, False, False)
 
 
-def test_an_explanation_has_the_names_that_screens_of_the_release_before_show() -> None:
+def test_an_explanation_has_the_names_that_screens_show() -> None:
     why = explain_pending(pending(3)[0], query="q")
     assert why["bm25"] == 97.0
     assert {"max_inner_product", "inner_factor", "agreement", "agreement_factor", "count", "queries"} <= why.keys()

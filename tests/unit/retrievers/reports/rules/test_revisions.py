@@ -1,4 +1,4 @@
-from querymill_workers.retrievers.reports.rules.revisions import Revision, content_in, content_of, revision_of
+from querymill_workers.retrievers.reports.rules.revisions import content_in, content_of, revision_of
 
 
 def test_a_revision_is_a_content_and_a_model() -> None:
@@ -6,7 +6,3 @@ def test_a_revision_is_a_content_and_a_model() -> None:
     assert content_in(revision_of(content, "bge-m3:latest")) == content
     assert revision_of(content, "a") != revision_of(content, "b")
     assert content_of('{"sha1": "b"}') != content
-
-
-def test_a_revision_of_the_release_before_is_its_own_content() -> None:
-    assert content_in(Revision("9f86d081")) == "9f86d081"

@@ -29,5 +29,5 @@ def revision_of(content: Content, model: str) -> Revision:
 
 
 def content_in(revision: Revision) -> Content:
-    """Return the content of a revision. A hash alone, which an earlier release stored, is its own content."""
+    """Return the content of a revision."""
     return Content(revision.partition(_MARK)[0])
