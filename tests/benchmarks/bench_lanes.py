@@ -26,7 +26,7 @@ from tests.benchmarks import harness
 from tests.benchmarks.bench_limits import REPORT, figures, fleet, forget
 from tests.benchmarks.fleet import free_port, provider, worker, workers_ready
 from tests.benchmarks.provider import REQUESTS_PER_MINUTE, SLOW
-from tests.fixtures.deployment import ingest_with_vectors
+from tests.fixtures.deployment import finished
 
 #: Questions a second, and for how many seconds.
 RATE, SECONDS = 4, 20
@@ -63,7 +63,7 @@ def side(kind: str) -> Iterator[Side]:
         settings = Settings(redis_url=stack.environment()["REDIS_URL"])
         workers_ready(settings.redis_url, 2)
         with Querymill(settings=settings) as mill:
-            ingest_with_vectors(mill, IngestReport(collection="bench", report=REPORT))
+            finished(mill, IngestReport(collection="bench", report=REPORT))
             steady(mill, seconds=3)
             yield mill, settings.redis_url, url
 

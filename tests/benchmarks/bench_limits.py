@@ -26,7 +26,7 @@ from querymill_workers.postgres.migrate import migrate
 from tests.benchmarks import harness
 from tests.benchmarks.fleet import free_port, provider, worker, workers_ready
 from tests.benchmarks.provider import REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE
-from tests.fixtures.deployment import ingest_with_vectors
+from tests.fixtures.deployment import finished
 
 QUESTIONS, UNIQUE = 100, 70
 MULTI_QUERY: tuple[MultiQueryMethod, ...] = ("synonym", "subquestion", "variant")
@@ -65,7 +65,7 @@ def main() -> int:
         settings = Settings(redis_url=stack.environment()["REDIS_URL"])
         workers_ready(settings.redis_url, PROCESSES)
         with Querymill(settings=settings) as mill:
-            ingest_with_vectors(mill, IngestReport(collection="bench", report=REPORT))
+            finished(mill, IngestReport(collection="bench", report=REPORT))
             return harness.run(
                 "limits",
                 lambda: measure(mill, settings.redis_url, url),

@@ -21,11 +21,11 @@ from querymill_workers import wiring
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.revisions import Revision
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.reports.ports import FoundPassage, PassageText, PreparedReport
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
-from querymill_workers.retrievers.reports.rules.revisions import Content
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports
 from querymill_workers.retrievers.reports.stores.memory_life import MemoryReportLife
@@ -68,10 +68,10 @@ class WaitingReports(MemoryReports):
 
     def read_all(self) -> None:
         """Keep what searches read, as its price is that of a test double, and no search stores anything."""
-        self._cards = super().cards(COLLECTION, model=WaitingEmbeddings.model)
+        self._cards = super().cards(COLLECTION)
         self._texts = super().texts(COLLECTION, [HitKey("r", "page", page) for page in range(PAGES)])
 
-    def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
+    def cards(self, collection: str) -> Sequence[ReportCard]:
         return self._cards
 
     def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
@@ -110,9 +110,9 @@ def scripted_ports() -> Ports:
     })  # fmt: skip
     chunks = [Chunk(page, page, text_of(page), 1) for page in range(PAGES)]
     life = MemoryReportLife(reports)
-    life.put(COLLECTION, PreparedReport(report, Content("r"), chunks), models=["scripted"])
-    pending = life.pending(COLLECTION, ["r"], model="scripted", limit=PAGES)
-    life.fill(COLLECTION, pending, np.ones((PAGES, 4), np.float32))
+    life.put(COLLECTION, PreparedReport(report, Revision("r"), chunks))
+    pending = reports.vectors.pending(COLLECTION, model="scripted", limit=PAGES)
+    reports.vectors.fill(COLLECTION, dict.fromkeys(pending, np.ones(4, np.float32)), model="scripted")
     reports.read_all()
     return memory_ports(
         board=wiring.board(),

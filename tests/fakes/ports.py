@@ -11,6 +11,7 @@ from querymill_workers.retrievers.files.stores.memory import MemoryFiles
 from querymill_workers.retrievers.messages.stores.memory_sessions import MemorySessions
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
 from querymill_workers.retrievers.reports.rules.glossary import Glossary
+from querymill_workers.retrievers.reports.stores.memory import MemoryReports
 from querymill_workers.stores import with_documents
 from querymill_workers.wiring import ports_in_memory
 from tests.fakes.answers import ScriptedAnswers
@@ -32,7 +33,7 @@ def memory_ports(*, board: Board | None = None, **chosen: Any) -> Ports:
         count_tokens=lambda text: len(text.split()),
         max_attempts=3,
     )
-    embedded = MemoryFiles | MemoryDescriptions | MemoryPassages | MemorySessions
+    embedded = MemoryFiles | MemoryDescriptions | MemoryPassages | MemorySessions | MemoryReports
     in_memory = [store for store in chosen.values() if isinstance(store, embedded)]
     vectors = dict(ports.vectors) | {store.vectors.retriever: store.vectors for store in in_memory}
     chosen = {"vectors": vectors, **chosen}

@@ -112,7 +112,7 @@ def test_a_step_that_kills_its_worker_is_given_up_as_dead(
         {"sha1": "d", "title": "t", "company": "c", "pages": [{"page": 1, "text": "deadly"}]}
     )
     request = IngestReport(collection="deadly", report=report)
-    job = embedding_after(mill, request, mill.submit(request))
+    job = embedding_after(mill, mill.submit(request))
     for _ in range(3):
         assert begun.wait(20)
         victim.kill()
@@ -131,7 +131,7 @@ def test_an_ingestion_killed_half_way_embeds_nothing_twice(
     pages = [{"page": n, "text": f"page {n} tells of subject {n}"} for n in range(40)]
     report = Report.model_validate({"sha1": "long", "title": "t", "company": "Longish", "pages": pages})
     request = IngestReport(collection="filings", report=report)
-    job = embedding_after(mill, request, mill.submit(request))
+    job = embedding_after(mill, mill.submit(request))
     while len(openai_server.seen("embeddings")) < 3:
         time.sleep(0.02)
     victim.kill()

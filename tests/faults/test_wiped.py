@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from querymill import UnknownCollection
-from querymill_shared.contracts.reports.life import ReembedReports
+from querymill_shared.contracts.vectors import Reembed
 from tests.fixtures.faults import Ground
 from tests.fixtures.tallies import Tally, until
 
@@ -52,9 +52,9 @@ def test_new_work_goes_on_after_the_board_forgot_everything(ground: Ground, tall
             ground.ingest_report()
             ground.search()
         ground.settle(tally, within_s=60)
-        ground.mill.submit(ReembedReports(collection=ground.collection, model=ground.settings.embedding_model)).result(
-            timeout=60
-        )
+        model = ground.settings.embedding_model
+        request = Reembed(collection=ground.collection, retriever="reports", model=model)
+        ground.mill.submit(request).result(timeout=60)
         assert ground.answers()
     assert (tally.submitted, tally.lost, tally.doubled) == (10, 0, 0)
     assert tally.recovery_s <= 30

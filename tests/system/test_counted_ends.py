@@ -24,7 +24,7 @@ from tests.fakes.openai_server import Answer, OpenAIServer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.console import read_page
-from tests.fixtures.deployment import Deployment, ingest_with_vectors
+from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere
 from tests.fixtures.tallies import until
 
@@ -105,7 +105,7 @@ def fleet(deployment: Deployment, _openai_server: OpenAIServer) -> Iterator[Flee
     ):
         client.flushdb()
         with WorkerProcess(environment, threads=8, name="counted"):
-            ingest_with_vectors(mill, IngestReport(collection="filings", report=REPORT))
+            finished(mill, IngestReport(collection="filings", report=REPORT))
             yield Fleet(mill, settings, gateway.url, port, CommandLine(environment), client)
         client.flushdb()
 

@@ -34,7 +34,7 @@ from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedde
 from tests.fakes.proxy import Network, network
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
-from tests.fixtures.deployment import Deployment, finished, ingest_with_vectors
+from tests.fixtures.deployment import Deployment, finished
 
 #: The second attempt comes at once, and further ones after seconds.
 SOON_S = 15.0
@@ -85,7 +85,7 @@ def ground(deployment: Deployment, database_url: str, _openai_server: OpenAIServ
         mill = opened.enter_context(Querymill(settings=settings))
         database = opened.enter_context(psycopg.connect(database_url, autocommit=True))
         worker = opened.enter_context(WorkerProcess(environment, threads=8, name="cut"))
-        ingest_with_vectors(mill, IngestReport(collection=COLLECTION, report=REPORT))
+        finished(mill, IngestReport(collection=COLLECTION, report=REPORT))
         for request in (
             IngestModule(collection=COLLECTION, document=MODULE),
             IngestSession(collection=COLLECTION, session=session("s", "the fleet counts nine ships", "soup for lunch")),

@@ -21,7 +21,7 @@ from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_stream
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
-from tests.fixtures.deployment import finish_embedding, ingest_with_vectors
+from tests.fixtures.deployment import finish_embedding, finished
 
 CALLERS = 50
 
@@ -134,7 +134,7 @@ def test_a_search_after_an_ingestion_finds_what_one_in_flight_did_not(
         "query": "which version does the report say?", "collection": "joined", "documents": ("joined",), "hyde": True,
         "deadline": 60,
     })  # fmt: skip
-    ingest_with_vectors(mill, IngestReport(collection="joined", report=page("the first version")))
+    finished(mill, IngestReport(collection="joined", report=page("the first version")))
     openai_server.script.chat = held = Held()
     before = mill.submit(asked)
     assert held.came.acquire(timeout=20)

@@ -75,7 +75,7 @@ def test_an_ingestion_that_fails_leaves_no_text_in_the_log(
     page = {"page": 1, "text": f"a {TEXT} {time.monotonic_ns()}"}
     report = Report.model_validate({"sha1": "z1", "title": TEXT, "company": TEXT, "pages": [page]})
     request = IngestReport(collection="log-filings", report=report)
-    job = embedding_after(mill, request, mill.submit(request))
+    job = embedding_after(mill, mill.submit(request))
     with pytest.raises(JobFailed):
         job.result(timeout=30)
     (ended,) = log.wait_for("job ended", job.id)

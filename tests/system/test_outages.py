@@ -18,7 +18,7 @@ from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.reports.ingest import IngestReport, Report
-from querymill_shared.contracts.reports.life import EmbedReportsResult
+from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.proxy import Network, network
 from tests.fakes.worker import WorkerProcess
@@ -86,12 +86,12 @@ def ingestion(collection: str) -> IngestReport:
     return IngestReport(collection=collection, report=Report.model_validate(report))
 
 
-def embeddings(mill: Querymill, environment: dict[str, str], count: int) -> list[Job[EmbedReportsResult]]:
+def embeddings(mill: Querymill, environment: dict[str, str], count: int) -> list[Job[EmbedDocumentsResult]]:
     """Ingest reports, and return the jobs that will make their vectors."""
     requests = [ingestion(f"c{uuid4().hex}") for _ in range(count)]
     with WorkerProcess(environment, threads=4, queues="ingest"):
         jobs = [mill.submit(request) for request in requests]
-        return [embedding_after(mill, request, job) for request, job in zip(requests, jobs, strict=True)]
+        return [embedding_after(mill, job) for job in jobs]
 
 
 def reply_after(openai_server: OpenAIServer, seconds: float) -> None:

@@ -35,7 +35,7 @@ from tests.fakes.few_at_a_time import FewAtATime
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
-from tests.fixtures.deployment import COLLECTION, Deployment, ingest_with_vectors
+from tests.fixtures.deployment import COLLECTION, Deployment, finished
 
 LONG = "what did the fleet report about the harbour in the winter of that year and why "
 
@@ -122,7 +122,7 @@ def fill(mill: Querymill, collection: str, mark: str, *, copies: int = 1) -> Non
     for copy in range(copies):
         pages = [{"page": page, "text": f"{text} {copy}"} for page, text in enumerate(texts, start=1)]
         report = {"sha1": f"r{copy}", "title": f"{mark} 2022", "company": "Nordhav", "period": "2022", "pages": pages}
-        ingest_with_vectors(mill, IngestReport(collection=collection, report=Report.model_validate(report)))
+        finished(mill, IngestReport(collection=collection, report=Report.model_validate(report)))
         jobs += [
             mill.submit(IngestSession(collection=collection, session=session(f"s{copy}", *texts))),
             mill.submit(IngestConversation(collection=collection, session=session(f"s{copy}", *texts))),

@@ -80,14 +80,6 @@ from querymill_shared.contracts.modules.load import LoadModules, LoadModulesResu
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult, ModuleSearch, SubQuery
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report, ReportPage
-from querymill_shared.contracts.reports.life import (
-    EmbedLoadedReports,
-    EmbedLoadedReportsResult,
-    EmbedReports,
-    EmbedReportsResult,
-    ReembedReports,
-    ReembedReportsResult,
-)
 from querymill_shared.contracts.reports.load import LoadReports, LoadReportsResult
 from querymill_shared.contracts.reports.search import ReportHit, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankedHit, RerankResult
@@ -119,10 +111,6 @@ __all__ = [
     "DropResult",
     "EmbedDocuments",
     "EmbedDocumentsResult",
-    "EmbedLoadedReports",
-    "EmbedLoadedReportsResult",
-    "EmbedReports",
-    "EmbedReportsResult",
     "EmbedResult",
     "EmbedTexts",
     "ExportDocuments",
@@ -184,8 +172,6 @@ __all__ = [
     "RanksResult",
     "RecomputeRanks",
     "Reembed",
-    "ReembedReports",
-    "ReembedReportsResult",
     "ReembedResult",
     "RefusedText",
     "Reindex",

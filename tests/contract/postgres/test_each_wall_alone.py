@@ -112,12 +112,14 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "near conversations": near_conversations,
     "parts of a rebuild": lambda pool: PostgresRanks(pool).begin(ASKS, "rebuild", mode="count"),
     "reports": lambda pool: PostgresReports(pool).matching(ASKS, TOPIC),
-    "report cards": lambda pool: PostgresReports(pool).cards(ASKS, model="m"),
+    "report cards": lambda pool: PostgresReports(pool).cards(ASKS),
     "pages and passages": lambda pool: PostgresReports(pool).texts(ASKS, KEYS),
     "passages by vector": lambda pool: PostgresReports(pool).search(
         ASKS, {"ships": VECTOR}, model="m", documents=IDS, depth=9, per_document=False, pages=False
     ),
-    "model of reports": lambda pool: (PostgresReports(pool).searched_by(ASKS), PostgresReports(pool).searched_by(NONE)),
+    "passages without a vector": lambda pool: PostgresReports(pool).waiting(ASKS, IDS, model="n"),
+    "named passages without a vector": lambda pool: PostgresReports(pool).unembedded(ASKS, KEYS, model="n"),
+    "passages measured": lambda pool: PostgresReports(pool).measured(ASKS, KEYS, {"ships": VECTOR}, model="m"),
     "files that pass": lambda pool: PostgresFiles(pool).passing(ASKS, TOPIC),
     "files listed": lambda pool: PostgresFiles(pool).cards(ASKS, {}, limit=9, after=None),
     "file revisions": lambda pool: PostgresFiles(pool).revisions(ASKS),

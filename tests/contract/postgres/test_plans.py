@@ -53,10 +53,9 @@ SELECT collection, session_id, started_at, started_at, ARRAY[started_at], '{}', 
     '1', metadata, user_name,
     CASE WHEN user_name = 'u7' THEN '{user,tool}' WHEN user_name IS NULL THEN '{NULL}' ELSE '{user}' END::text[]
 FROM chat_sessions;
-INSERT INTO reports (collection, sha1, title, company, period, published_at, aliases, metadata, revision, model,
-    passages)
+INSERT INTO reports (collection, sha1, title, company, period, published_at, aliases, metadata, revision, passages)
 SELECT collection, session_id, coalesce(user_name, ''), coalesce(user_name, ''), coalesce(user_name, ''),
-    CASE WHEN user_name IS NOT NULL THEN started_at END, '{}', metadata, 'r', 'm', 1
+    CASE WHEN user_name IS NOT NULL THEN started_at END, '{}', metadata, 'r', 1
 FROM chat_sessions;
 INSERT INTO code_files (collection, path, revision, language, size, lines, tokens, parsed_by, content, metadata)
 SELECT collection, session_id, 'r', coalesce(user_name, ''), 1, 1, 1, 'p', 'x', metadata FROM chat_sessions;

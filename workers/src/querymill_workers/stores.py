@@ -17,6 +17,7 @@ from querymill_workers.retrievers.messages.stores import postgres as messages_in
 from querymill_workers.retrievers.messages.stores.documents import SessionDocuments
 from querymill_workers.retrievers.modules.stores import postgres_descriptions as modules_in_postgres
 from querymill_workers.retrievers.modules.stores.documents import ModuleDocuments
+from querymill_workers.retrievers.reports.stores import postgres as reports_in_postgres
 from querymill_workers.retrievers.reports.stores.documents import ReportDocuments
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.vectors.postgres import PostgresVectors, VectorTables
@@ -32,7 +33,7 @@ def with_documents(ports: Ports) -> Ports:
             ),
             "files": FileDocuments(ports.files, ports.words, ports.vectors["files"]),
             "messages": SessionDocuments(ports.sessions, ports.vectors, ports.words),
-            "reports": ReportDocuments(ports.report_life, ports.words, ports.set_aside),
+            "reports": ReportDocuments(ports.report_life, ports.words, ports.vectors["reports"]),
             "conversations": ConversationDocuments(
                 ports.conversations,
                 ports.conversation_passages,
@@ -52,6 +53,7 @@ TABLES: Final[Mapping[EmbeddedKind, VectorTables]] = {
     "files": files_in_postgres.VECTORS,
     "messages": messages_in_postgres.VECTORS,
     "modules": modules_in_postgres.VECTORS,
+    "reports": reports_in_postgres.VECTORS,
 }
 #: The retrievers that search large collections by an index of near vectors.
 INDEXED: Final[Sequence[EmbeddedKind]] = ("conversations", "messages")

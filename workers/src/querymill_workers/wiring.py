@@ -318,7 +318,8 @@ def ports_in_memory(board: Board) -> Ports:
         modules=MemoryModules(),
         descriptions=descriptions,
         vectors={
-            store.vectors.retriever: store.vectors for store in (files, descriptions, passages, messages.sessions)
+            store.vectors.retriever: store.vectors
+            for store in (files, descriptions, passages, messages.sessions, reports)
         },
         messages=messages,
         sessions=messages.sessions,

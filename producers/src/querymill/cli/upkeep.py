@@ -1,6 +1,5 @@
 """``querymill reembed``, ``reindex`` and ``forget``: rebuild or drop what a collection holds."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, get_args
 
 import typer
@@ -14,15 +13,12 @@ from querymill.client.mill import Querymill
 from querymill_shared.contracts import events
 from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.reindex import IndexedKind, Reindex
-from querymill_shared.contracts.reports.life import ReembedReports
 from querymill_shared.contracts.vectors import EmbeddedKind, Reembed
 from querymill_shared.settings import Settings
 
 Collection = Annotated[str, typer.Option(help="the collection")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
-#: The kinds whose vectors have requests of their own.
-_OF_THEIR_OWN: Final[Mapping[str, type[ReembedReports]]] = {"reports": ReembedReports}
-REEMBEDDED: Final = (*_OF_THEIR_OWN, *get_args(EmbeddedKind))
+REEMBEDDED: Final = get_args(EmbeddedKind)
 Reembedded = Annotated[str, typer.Argument(help=f"the kind of the collection: {', '.join(REEMBEDDED)}")]
 MessagesOnly = Annotated[str, typer.Argument(help="the kind of the collection: messages")]
 
@@ -40,9 +36,8 @@ def reembed(kind: Reembedded, collection: Collection, as_json: Json = False) -> 
     """
     _refuse_other(kind, *REEMBEDDED)
     with Querymill() as mill:
-        asked = {"collection": collection, "model": Settings().embedding_model}
-        own = _OF_THEIR_OWN.get(kind)
-        request = Reembed.model_validate({**asked, "retriever": kind}) if own is None else own.model_validate(asked)
+        asked = {"retriever": kind, "collection": collection, "model": Settings().embedding_model}
+        request = Reembed.model_validate(asked)
         result = followed(mill.submit(request), "embedding")
     said = f"{result.total} vectors made; {collection} is searched by {result.model}"
     echo(result.model_dump_json() if as_json else said)

@@ -16,8 +16,6 @@ from querymill_shared.contracts.events import Event, Progress, StageFinished
 from querymill_shared.contracts.fields import Request
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.loading import LoadedDocument, LoadResult
-from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
-from querymill_shared.contracts.reports.life import embedding_key, embedding_of
 from querymill_shared.contracts.results import Asks, JobResult
 
 R = TypeVar("R", bound=JobResult)
@@ -213,7 +211,7 @@ def _arrived(
         yield from _outcomes(parcel, [(None, error.reason)] * len(parcel.lines), before)
         return
     lost = ""
-    embeddings = _embeddings_after(mill, parcel, job, result)
+    embeddings = _embeddings_after(mill, result)
     for embedding in embeddings if vectors else ():
         yield from _followed(embedding, parcel, before)
         lost = lost or _why_not_embedded(embedding)
@@ -239,12 +237,8 @@ def outcome_of_each(parcel: Parcel, result: LoadResult) -> Sequence[LoadedDocume
     return [known.get(line.name) or LoadedDocument(document=line.name, outcome="forgotten") for line in parcel.lines]
 
 
-def _embeddings_after(mill: Submits, parcel: Parcel, job: Followed[Any], result: JobResult) -> list[Followed[Any]]:
+def _embeddings_after(mill: Submits, result: JobResult) -> list[Followed[Any]]:
     """Return the jobs that make the vectors of what was ingested."""
-    if isinstance(result, IngestResult):
-        stored = result.outcome in ("ingested", "unchanged")
-        request = embedding_of(cast("IngestReport", parcel.request))
-        return [mill.submit(request, idempotency_key=embedding_key(job.id))] if stored else []
     jobs = result.embedding_jobs if isinstance(result, LoadResult) else [getattr(result, "embedding_job", None)]
     return [mill.job(id_) for id_ in jobs if id_ is not None]
 

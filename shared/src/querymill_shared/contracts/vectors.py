@@ -11,7 +11,7 @@ from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
 #: What has its texts embedded by these requests.
-EmbeddedKind = Literal["conversations", "files", "messages", "modules"]
+EmbeddedKind = Literal["conversations", "files", "messages", "modules", "reports"]
 #: Parts of a collection that `Reembed` embeds side by side. Each is a step.
 PARTS = 8
 

@@ -18,14 +18,12 @@ from querymill_workers.retrievers.files.stores.postgres import VECTORS, Postgres
 from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
-from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
-from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.ports import TextVector
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.vectors.postgres import PostgresVectors
 from tests.fixtures.chats import messages_in, session, store
 from tests.fixtures.passages import text_of
-from tests.fixtures.reports import prepared_report
+from tests.fixtures.reports import prepared_report, stores_in
 
 TEXTS = ("nine ships", "hot soup", "cold tea")
 CHAT = session("s", *TEXTS)
@@ -76,11 +74,11 @@ def test_messages_get_wide_vectors(wide: tuple[Pool, int]) -> None:
 
 def test_passages_of_reports_get_wide_vectors(wide: tuple[Pool, int]) -> None:
     known = vectors(wide[1])
-    life = PostgresReportLife(wide[0])
-    life.put("c", prepared_report("a", *TEXTS), models=["wide"])
-    pending = life.pending("c", "a", model="wide", limit=9)
-    life.fill("c", pending, np.stack([known[passage.text] for passage in pending]))
-    found = PostgresReports(wide[0]).search(
+    stores = stores_in(wide[0])
+    stores.life.put("c", prepared_report("a", *TEXTS))
+    pending = stores.vectors.pending("c", model="wide", limit=9)
+    stores.vectors.fill("c", {passage: known[passage.text] for passage in pending}, model="wide")
+    found = stores.reports.search(
         "c", {"q": known["hot soup"]}, model="wide", documents=["a"], depth=1, per_document=True, pages=False
     )
     assert [passage.chunk for passage in found] == [1]

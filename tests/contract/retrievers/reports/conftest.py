@@ -6,21 +6,16 @@ from uuid import uuid4
 import pytest
 
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.retrievers.reports.stores.memory import MemoryReports
-from querymill_workers.retrievers.reports.stores.memory_life import MemoryReportLife
-from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
-from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
-from tests.fixtures.reports import Stores
+from tests.fixtures.reports import Stores, stores_in, stores_in_memory
 
 
 @pytest.fixture(params=["memory", "postgres"])
 def stores(request: pytest.FixtureRequest) -> Iterator[Stores]:
     if request.param == "memory":
-        reports = MemoryReports()
-        yield Stores(reports, MemoryReportLife(reports))
+        yield stores_in_memory()
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
-        yield Stores(PostgresReports(pool), PostgresReportLife(pool))
+        yield stores_in(pool)
 
 
 @pytest.fixture

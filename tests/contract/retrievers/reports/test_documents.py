@@ -9,39 +9,40 @@ from querymill_shared.contracts.filters import passes
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers.documents.ports import Documents
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.retrievers.reports.ports import SPACE, PreparedReport, ReportLife
+from querymill_workers.retrievers.reports.ingest import revision_of
+from querymill_workers.retrievers.reports.ports import SPACE, PreparedReport
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import entry_id
-from querymill_workers.retrievers.reports.rules.revisions import content_of
 from querymill_workers.retrievers.reports.stores.documents import ReportDocuments
-from querymill_workers.retrievers.reports.stores.memory import MemoryReports, filterable
-from querymill_workers.retrievers.reports.stores.memory_life import MemoryReportLife
-from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
-from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
-from querymill_workers.set_aside.memory import MemorySetAside
-from querymill_workers.set_aside.ports import AsideText
+from querymill_workers.retrievers.reports.stores.memory import filterable
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import Words, WordUnit
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.document_suite import LATER, DocumentSuite
-from tests.fixtures.reports import Stores, prepared_report, report_of
+from tests.fixtures.reports import (
+    Stores,
+    embed,
+    prepared_report,
+    refuse,
+    report_of,
+    stores_in,
+    stores_in_memory,
+)
 
 
 class TestReportDocuments(DocumentSuite):
-    life: ReportLife
+    stores: Stores
     words: Words
 
     @pytest.fixture(params=["memory", "postgres"])
     def documents(self, request: pytest.FixtureRequest) -> Iterator[Documents]:
-        self.set_aside = MemorySetAside()
         if request.param == "memory":
-            self.reports: Any = MemoryReports()
-            self.life, self.words = MemoryReportLife(self.reports), MemoryWords()
-            yield ReportDocuments(self.life, self.words, self.set_aside)
+            self.stores, self.words = stores_in_memory(), MemoryWords()
+            yield ReportDocuments(self.stores.life, self.words, self.stores.vectors)
             return
         with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
-            self.reports, self.life, self.words = PostgresReports(pool), PostgresReportLife(pool), PostgresWords(pool)
-            yield ReportDocuments(self.life, self.words, self.set_aside)
+            self.stores, self.words = stores_in(pool), PostgresWords(pool)
+            yield ReportDocuments(self.stores.life, self.words, self.stores.vectors)
 
     def document(self, number: int, **metadata: Any) -> Mapping[str, Any]:
         return {
@@ -54,12 +55,10 @@ class TestReportDocuments(DocumentSuite):
         return str(document["sha1"])
 
     def put(self, documents: Documents, collection: str, found: Sequence[Mapping[str, Any]]) -> None:
-        self.life.searched_by(collection, first="words")
         for document in found:
             report = Report.model_validate(document)
             chunks = [Chunk(page.page, number, page.text, 1) for number, page in enumerate(report.pages)]
-            prepared = PreparedReport(report, content_of(report.model_dump_json()), chunks)
-            self.life.put(collection, prepared, models=["words"])
+            self.stores.life.put(collection, PreparedReport(report, revision_of(report), chunks))
             entries = [WordUnit(entry_id(report.sha1, chunk.number), chunk.text, report.sha1) for chunk in chunks]
             self.words.put(collection, SPACE, entries)
 
@@ -67,6 +66,10 @@ class TestReportDocuments(DocumentSuite):
         self.put_teams(documents, collection)
         card = documents.list(collection, {}, limit=1, after=None)[0]
         assert (card.title, card.size, card.unit, card.pending) == ("Report 0", 2, "pages", 2)
+        embed(self.stores, collection, "r0", "soup")
+        refuse(self.stores, collection, "r0", "nine ships")
+        cards = documents.list(collection, {}, limit=2, after=None)
+        assert [card.pending for card in cards] == [0, 2]
         assert str(card.when) == "2023-03-01 00:00:00+00:00"
 
     def test_a_report_without_a_company_comes_back_as_it_was(self, documents: Documents, collection: str) -> None:
@@ -74,27 +77,28 @@ class TestReportDocuments(DocumentSuite):
         self.put(documents, collection, [report])
         assert documents.whole(collection, ["r1"])["r1"] == report
         assert documents.count(collection, {"company": None}) == 1
-        assert [card.company for card in self.reports.cards(collection, model="words")] == [None]
+        assert [card.company for card in self.stores.reports.cards(collection)] == [None]
 
-    def test_dropping_takes_the_words_and_what_was_set_aside(self, documents: Documents, collection: str) -> None:
+    def test_dropping_takes_the_words_and_what_was_refused(self, documents: Documents, collection: str) -> None:
         ids = self.put_teams(documents, collection)
-        self.set_aside.add(collection, "reports", [AsideText(ids[0], "r0/chunk/0", "words", "no")])
+        refuse(self.stores, collection, ids[0], "soup")
         documents.drop(collection, ids[0], LATER)
         assert len(self.words.search(collection, SPACE, "soup", limit=99)) == 4
-        assert self.set_aside.texts(collection, limit=9) == []
+        assert self.stores.vectors.count_refused(collection) == 0
 
     def test_a_collection_that_was_left_is_not_listed_until_a_report_comes(
         self, documents: Documents, collection: str
     ) -> None:
         ids = self.put_teams(documents, collection)
+        self.stores.vectors.active_model(collection, first="words")
         for sha1 in ids:
             documents.drop(collection, sha1, LATER)
         documents.leave(collection)
-        assert collection not in self.reports.collections()
-        assert self.reports.searched_by(collection) is None
+        assert collection not in self.stores.reports.collections()
+        assert self.stores.vectors.active_model(collection) is None
         self.put_teams(documents, collection)
-        assert collection in self.reports.collections()
-        assert len(self.reports.cards(collection, model="words")) == 5
+        assert collection in self.stores.reports.collections()
+        assert len(self.stores.reports.cards(collection)) == 5
 
 
 FILTERS: list[dict[str, Any]] = [
@@ -124,7 +128,7 @@ def test_a_store_agrees_with_the_rule_of_filters(stores: Stores, collection: str
     ]
     for report in reports:
         fields = report.model_dump(mode="json", exclude={"pages", "sha1"})
-        stores.life.put(collection, prepared_report(report.sha1, "x", **fields), models=["words"])
+        stores.life.put(collection, prepared_report(report.sha1, "x", **fields))
     expected = {report.sha1 for report in reports if passes(FILTERS[number], filterable(report))}
     assert stores.reports.matching(collection, FILTERS[number]) == expected
     assert stores.reports.matching(f"{collection}x", FILTERS[number]) == set()

@@ -3,8 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import numpy as np
-import psycopg
 import pytest
 
 from querymill_workers.jobs.faults import Unavailable
@@ -14,16 +12,16 @@ from querymill_workers.retrievers.reports.ports import SPACE, Waiting
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
-from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
-from tests.fakes.vectors import DIMENSIONS, vector_of
-from tests.fixtures.reports import Stores, best, embed, prepared_report, store
+from tests.fakes.vectors import vector_of
+from tests.fixtures.plans import plans_of, recorded, rows_read
+from tests.fixtures.reports import Stores, best, embed, prepared_report, refuse, store, stores_in
 
 
 def test_a_published_report_has_a_card(stores: Stores, collection: str) -> None:
     store(stores, collection, prepared_report("a", "ships"))
-    (card,) = stores.reports.cards(collection, model="words")
+    (card,) = stores.reports.cards(collection)
     assert (card.sha1, card.company, card.aliases, card.period) == ("a", "Acme", ("ACM", "艾克美"), "2022")
     assert str(card.published_at) == "2023-03-01"
 
@@ -58,7 +56,7 @@ def test_the_inner_product_is_the_vectors_own(stores: Stores, collection: str) -
 
 def test_named_passages_are_measured_with_their_vectors_if_they_have_one(stores: Stores, collection: str) -> None:
     store(stores, collection, prepared_report("a", "nine ships sail", "soup"))
-    stores.life.put(collection, prepared_report("b", "seven ships"), models=["words"])
+    stores.life.put(collection, prepared_report("b", "seven ships"))
     keys = [HitKey("a", "chunk", 0), HitKey("a", "chunk", 9), HitKey("b", "chunk", 0)]
     vectors = {"ships": vector_of("ships"), "soup": vector_of("soup")}
     found = stores.reports.measured(collection, keys, vectors, model="words")
@@ -71,7 +69,7 @@ def test_named_passages_are_measured_with_their_vectors_if_they_have_one(stores:
 
 def test_tickers_of_the_cover_are_names_of_the_company(stores: Stores, collection: str) -> None:
     store(stores, collection, replace(prepared_report("a", "ships"), tickers=("ACME",)))
-    (card,) = stores.reports.cards(collection, model="words")
+    (card,) = stores.reports.cards(collection)
     assert card.aliases == ("ACM", "艾克美", "ACME")
     assert stores.life.whole(collection, ["a"])["a"].aliases == ("ACM", "艾克美")
 
@@ -88,13 +86,17 @@ def test_no_collection_sees_anothers_reports(stores: Stores, collection: str) ->
     store(stores, other, prepared_report("b", "nine ships"))
     assert best(stores, collection, "ships", documents=["a", "b"]) == [("ships", "a", 0)]
     assert set(stores.reports.texts(collection, [HitKey("b", "page", 1)])) == set()
-    assert stores.life.content(collection, "b") is None
+    assert stores.life.revision(collection, "b") is None
 
 
-def test_reports_of_another_model_are_neither_listed_nor_searched(stores: Stores, collection: str) -> None:
+def test_vectors_of_another_model_are_not_compared(stores: Stores, collection: str) -> None:
     store(stores, collection, prepared_report("a", "nine ships"), model="other")
-    assert stores.reports.cards(collection, model="words") == []
-    assert best(stores, collection, "ships", documents=["a"]) == []
+    assert best(stores, collection, "ships") == []
+    assert stores.reports.waiting(collection, ["a"], model="words") == Waiting(["a"], 1, 0)
+    (measured,) = stores.reports.measured(
+        collection, [HitKey("a", "chunk", 0)], {"ships": vector_of("ships")}, model="words"
+    ).values()
+    assert measured.inner_products == {}
 
 
 def test_texts_are_fetched_for_pages_and_for_chunks(stores: Stores, collection: str) -> None:
@@ -110,9 +112,9 @@ def test_texts_are_fetched_for_pages_and_for_chunks(stores: Stores, collection: 
 
 def test_cards_are_fresh_at_once(stores: Stores, collection: str) -> None:
     store(stores, collection, prepared_report("a", "ships"))
-    assert len(stores.reports.cards(collection, model="words")) == 1
+    assert len(stores.reports.cards(collection)) == 1
     store(stores, collection, prepared_report("b", "ships"))
-    assert len(stores.reports.cards(collection, model="words")) == 2
+    assert len(stores.reports.cards(collection)) == 2
 
 
 def test_collections_are_listed(stores: Stores, collection: str) -> None:
@@ -122,7 +124,7 @@ def test_collections_are_listed(stores: Stores, collection: str) -> None:
 
 def test_a_database_that_is_away_is_unavailable() -> None:
     with open_pool("postgresql://127.0.0.1:1/none", max_size=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
-        PostgresReports(pool).cards("c", model="words")
+        PostgresReports(pool).cards("c")
 
 
 def test_migrating_twice_applies_nothing(database_url: str) -> None:
@@ -149,11 +151,12 @@ def test_a_new_revision_replaces_the_old_one(stores: Stores, collection: str) ->
     assert stores.life.indexed(collection, "a") == 1
 
 
-def test_an_unchanged_passage_keeps_its_vector(stores: Stores, collection: str) -> None:
+def test_an_unchanged_passage_keeps_its_vector_wherever_it_moves(stores: Stores, collection: str) -> None:
     store(stores, collection, prepared_report("a", "nine ships", "tomato soup", "nine ships"))
-    stores.life.put(collection, prepared_report("a", "pea soup", "nine ships", "tomato soup"), models=["words"])
-    assert [passage.text for passage in stores.life.pending(collection, ["a"], model="words", limit=9)] == ["pea soup"]
+    stores.life.put(collection, prepared_report("a", "pea soup", "nine ships", "tomato soup"))
+    assert stores.pending(collection, "a") == ["pea soup"]
     assert best(stores, collection, "nine ships", depth=5)[0] == ("nine ships", "a", 1)
+    assert stores.reports.texts(collection, [HitKey("a", "chunk", 1)])[HitKey("a", "chunk", 1)].page == 2
     embed(stores, collection, "a")
     assert len(best(stores, collection, "soup", depth=5)) == 3
 
@@ -164,10 +167,10 @@ def test_passages_without_a_vector_are_waiting_and_not_found(
     stores: Stores, collection: str, per_document: bool, pages: bool
 ) -> None:
     store(stores, collection, prepared_report("b", "pea soup"))
-    stores.life.put(collection, prepared_report("a", "nine ships", "tomato soup", "cold tea"), models=["words"])
-    embed(stores, collection, "a", limit=1)
-    stores.life.set_aside(collection, stores.life.pending(collection, ["a"], model="words", limit=1))
-    assert [card.sha1 for card in stores.reports.cards(collection, model="words")] == ["a", "b"]
+    stores.life.put(collection, prepared_report("a", "nine ships", "tomato soup", "cold tea"))
+    embed(stores, collection, "a", "nine ships")
+    refuse(stores, collection, "a", "tomato soup")
+    assert [card.sha1 for card in stores.reports.cards(collection)] == ["a", "b"]
     found = best(stores, collection, "soup", depth=9, per_document=per_document, pages=pages)
     assert sorted(hit[1:] for hit in found) == [("a", 0), ("b", 0)]
     assert stores.reports.waiting(collection, ["a", "b"], model="words") == Waiting(["a"], 1, 1)
@@ -178,7 +181,7 @@ def test_passages_without_a_vector_are_waiting_and_not_found(
 
 def test_reading_within_one_snapshot_sees_no_change_of_others(database_url: str, collection: str) -> None:
     with open_pool(database_url, max_size=4) as pool:
-        stores = Stores(PostgresReports(pool), PostgresReportLife(pool))
+        stores = stores_in(pool)
         store(stores, collection, prepared_report("b", "pea soup"))
         words = PostgresWords(pool)
         words.put(collection, SPACE, [WordUnit("b/chunk/0", "pea soup", "b")])
@@ -193,20 +196,26 @@ def test_reading_within_one_snapshot_sees_no_change_of_others(database_url: str,
         assert words.search(collection, SPACE, "soup", limit=9) == []
 
 
-def test_not_a_number_never_reaches_the_table(database_url: str, collection: str) -> None:
-    with open_pool(database_url, max_size=1) as pool:
-        life = PostgresReportLife(pool)
-        life.put(collection, prepared_report("a", "x"), models=["words"])
-        pending = life.pending(collection, ["a"], model="words", limit=1)
-        with pytest.raises(psycopg.errors.DataException):
-            life.fill(collection, pending, np.full((1, DIMENSIONS), np.nan, np.float32))
+TABLES = ("report_vectors", "report_passages")
 
 
-def test_each_branch_searches_by_the_primary_key(database_url: str, collection: str) -> None:
+@pytest.mark.parametrize("per_document", [True, False])
+@pytest.mark.parametrize("pages", [True, False])
+def test_a_search_reads_the_vectors_of_its_reports_alone(
+    database_url: str, collection: str, per_document: bool, pages: bool
+) -> None:
     with open_pool(database_url, max_size=1) as pool:
-        store(Stores(PostgresReports(pool), PostgresReportLife(pool)), collection, prepared_report("a", "ships"))
-        statement = "EXPLAIN SELECT 1 FROM report_passages WHERE collection = 'c' AND sha1 = 'a' AND revision = 'r'"
+        stores = stores_in(pool)
+        for number in range(40):
+            texts = [f"ship {number} {place}" for place in range(30)]
+            store(stores, collection, prepared_report(f"r{number}", *texts))
         with pool.connection() as connection:
-            connection.execute("SET enable_seqscan = off")
-            plan = "\n".join(row[0] for row in connection.execute(statement))
-    assert "report_passages_pkey" in plan
+            connection.execute("ANALYZE report_vectors, report_passages, reports")
+        with recorded() as statements:
+            assert best(stores, collection, "ship", documents=["r7"], per_document=per_document, pages=pages)
+            stores.reports.waiting(collection, ["r7"], model="words")
+            stores.reports.unembedded(collection, [HitKey("r7", "chunk", 1)], model="words")
+    plans = "\n".join(plans_of(database_url, statements))
+    assert [table for table in TABLES if f"Seq Scan on {table}" in plans] == [], plans
+    read = rows_read(plans)
+    assert {table: read[table] for table in TABLES if read[table] > 100} == {}, plans

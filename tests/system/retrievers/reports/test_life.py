@@ -13,7 +13,7 @@ from querymill import (
     IngestResult,
     Querymill,
     QuerymillError,
-    ReembedReports,
+    Reembed,
     Report,
     ReportResult,
     ReportSearch,
@@ -63,12 +63,14 @@ def test_what_was_answered_done_is_found_at_once_and_dropped_for_good(
     assert [part.stage for part in early.degraded] == ["embed"]
     assert PAGES[0] in [hit.text for hit in early.results]
     free.set()
-    assert embedding_after(mill, request, job).result(timeout=60).total == 21
+    assert embedding_after(mill, job).result(timeout=60).total == 21
     whole = search(mill, collection, filter={"type": "annual"}, metadata=True)
     assert (whole.complete, whole.results[0].text) == (True, PAGES[0])
     assert whole.results[0].metadata == {"type": "annual"}
     assert search(mill, collection, filter={"type": "interim"}).results == ()
-    reembedded = mill.submit(ReembedReports(collection=collection, model=deployment.settings.embedding_model))
+    reembedded = mill.submit(
+        Reembed(collection=collection, retriever="reports", model=deployment.settings.embedding_model)
+    )
     assert reembedded.result(timeout=60).total == 0
     dropping = DropDocuments(collection=collection, retriever="reports", ids=("z1",))
     assert mill.submit(dropping).result(timeout=30).total == 1
@@ -84,7 +86,7 @@ def test_dropping_a_report_stops_what_was_not_yet_sent(
     request = ingestion(collection, *[f"{uuid4().hex} tells of the harbour" for _ in range(40)])
     openai_server.requests.clear()
     job = mill.submit(request)
-    embedding = embedding_after(mill, request, job)
+    embedding = embedding_after(mill, job)
     until = time.monotonic() + 30
     while not openai_server.seen("embeddings"):
         assert time.monotonic() < until

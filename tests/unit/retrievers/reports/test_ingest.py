@@ -3,7 +3,7 @@ import time
 import pytest
 
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
-from querymill_shared.contracts.reports.life import EmbedReports, EmbedReportsResult
+from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.retrievers.reports import ingest
@@ -41,7 +41,7 @@ def test_a_report_is_found_by_its_words_before_it_has_a_vector(world: World) -> 
     (bell,) = store_alone(world, LONG)
     assert world.embeddings.asked == []
     assert found_by_words(world, "subject7")[0] == "a1/chunk/7"
-    assert isinstance(world.board.picture(bell.job_id).request, EmbedReports)
+    assert isinstance(world.board.picture(bell.job_id).request, EmbedDocuments)
 
 
 def test_ingestion_counts_its_passages_and_the_job_that_follows_embeds_each(world: World) -> None:
@@ -58,9 +58,11 @@ def test_the_same_content_again_embeds_nothing(world: World) -> None:
     assert world.embeddings.asked == []
 
 
-def test_the_same_content_again_has_the_vectors_made_that_are_missing(world: World) -> None:
-    store_alone(world, LONG)
-    world.ingest(LONG)
+def test_the_same_content_again_names_the_job_that_waits_to_make_its_vectors(world: World) -> None:
+    (bell,) = store_alone(world, LONG)
+    (job_id,) = world.ingest(LONG)
+    assert outcome(world, job_id).embedding_job == bell.job_id
+    world.answer(bell)
     assert len(world.embeddings.asked) == 20
 
 
@@ -126,7 +128,7 @@ def test_an_attempt_after_one_that_was_killed_once_it_had_stored_makes_the_colle
 def test_a_report_of_blank_pages_has_no_passages(world: World, text: str) -> None:
     (job_id,) = world.ingest(report("a1", text))
     assert outcome(world, job_id).total == 0
-    assert not any(isinstance(world.result(job), EmbedReportsResult) for job in world.board.recent(most=9))
+    assert not any(isinstance(world.result(job), EmbedDocumentsResult) for job in world.board.recent(most=9))
 
 
 def test_a_page_of_a_million_characters_becomes_passages_that_fit_the_models_input(world: World) -> None:

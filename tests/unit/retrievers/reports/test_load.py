@@ -1,23 +1,19 @@
 """Many reports in one job: what each becomes, and which jobs make their vectors."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from querymill_shared.contracts.loading import MAX_CHARS
 from querymill_shared.contracts.reports.ingest import Report
-from querymill_shared.contracts.reports.life import EmbedLoadedReportsResult
 from querymill_shared.contracts.reports.load import LoadReports, LoadReportsResult
-from querymill_workers.inference.work import Unacceptable
-from querymill_workers.jobs.bell import Bell
+from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from querymill_workers.jobs.faults import Failed
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.ports import Standing, Subject, Version
-from querymill_workers.retrievers.reports.embed import parts_of
 from querymill_workers.retrievers.reports.load import step
 from querymill_workers.retrievers.reports.ports import SPACE
 from tests.fixtures.world import World, report
@@ -44,7 +40,7 @@ def test_each_report_is_found_and_one_job_makes_the_vectors_of_several(world: Wo
     ]  # fmt: skip
     assert result.complete
     assert [made(world, job_id).total for job_id in result.embedding_jobs] == [3]
-    assert world.ports.report_life.count_pending("filings", ["r0", "r1"], model="words") == 0
+    assert world.reports.vectors.counts("filings", model="words").pending == 0
     assert [hit.id for hit in world.words.search("filings", SPACE, "harbours", limit=9)] == ["r1/chunk/0"]
 
 
@@ -64,74 +60,10 @@ def test_a_load_that_is_tried_again_asks_for_the_same_jobs(world: World) -> None
     assert list(step(claim, request, world.ports)) == []
 
 
-def made(world: World, job_id: str) -> EmbedLoadedReportsResult:
+def made(world: World, job_id: str) -> EmbedDocumentsResult:
     result = world.result(job_id)
-    assert isinstance(result, EmbedLoadedReportsResult)
+    assert isinstance(result, EmbedDocumentsResult)
     return result
-
-
-def loaded_alone(world: World, request: LoadReports) -> list[Bell]:
-    """Load reports, and leave their vectors to whoever rings."""
-    claim = world.board.claim(world.submit(request), "load")
-    assert claim is not None
-    return list(step(claim, request, world.ports))
-
-
-SMALL: tuple[tuple[str, ...], ...] = tuple((f"harbour {number}",) for number in range(20))
-
-
-def test_texts_of_several_reports_go_to_the_provider_in_one_call(world: World) -> None:
-    calls = counted(world)
-    (bell,) = loaded_alone(world, load_of(*SMALL))
-    world.answer(bell)
-    assert [len(texts) for texts in calls] == [8, 8, 4]
-    assert made(world, bell.job_id).total == 20
-
-
-def test_forgetting_one_report_stops_its_part_only(world: World) -> None:
-    calls = counted(world, before_second=lambda: world.ports.report_life.drop("filings", "r9"))
-    (bell,) = loaded_alone(world, load_of(*SMALL))
-    world.answer(bell)
-    assert {text for call in calls for text in call} == {f"harbour {number}" for number in range(20) if number != 9}
-    assert made(world, bell.job_id).total == 19
-    assert world.ports.report_life.chunks("filings", "r9") == []
-    assert world.ports.report_life.count_pending("filings", [f"r{number}" for number in range(20)], model="words") == 0
-
-
-def test_a_refused_text_sets_aside_itself_only_and_none_of_a_dropped_report(world: World) -> None:
-    request = load_of(*SMALL)
-    (bell,) = loaded_alone(world, request)
-    honest = type(world.embeddings).embed
-
-    def embed(texts: Sequence[str], **kwargs: Any) -> object:
-        if {"harbour 3", "harbour 4"} & set(texts):
-            world.ports.report_life.drop("filings", "r4")
-            raise Unacceptable("embedding rejected: HTTP 400", words="content policy")
-        return honest(world.embeddings, texts, **kwargs)
-
-    world.embeddings.embed = embed  # type: ignore[method-assign, assignment]
-    world.answer(bell)
-    assert [entry.key.document for entry in world.ports.set_aside.texts("filings", limit=9)] == ["r3"]
-    assert (made(world, bell.job_id).total, made(world, bell.job_id).set_aside) == (18, 2)
-
-
-def test_the_reports_of_a_load_are_shared_among_jobs() -> None:
-    assert list(parts_of({"a": 50, "b": 50, "c": 50, "d": 1_000, "e": 1})) == [("a", "b"), ("c",), ("d",), ("e",)]
-    assert list(parts_of({})) == []
-
-
-def counted(world: World, before_second: Callable[[], object] = lambda: None) -> list[list[str]]:
-    """Note the texts of each call of the embedding model."""
-    honest, calls = world.embeddings.embed, list[list[str]]()
-
-    def embed(texts: Sequence[str], **kwargs: Any) -> object:
-        calls.append(list(texts))
-        if len(calls) == 2:
-            before_second()
-        return honest(texts, **kwargs)
-
-    world.embeddings.embed = embed  # type: ignore[method-assign, assignment]
-    return calls
 
 
 class RefusingLedger(MemoryLedger):

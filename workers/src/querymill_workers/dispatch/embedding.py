@@ -13,6 +13,7 @@ from querymill_workers.retrievers.conversations import embed as conversations
 from querymill_workers.retrievers.files import embed as files
 from querymill_workers.retrievers.messages import embed as messages
 from querymill_workers.retrievers.modules import describe as modules
+from querymill_workers.retrievers.reports import ports as reports
 from querymill_workers.vectors.embedding import ENDING, Embeddable, embed_documents
 from querymill_workers.vectors.reembedding import conclude, reembed
 
@@ -28,6 +29,8 @@ def target_of(kind: EmbeddedKind) -> Embeddable:
             return messages.EMBEDDABLE
         case "modules":
             return modules.EMBEDDABLE
+        case "reports":
+            return reports.EMBEDDABLE
         case _:
             assert_never(kind)
 

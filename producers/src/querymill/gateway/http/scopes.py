@@ -14,14 +14,13 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.reindex import Reindex
-from querymill_shared.contracts.reports.life import ReembedReports
 from querymill_shared.contracts.set_aside import ListSetAside
 from querymill_shared.contracts.vectors import Reembed
 from querymill_shared.queues import Queue
 
 _DELETES: Final = (DropDocuments, DropConversation, ForgetSession)
 _OPERATES: Final = (
-    ListSetAside, LearnLexicon, RecomputeRanks, Reembed, ReembedReports, Reindex,
+    ListSetAside, LearnLexicon, RecomputeRanks, Reembed, Reindex,
 )  # fmt: skip
 #: Every request type by its kind.
 REQUESTS: Final[dict[str, type[Request]]] = {

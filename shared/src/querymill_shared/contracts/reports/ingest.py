@@ -132,9 +132,11 @@ class IngestResult(JobResult):
     """The result of an `IngestReport`. ``total`` counts the passages that were stored.
 
     ``outcome`` is "unchanged" if the same content was stored already, "superseded" if a version that was accepted later
-    is, and "forgotten" if the report was dropped since.
+    is, and "forgotten" if the report was dropped since. ``embedding_job`` is the id of the job that makes the missing
+    vectors, or None if none is missing.
     """
 
     kind: Literal["ingest_reports"] = "ingest_reports"
     document: str
     outcome: Annotated[Literal["ingested", "unchanged", "superseded", "forgotten"], Growing]
+    embedding_job: str | None = None

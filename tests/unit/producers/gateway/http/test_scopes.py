@@ -7,7 +7,7 @@ from querymill.keys import Scope
 DELETES = {"drop_conversation", "drop_documents", "forget_messages"}
 OPERATES = {
     "learn_lexicon", "list_set_aside", "recompute_ranks", "reembed",
-    "reembed_reports", "reindex",
+    "reindex",
 }  # fmt: skip
 READS = {
     "answer", "conversations", "embed", "export_documents", "files", "list_documents", "messages", "modules",

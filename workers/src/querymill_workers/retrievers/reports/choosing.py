@@ -15,13 +15,13 @@ MAX_DOCUMENTS_ONE_BY_ONE = 200
 
 
 def choose_reports(
-    request: ReportSearch, submitted: float, model: str, ports: ReportPorts, *, tells_missing: bool = False
+    request: ReportSearch, submitted: float, ports: ReportPorts, *, tells_missing: bool = False
 ) -> Route:
     """Choose the reports to search: those that the request names, or those that the question is about.
 
     With ``tells_missing``, the route also tells of which company in the question there is no report.
     """
-    cards = ports.reports.cards(request.collection, model=model)
+    cards = ports.reports.cards(request.collection)
     if request.filter:
         passing = ports.reports.matching(request.collection, request.filter)
         every, cards = cards, [card for card in cards if card.sha1 in passing]
@@ -50,12 +50,12 @@ def choose_among(cards: Sequence[ReportCard], request: ReportSearch, submitted: 
 
 
 def own_documents(
-    query: str, chosen: Route, request: ReportSearch, submitted: float, model: str, ports: ReportPorts
+    query: str, chosen: Route, request: ReportSearch, submitted: float, ports: ReportPorts
 ) -> tuple[str, ...]:
     """Return which of the chosen documents a sub-query is about: all of them if it names none of its own."""
     if request.documents is not None:
         return chosen.documents
-    cards = ports.reports.cards(request.collection, model=model)
+    cards = ports.reports.cards(request.collection)
     today = today_of(request, submitted)
     own = route(query, cards, company=request.company, period=request.period, today=today)
     return tuple(sorted(set(chosen.documents).intersection(own.documents))) or chosen.documents

@@ -8,11 +8,11 @@ from querymill_shared.board import Picture
 from querymill_shared.contracts.reports.search import ORIGINAL, ReportSearch
 from querymill_shared.hits import BoardHit
 from querymill_workers.retrievers.reports.notes import BranchNotes, read_words
+from querymill_workers.retrievers.reports.recall import Unembedded
 from querymill_workers.retrievers.reports.rules.fusion import FusedHit, QueryHit, decode_key, fuse
 from querymill_workers.retrievers.reports.rules.joining import RankedHit, WordsHit, in_turn, joined, order_by_words
 from querymill_workers.retrievers.reports.rules.pending import PendingHit
 from querymill_workers.retrievers.reports.rules.routing import Side
-from querymill_workers.retrievers.reports.unembedded import Unembedded, pending_hits
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Findings:
 
     @cached_property
     def pending(self) -> Sequence[PendingHit]:
-        """The hits without a vector."""
-        return pending_hits(self.unembedded)
+        """The hits without a vector, as the ranking takes them."""
+        return [PendingHit(decode_key(hit.key), hit.passage, hit.score, hit.is_rare) for hit in self.unembedded.found]
 
     @cached_property
     def words(self) -> Sequence[WordsHit]:
@@ -84,6 +84,6 @@ def rank(fusion: Sequence[FusedHit], by_words: Sequence[WordsHit], sides: Sequen
     """Join the order of the fusion with that of the words, and share the ranking among the sides of a comparison."""
     if by_words:
         ranking = joined(fusion, order_by_words(by_words))
-    else:  # not asked for, nothing found, or branches of the release before
+    else:  # not asked for, or nothing found
         ranking = [RankedHit(hit.key, hit.score, hit.passage, hit) for hit in fusion]
     return in_turn(ranking, sides)

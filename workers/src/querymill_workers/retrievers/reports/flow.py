@@ -4,12 +4,11 @@ from typing import assert_never
 
 from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.reports.ingest import IngestReport
-from querymill_shared.contracts.reports.life import EmbedLoadedReports, EmbedReports, ReembedReports
 from querymill_shared.contracts.reports.load import LoadReports
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
-from querymill_workers.retrievers.reports import embed, ingest, load, reembed, search
+from querymill_workers.retrievers.reports import ingest, load, search
 from querymill_workers.retrievers.reports.ports import ReportPorts
 
 
@@ -22,11 +21,5 @@ def flow_of(request: ReportRequest) -> Flow[ReportPorts]:
             return one_step(request, ingest.step, ingest.ENDING)
         case LoadReports():
             return one_step(request, load.step, load.ENDING)
-        case EmbedReports():
-            return one_step(request, embed.step, embed.ENDING)
-        case EmbedLoadedReports():
-            return one_step(request, embed.step_of_many, embed.ENDING_OF_MANY)
-        case ReembedReports():
-            return flow(request, reembed.step, reembed.conclude, reads="PostgreSQL")
         case _:
             assert_never(request)

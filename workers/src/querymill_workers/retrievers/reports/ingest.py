@@ -3,72 +3,87 @@
 Rows, words and the version of the report are one transaction. A passage whose text has not changed keeps its vector.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from querymill_shared.board import Claim, Picture
+from querymill_shared.contracts.fields import Growing
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
+from querymill_shared.contracts.reports.load import LoadReports
 from querymill_workers.documents.burial import bury_replaced
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.revisions import Revision
 from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
-from querymill_workers.retrievers.reports.embed import submit_embedding
-from querymill_workers.retrievers.reports.models import models_to_embed_with
-from querymill_workers.retrievers.reports.ports import SPACE, PreparedReport, ReportPorts
+from querymill_workers.retrievers.reports.ports import EMBEDDABLE, SPACE, PreparedReport, ReportPorts
 from querymill_workers.retrievers.reports.rules.aliases import tickers_of
-from querymill_workers.retrievers.reports.rules.chunking import Chunk, PageText, chunk_pages
+from querymill_workers.retrievers.reports.rules.chunking import CHUNKING_VERSION, Chunk, PageText, chunk_pages
 from querymill_workers.retrievers.reports.rules.fusion import entry_id
-from querymill_workers.retrievers.reports.rules.indexing import group_of, heads, indexed_text
-from querymill_workers.retrievers.reports.rules.revisions import content_of
+from querymill_workers.retrievers.reports.rules.indexing import INDEXING_VERSION, group_of, heads, indexed_text
+from querymill_workers.vectors.embedding import submit_embedding
 from querymill_workers.words.ports import WordUnit
 
 #: Passages that are indexed by one call.
 INDEXED_AT_ONCE: Final = 2_000
 
 IngestOutcome = Literal["ingested", "unchanged", "superseded", "forgotten"]
+#: The outcomes after which a report is stored.
+STORED: Final[Sequence[IngestOutcome]] = ("ingested", "unchanged")
 
 
 class IngestNotes(Notes):
-    """The notes of the step. A worker of the release before embeds in this step, and counts its usage."""
+    """What ingestion did, and the id of the job that makes the missing vectors."""
 
-    outcome: IngestOutcome
-    passages: int = 0
-    provider_calls: int = 0
-    tokens: int = 0
+    outcome: Annotated[IngestOutcome, Growing]
+    total: int
+    embedding_job: str | None = None
 
 
 def step(claim: Claim, request: IngestReport, ports: ReportPorts) -> Sequence[Bell]:
     """Ingest one report, and submit a job that makes missing vectors. Unchanged content is not stored again."""
-    collection = request.collection
-    models = [model.model for model in models_to_embed_with(collection, ports)]
-    notes = keep_report(collection, request.report, version_of(claim), models, ports)
-    stored = notes.outcome in ("ingested", "unchanged")
-    if stored:
-        # A worker that stored the report may have been killed before it announced the collection.
-        ports.board.add_collections("reports", [collection])
-    bells = submit_embedding(claim, request, models, ports) if stored else []
-    hand_in(claim, request, notes, ENDING, ports)
+    notes = keep_report(request.collection, request.report, version_of(claim), ports)
+    passages = {request.report.sha1: notes.total} if notes.outcome in STORED else {}
+    jobs, bells = embed_soon(claim, request, passages, ports)
+    hand_in(claim, request, notes.model_copy(update={"embedding_job": jobs[0] if jobs else None}), ENDING, ports)
     return bells
 
 
-def keep_report(
-    collection: str, report: Report, version: Version, models: Sequence[str], ports: ReportPorts
-) -> IngestNotes:
+def keep_report(collection: str, report: Report, version: Version, ports: ReportPorts) -> IngestNotes:
     """Store a report and its words in one change, as far as this version is to stand."""
     prepared = prepare_report(report, ports)
     with ports.ledger.changing(collection, "reports", [subject_of(report)], version) as standings:
         bury_replaced(collection, "reports", standings, ports)
-        outcome = store_if_newest(collection, prepared, standings[report.sha1], models, ports)
-    return IngestNotes(outcome=outcome, passages=len(prepared.chunks) if outcome == "ingested" else 0)
+        outcome = store_if_newest(collection, prepared, standings[report.sha1], ports)
+    return IngestNotes(outcome=outcome, total=len(prepared.chunks) if outcome == "ingested" else 0)
+
+
+def embed_soon(
+    claim: Claim, request: IngestReport | LoadReports, passages: Mapping[str, int], ports: ReportPorts
+) -> tuple[Sequence[str], Sequence[Bell]]:
+    """Announce the collection of stored reports, and submit jobs that make their missing vectors.
+
+    ``passages`` is the number of passages of each, roughly. Returns the ids of these jobs, and the bells of new ones.
+    """
+    if not passages:
+        return [], []
+    # Also of unchanged reports: a worker that stored one may have been killed before this.
+    ports.board.add_collections("reports", [request.collection])
+    return submit_embedding(EMBEDDABLE, request.collection, passages, ports, lane=request.lane, token=claim.job_id)
 
 
 def prepare_report(report: Report, ports: ReportPorts) -> PreparedReport:
     """Cut a report into passages."""
     chunks = chunk_pages(pages_of(report), count_tokens=ports.count_tokens)
     tickers = tickers_of([page.text for page in report.pages])
-    return PreparedReport(report, content_of(report.model_dump_json()), chunks, tickers)
+    return PreparedReport(report, revision_of(report), chunks, tickers)
+
+
+def revision_of(report: Report) -> Revision:
+    """Hash a report, together with the versions of what shapes its passages and their words."""
+    shaped = f"{CHUNKING_VERSION}.{INDEXING_VERSION}\n{report.model_dump_json()}"
+    return Revision(hashlib.sha256(shaped.encode()).hexdigest())
 
 
 def pages_of(report: Report) -> list[PageText]:
@@ -83,17 +98,17 @@ def subject_of(report: Report) -> Subject:
 
 
 def store_if_newest(
-    collection: str, prepared: PreparedReport, standing: Standing, models: Sequence[str], ports: ReportPorts
-) -> IngestOutcome:
+    collection: str, prepared: PreparedReport, standing: Standing, ports: ReportPorts
+) -> IngestOutcome:  # fmt: skip
     """Replace the stored report and its words, unless a later write did, or the same content is stored."""
     document = prepared.report.sha1
     if not standing.newest:
         return "forgotten" if standing.forgotten else "superseded"
-    if ports.report_life.content(collection, document) == prepared.content:
+    if ports.report_life.revision(collection, document) == prepared.revision:
         return "unchanged"
     entries = ports.report_life.indexed(collection, document)
-    ports.report_life.put(collection, prepared, models=models)
-    ports.set_aside.drop(collection, "reports", [document])
+    ports.report_life.put(collection, prepared)
+    ports.vectors["reports"].retry(collection, documents=[document])
     surplus = [entry_id(document, number) for number in range(len(prepared.chunks), entries)]
     if surplus:
         ports.words.drop(collection, SPACE, surplus)
@@ -117,11 +132,11 @@ def to_result(request: IngestReport, picture: Picture, notes: IngestNotes) -> In
     """Build the result."""
     return IngestResult(
         job_id=picture.record.job_id,
-        total=notes.passages,
+        total=notes.total,
         complete=True,
         document=request.report.sha1,
         outcome=notes.outcome,
-        usage=Usage(notes.provider_calls, notes.tokens).noted(),
+        embedding_job=notes.embedding_job,
     )
 
 

@@ -11,28 +11,24 @@ from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.loading import Loading, LoadNotes, ending_of, load_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.ledger.ports import version_of
-from querymill_workers.retrievers.reports.embed import submit_embedding_of_many
-from querymill_workers.retrievers.reports.ingest import keep_report
-from querymill_workers.retrievers.reports.models import models_to_embed_with
+from querymill_workers.retrievers.reports.ingest import STORED, embed_soon, keep_report
 from querymill_workers.retrievers.reports.ports import ReportPorts
 
 
 def step(claim: Claim, request: LoadReports, ports: ReportPorts) -> Sequence[Bell]:
     """Load reports, and submit the embedding of those that lack a vector."""
     collection, version = request.collection, version_of(claim)
-    models = [model.model for model in models_to_embed_with(collection, ports)]
 
     def store(reports: Sequence[Report]) -> list[LoadedDocument]:
-        kept = [(report.sha1, keep_report(collection, report, version, models, ports)) for report in reports]
-        return [LoadedDocument(document=sha1, outcome=notes.outcome, total=notes.passages) for sha1, notes in kept]
+        kept = [(report.sha1, keep_report(collection, report, version, ports)) for report in reports]
+        return [LoadedDocument(document=sha1, outcome=notes.outcome, total=notes.total) for sha1, notes in kept]
 
     # One by one: a change locks what all reports of the collection share, and most reports are large.
     loaded = load_slices(claim, request.reports, Loading(id_of, chars_of, store, together=1), ports)
     if loaded is None:
         return []
-    ports.board.add_collections("reports", [collection])
-    stored = [document.document for document in loaded if document.outcome in ("ingested", "unchanged")]
-    jobs, bells = submit_embedding_of_many(claim, request, stored, models, ports)
+    passages = {document.document: document.total for document in loaded if document.outcome in STORED}
+    jobs, bells = embed_soon(claim, request, passages, ports)
     hand_in(claim, request, LoadNotes(documents=tuple(loaded), embedding_jobs=tuple(jobs)), ENDING, ports)
     return one_per_queue(bells)
 

@@ -7,10 +7,10 @@ from pydantic import Field
 from querymill_shared.contracts.codes import OptionalCode
 from querymill_shared.contracts.reports.search import Routing
 from querymill_workers.jobs.notes import StepNotes
+from querymill_workers.retrievers.reports.recall import Unembedded
 from querymill_workers.retrievers.reports.rules.fusion import decode_key
 from querymill_workers.retrievers.reports.rules.joining import WordsHit
 from querymill_workers.retrievers.reports.rules.routing import Side
-from querymill_workers.retrievers.reports.unembedded import Unembedded
 
 
 class BranchNotes(StepNotes):

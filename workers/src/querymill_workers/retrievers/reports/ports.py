@@ -12,18 +12,22 @@ from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.values import frozen
 from querymill_workers.documents.ports import BurialPorts
-from querymill_workers.inference.ports import Embeddings, Judge, PreviousModel, Rewriter, Vectors
-from querymill_workers.ledger.ports import Ledger
+from querymill_workers.inference.ports import Judge, Rewriter
+from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.glossary import Glossary
-from querymill_workers.retrievers.reports.rules.revisions import Content, Revision
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
 from querymill_workers.services.ports import AnswerPorts
+from querymill_workers.vectors.embedding import Embeddable
+from querymill_workers.vectors.keys import keys_of
+from querymill_workers.vectors.ports import VectorPorts
 from querymill_workers.words.ports import Space, Words
 
 #: The text index of passages. An entry is known by the key of its chunk, and its group is the report.
 SPACE: Final[Space] = "reports"
+#: How the passages are embedded.
+EMBEDDABLE: Final = Embeddable("reports", batch=8)
 
 
 class FoundPassage(NamedTuple):
@@ -61,7 +65,7 @@ class Waiting:
 
     documents: Sequence[str] = ()
     pending: int = 0
-    set_aside: int = 0
+    refused: int = 0
 
 
 class Reports(Protocol):
@@ -74,12 +78,8 @@ class Reports(Protocol):
         """Let all that this thread reads within the block come from one snapshot, the text index included."""
         ...
 
-    def searched_by(self, collection: str) -> str | None:
-        """Return the model that a collection is searched by, or None if it never held a report."""
-        ...
-
-    def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
-        """Return the reports of a collection whose passages have vectors of this model, or wait for them."""
+    def cards(self, collection: str) -> Sequence[ReportCard]:
+        """Return the reports of a collection."""
         ...
 
     def matching(self, collection: str, conditions: Mapping[str, Any]) -> Set[str]:
@@ -102,7 +102,7 @@ class Reports(Protocol):
         Args:
             collection: The collection to search.
             queries: The vector of each query text.
-            model: The embedding model; reports with vectors of another model are not searched.
+            model: The embedding model whose vectors are compared.
             documents: The reports to search (sha1).
             depth: Number of passages for each query.
             per_document: Return ``depth`` passages of each document, not of all documents together.
@@ -143,33 +143,24 @@ class PreparedReport:
     """A report prepared for storing, with its passages."""
 
     report: Report
-    content: Content
+    revision: Revision
     chunks: Sequence[Chunk]
     tickers: Sequence[str] = ()
 
-
-@frozen
-class PendingPassage:
-    """A passage that waits for its vector, in one revision of its report."""
-
-    document: str
-    revision: Revision
-    number: int
-    text: str
+    @property
+    def keys(self) -> Sequence[str]:
+        """The keys of the passages: one whose text has not changed keeps its vectors."""
+        return keys_of([chunk.text for chunk in self.chunks])
 
 
 class ReportLife(Protocol):
-    """The life of reports: stored, embedded, embedded with another model, dropped.
+    """The life of reports: stored, listed, dropped.
 
     Every call names its collection and sees no other. What changes a report is called within the ledger's lock of it.
     """
 
-    def searched_by(self, collection: str, *, first: str) -> str:
-        """Return the model that a collection is searched by. If it has none, it is set to ``first``."""
-        ...
-
-    def content(self, collection: str, document: str) -> Content | None:
-        """Return the content of the stored report, or None if there is none."""
+    def revision(self, collection: str, document: str) -> Revision | None:
+        """Return the revision of the stored report, or None if there is none."""
         ...
 
     def indexed(self, collection: str, document: str) -> int:
@@ -180,53 +171,11 @@ class ReportLife(Protocol):
         """Record how many entries of the text index a report has."""
         ...
 
-    def put(self, collection: str, prepared: PreparedReport, *, models: Sequence[str]) -> None:
+    def put(self, collection: str, prepared: PreparedReport) -> None:
         """Replace the stored report, which has an entry of the text index for each passage.
 
-        Its passages are to be embedded with each of the models: one that the collection is searched by, or else the
-        first, is the one that finds them. A passage whose text has not changed keeps its vectors. One that was set
-        aside is tried again.
+        A passage whose text has not changed keeps its vectors.
         """
-        ...
-
-    def pending(self, collection: str, documents: Sequence[str], *, model: str, limit: int) -> Sequence[PendingPassage]:
-        """Return the first ``limit`` passages of reports that wait for a vector of a model, report by report."""
-        ...
-
-    def count_pending(self, collection: str, documents: Sequence[str], *, model: str) -> int:
-        """Count the passages of reports that wait for a vector of a model."""
-        ...
-
-    def fill(self, collection: str, passages: Sequence[PendingPassage], vectors: Vectors) -> None:
-        """Store vectors of passages of one report. That of a passage which is no longer stored is discarded."""
-        ...
-
-    def set_aside(self, collection: str, passages: Sequence[PendingPassage]) -> None:
-        """Let passages of one report wait for their vectors no longer. They are still found by their words."""
-        ...
-
-    def finish_embedding(self, collection: str, document: str) -> None:
-        """Record that every passage of a report has its vector, if so."""
-        ...
-
-    def lacking(self, collection: str, *, model: str, part: int, parts: int) -> Sequence[str]:
-        """List the reports of part ``part`` of ``parts`` in which a passage has no vector of the model."""
-        ...
-
-    def add_model(self, collection: str, document: str, *, model: str) -> None:
-        """Have all passages of a report embedded with a model, also those that were set aside."""
-        ...
-
-    def switch(self, collection: str, *, model: str) -> bool:
-        """Have the collection searched by a model from now on.
-
-        Returns False, and changes nothing, if a passage neither has a vector of this model nor was set aside, or if the
-        collection never held a report.
-        """
-        ...
-
-    def drop_other_models(self, collection: str, *, model: str) -> None:
-        """Drop the passages of other models where a report has those of this one."""
         ...
 
     def ids(self, collection: str) -> Sequence[str]:
@@ -260,8 +209,8 @@ class ReportLife(Protocol):
         ...
 
 
-class ReportPorts(AnswerPorts, BurialPorts, Protocol):
-    """What the flows of `reports` may touch. ``previous`` is the previous embedding model, if one is configured."""
+class ReportPorts(VectorPorts, AnswerPorts, BurialPorts, Protocol):
+    """What the flows of `reports` may touch."""
 
     @property
     def reports(self) -> Reports: ...
@@ -271,15 +220,6 @@ class ReportPorts(AnswerPorts, BurialPorts, Protocol):
 
     @property
     def words(self) -> Words: ...
-
-    @property
-    def ledger(self) -> Ledger: ...
-
-    @property
-    def embeddings(self) -> Embeddings: ...
-
-    @property
-    def previous(self) -> PreviousModel | None: ...
 
     @property
     def rewriter(self) -> Rewriter: ...

@@ -1,6 +1,6 @@
 """What the queries of a branch find: the passages nearest to their vectors, and those that have their words.
 
-Without vectors of the queries, their words alone find.
+Without vectors of the queries, their words alone find. Passages that have no vector are named.
 """
 
 from collections import defaultdict
@@ -20,11 +20,16 @@ from querymill_workers.retrievers.reports.ports import SPACE, FoundPassage, Meas
 from querymill_workers.retrievers.reports.rules.fusion import HitKey, decode_key, encode_key
 from querymill_workers.retrievers.reports.rules.glossary import stated
 from querymill_workers.retrievers.reports.rules.indexing import group_of
+from querymill_workers.retrievers.reports.rules.pending import has_rare_word
 from querymill_workers.retrievers.reports.rules.routing import Side
 
 #: Passages that the words of a query find: shared among the sides of a comparison, but with a least number of each.
 WORDS_DEPTH = 100
 LEAST_OF_A_SIDE = 20
+
+#: Entries of the text index that are read to find those without a vector. Most passages of a report that was just
+#: ingested have none, and the last ones are found if their words are among the rarest of their report.
+CANDIDATES = 1_000
 
 QueryVectors = Mapping[str, npt.NDArray[np.float32]]
 #: The hits by words of each query: the key of a page or chunk, its best passage, and the BM25 score.
@@ -37,6 +42,29 @@ class Recalled:
 
     hits: dict[str, tuple[BoardHit, ...]] = field(default_factory=dict)
     words: ByWords = field(default_factory=dict)
+    unsearched: str = ""
+
+
+@frozen
+class FoundByWords:
+    """A passage that the question's words found, in the page or chunk of this key."""
+
+    key: str
+    passage: int
+    score: float
+    is_rare: bool
+
+
+@frozen
+class Unembedded:
+    """What of the routed reports has no vector: how many passages wait, how many were refused, the best by words.
+
+    ``unsearched`` says why they could not be searched by words.
+    """
+
+    pending: int = 0
+    refused: int = 0
+    found: tuple[FoundByWords, ...] = ()
     unsearched: str = ""
 
 
@@ -131,6 +159,32 @@ def nearest_passages(
         per_document=len(documents) <= MAX_DOCUMENTS_ONE_BY_ONE,
         pages=request.return_parent_pages,
     )
+
+
+def find_unembedded(request: ReportSearch, documents: Sequence[str], model: str, ports: ReportPorts) -> Unembedded:
+    """Find the passages without a vector by the words of the question, best first.
+
+    Where words rank beside vectors, they have found these passages already, and they are only counted.
+    """
+    collection = request.collection
+    waiting = ports.reports.waiting(collection, documents, model=model)
+    if not waiting.documents or request.ranking != "agreement":
+        return Unembedded(waiting.pending, waiting.refused)
+    try:
+        groups = [group_of(document) for document in waiting.documents]
+        hits = ports.words.search(collection, SPACE, request.query, limit=CANDIDATES, groups=groups)
+    except Refused as error:
+        return Unembedded(waiting.pending, waiting.refused, unsearched=str(error))
+    keys = {hit.id: decode_key(hit.id) for hit in hits}
+    pages = ports.reports.unembedded(collection, list(keys.values()), model=model)
+    found: dict[HitKey, FoundByWords] = {}
+    for hit in hits:
+        chunk = keys[hit.id]
+        if chunk in pages:
+            key = HitKey(chunk.document, "page", pages[chunk]) if request.return_parent_pages else chunk
+            passage = FoundByWords(key.encoded(), chunk.number, hit.score, has_rare_word(hit.scored))
+            found.setdefault(key, passage)
+    return Unembedded(waiting.pending, waiting.refused, tuple(found.values())[: request.top_n])
 
 
 def scored_by_words(

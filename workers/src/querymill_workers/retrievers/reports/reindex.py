@@ -26,7 +26,6 @@ def reindexed(collection: str, ports: ReportPorts) -> Iterator[tuple[int, int, i
             whole = ports.report_life.whole(collection, [document]).get(document)
             known = {} if whole is None else heads(pages_of(whole))
             for start in range(0, len(chunks), INDEXED_AT_ONCE):
-                # Entries of an earlier release lack the heads of their pages, so all are written.
                 entries = index_entries(document, chunks[start : start + INDEXED_AT_ONCE], known)
                 ports.words.put(collection, SPACE, entries)
             ports.report_life.set_indexed(collection, document, len(chunks))

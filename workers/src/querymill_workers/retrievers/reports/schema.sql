@@ -1,7 +1,7 @@
 -- Reports, their pages, and their passages with vectors.
 CREATE TABLE reports (
-    collection   text        NOT NULL,
-    sha1         text        NOT NULL,
+    collection   text        COLLATE "C" NOT NULL,
+    sha1         text        COLLATE "C" NOT NULL,
     title        text        NOT NULL,
     company      text,                               -- null: the report is of no company
     aliases      text[]      NOT NULL,
@@ -9,12 +9,7 @@ CREATE TABLE reports (
     period       text,
     published_at date,
     metadata     jsonb       NOT NULL,
-    revision     text        NOT NULL,               -- the passages that are searchable now
-    -- The model of the passages' vectors: in model once no passage lacks its vector, in pending_model until then.
-    model         text       NOT NULL,
-    pending_model text       COLLATE "C" NOT NULL DEFAULT '',
-    vectors_of    text       COLLATE "C" NOT NULL
-        GENERATED ALWAYS AS (CASE WHEN model = '' THEN pending_model ELSE model END) STORED,
+    revision     text        NOT NULL,
     passages     integer     NOT NULL,
     indexed      integer     NOT NULL DEFAULT 0,     -- entries of the text index
     published    timestamptz NOT NULL DEFAULT now(),
@@ -30,39 +25,47 @@ ALTER TABLE reports
 CALL pg_temp.look_up('reports', 'sha1');
 
 CREATE TABLE report_pages (
-    collection text    NOT NULL,
-    sha1       text    NOT NULL,
+    collection text    COLLATE "C" NOT NULL,
+    sha1       text    COLLATE "C" NOT NULL,
     page       integer NOT NULL,
     text       text    NOT NULL,
     PRIMARY KEY (collection, sha1, page)
 );
 ALTER TABLE report_pages ALTER COLUMN text SET STATISTICS 0;
 
--- Several revisions of a report may be drafted beside the published one.
+-- key: the hash of the text, so that an unchanged passage keeps its vector wherever it moves in its report.
 CREATE TABLE report_passages (
-    collection text    NOT NULL,
-    sha1       text    NOT NULL,
-    revision   text    NOT NULL,
+    collection text    COLLATE "C" NOT NULL,
+    sha1       text    COLLATE "C" NOT NULL,
+    key        text    COLLATE "C" NOT NULL,
     number     integer NOT NULL,
     page       integer NOT NULL,
     text       text    NOT NULL,
     tokens     integer NOT NULL,
-    embedding  any_vector,                      -- null: the passage waits for its vector, or is set aside
-    set_aside  boolean NOT NULL DEFAULT false,  -- the model's provider refused it
-    PRIMARY KEY (collection, sha1, revision, number)
+    PRIMARY KEY (collection, sha1, key)
 );
-CREATE INDEX report_passages_waiting ON report_passages (collection, sha1) WHERE embedding IS NULL;
+CREATE INDEX report_passages_number ON report_passages (collection, sha1, number);
 ALTER TABLE report_passages ALTER COLUMN text SET STATISTICS 0;
+
+-- One row for each model: the vectors of another model are stored beside the ones that searches compare.
+CREATE TABLE report_vectors (
+    collection text COLLATE "C" NOT NULL,
+    model      text COLLATE "C" NOT NULL,
+    sha1       text COLLATE "C" NOT NULL,
+    key        text COLLATE "C" NOT NULL,
+    embedding  any_vector,  -- null: the model's provider refused the text
+    refused    text,        -- why
+    at         timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (collection, model, sha1, key),
+    FOREIGN KEY (collection, sha1, key) REFERENCES report_passages (collection, sha1, key) ON DELETE CASCADE
+) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
+ALTER TABLE report_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL, ALTER COLUMN refused SET STATISTICS 0;
+CREATE INDEX report_vectors_passage ON report_vectors (collection, sha1, key);
+CREATE INDEX report_vectors_refused ON report_vectors (collection, model, sha1) WHERE embedding IS NULL;
 
 -- generation: changes whenever the collection's reports do; caches are keyed by it.
 CREATE TABLE report_generations (
     collection  text   PRIMARY KEY,
     generation  bigint NOT NULL,
     empty_since bigint          -- the generation at which the last report was dropped, if none came since
-);
-
--- The model that searches of a collection compare.
-CREATE TABLE report_models (
-    collection text PRIMARY KEY,
-    model      text COLLATE "C" NOT NULL
 );

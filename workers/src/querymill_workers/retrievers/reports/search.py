@@ -11,11 +11,12 @@ chat model is still writing. Rules and formulas: ``rules/``. Reranking: ``rerank
 ``services/writing.py``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict, foresee
 from querymill_shared.contracts.answer import ANSWER
+from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
 from querymill_shared.contracts.reports.search import (
     HYDE,
@@ -40,17 +41,23 @@ from querymill_workers.jobs.verdicts import done, lost
 from querymill_workers.retrievers.reports import reranking, why_not
 from querymill_workers.retrievers.reports.choosing import choose_reports, own_documents, routing_of
 from querymill_workers.retrievers.reports.findings import Findings
-from querymill_workers.retrievers.reports.models import searching_model
 from querymill_workers.retrievers.reports.notes import BranchNotes
-from querymill_workers.retrievers.reports.ports import PassageText, ReportPorts
-from querymill_workers.retrievers.reports.recall import QueryVectors, Recalled, recall, recall_by_words
+from querymill_workers.retrievers.reports.ports import EMBEDDABLE, PassageText, ReportPorts
+from querymill_workers.retrievers.reports.recall import (
+    QueryVectors,
+    Recalled,
+    Unembedded,
+    find_unembedded,
+    recall,
+    recall_by_words,
+)
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.glossary import stated, terms_in
 from querymill_workers.retrievers.reports.rules.routing import Route
-from querymill_workers.retrievers.reports.unembedded import Unembedded, find_unembedded, missing_vectors
 from querymill_workers.services import writing
 from querymill_workers.text.queries import distinct, normalise, without_thinking, wrapped
 from querymill_workers.text.replies import has_table, is_refusal
+from querymill_workers.vectors.question import compared_model, embed_by
 
 #: A longer hypothetical answer is cut to this, in characters.
 MAX_HYDE_CHARS = 2_000
@@ -82,9 +89,9 @@ def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Be
     if claim.step not in request.steps:
         return finish_branch(claim, run_later_step(claim, request, ports), request, ports)
     laps = Laps(ports)
-    model = searching_model(request.collection, ports)
+    model = compared_model(EMBEDDABLE, request.collection, ports)
     is_original = claim.step == ORIGINAL
-    chosen = choose_reports(request, claim.submitted, model.model, ports, tells_missing=is_original)
+    chosen = choose_reports(request, claim.submitted, ports, tells_missing=is_original)
     laps.lap("route")
     try:
         proposed, usage = expand(claim, request, ports) if chosen.documents else ([], Usage())
@@ -184,10 +191,10 @@ def search_reports(
     def documents_of(query: str) -> tuple[str, ...]:
         if claim.step != SUBQUESTION:
             return chosen.documents
-        return own_documents(query, chosen, request, claim.submitted, model.model, ports)
+        return own_documents(query, chosen, request, claim.submitted, ports)
 
     with ports.reports.reading():
-        if ports.reports.searched_by(request.collection) not in (None, model.model):
+        if ports.vectors["reports"].active_model(request.collection) not in (None, model.model):
             raise Conflict("the collection is searched by another model since")
         if embedded.lacking is None:
             recalled = recall(embedded.vectors, documents_of, chosen.sides, model.model, request, ports)
@@ -209,14 +216,12 @@ def embed_queries(
 ) -> Embedded:
     """Embed the queries. Words can answer, so their vectors are waited for no longer than `EMBEDDING_PATIENCE_S`."""
     try:
-        caller = caller_of(
-            claim, request, ports,
-            margin_s=SEARCH_MARGIN_S, what="the embedding model", patience_s=EMBEDDING_PATIENCE_S,
-        )  # fmt: skip
-        vectors, usage = model.embed(queries, input_type="query", caller=caller)
+        made = embed_by(
+            model, claim, request, queries, ports, margin_s=SEARCH_MARGIN_S, patience_s=EMBEDDING_PATIENCE_S
+        )
     except (Unavailable, Refused) as error:
         return Embedded(lacking=error)
-    return Embedded(dict(zip(queries, vectors, strict=True)), usage)
+    return Embedded(dict(zip(queries, made.vectors, strict=True)), made.usage)
 
 
 def finish_branch(claim: Claim, outcome: Outcome, request: ReportSearch, ports: ReportPorts) -> Sequence[Bell]:
@@ -257,8 +262,7 @@ def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, aft
 def standing(findings: Findings, ports: ReportPorts, after: str) -> Hits:
     """Return the ranking so far, while other branches or the answer are still running."""
     request, ranking = findings.request, findings.ranking
-    model = ports.reports.searched_by(request.collection) or ports.embeddings.model
-    titles = {card.sha1: card.title for card in ports.reports.cards(request.collection, model=model)}
+    titles = {card.sha1: card.title for card in ports.reports.cards(request.collection)}
     best = ranking[: request.top_n]
     texts = ports.reports.texts(request.collection, [hit.key for hit in best[:TOLD_TEXTS]])
     hits = tuple(partial_hit(hit.key, hit.score, titles.get(hit.key.document), texts.get(hit.key)) for hit in best)
@@ -342,5 +346,19 @@ def verdict(findings: Findings, ports: ReportPorts) -> Verdict:
 
 def cut_query(request: ReportSearch, ports: ReportPorts) -> tuple[Degradation, ...]:
     """Say that only the beginning of the question was searched, if the question is longer than the model's input."""
-    cut = cut_of(request.query, searching_model(request.collection, ports))
+    cut = cut_of(request.query, compared_model(EMBEDDABLE, request.collection, ports))
     return () if cut is None else (Degradation(stage=ORIGINAL, reason=cut, code="cut"),)
+
+
+def missing_vectors(unembedded: Unembedded) -> Iterator[Degradation]:
+    """Name the passages that no vector could find."""
+    counted: tuple[tuple[int, str, Code], ...] = (
+        (unembedded.pending, "pending", "pending"),
+        (unembedded.refused, "set aside: the provider refused the text", "provider_refused"),
+    )
+    for passages, what, code in counted:
+        if passages:
+            reason = f"{passages} {'passage' if passages == 1 else 'passages'} {what}"
+            yield Degradation(stage="embed", reason=reason, code=code)
+    if unembedded.unsearched:
+        yield Degradation(stage="words", reason=unembedded.unsearched, code="pending")

@@ -14,16 +14,14 @@ from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.reports.search import ORIGINAL, SUBQUESTION, WHY_NOT, ReportSearch
 from querymill_shared.contracts.why_not import Absence, Lever
 from querymill_shared.values import frozen
-from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.retrievers.reports import reranking
 from querymill_workers.retrievers.reports.choosing import MAX_DOCUMENTS_ONE_BY_ONE, choose_reports, own_documents
 from querymill_workers.retrievers.reports.findings import Findings, fuse_found, rank
-from querymill_workers.retrievers.reports.models import searching_model
 from querymill_workers.retrievers.reports.notes import read_words
-from querymill_workers.retrievers.reports.ports import ReportPorts
+from querymill_workers.retrievers.reports.ports import EMBEDDABLE, ReportPorts
 from querymill_workers.retrievers.reports.ranked import distinct_hits
 from querymill_workers.retrievers.reports.recall import QueryVectors, recall, recall_by_words
 from querymill_workers.retrievers.reports.rules.absence import (
@@ -40,6 +38,7 @@ from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.joining import RankedHit
 from querymill_workers.retrievers.reports.rules.routing import Route
 from querymill_workers.text.queries import normalise
+from querymill_workers.vectors.question import compared_model, embed_by
 
 #: The most that a request may ask for: passages of each query and report, and hits.
 DEEPEST: Final = 1_000
@@ -108,13 +107,13 @@ def run_step(claim: Claim, findings: Findings, ports: ReportPorts) -> Outcome:
 def search_once(claim: Claim, findings: Findings, ports: ReportPorts) -> SearchedOnce:
     """Find what the branches searched. A vector that does not come again in time leaves the words."""
     request, branches = findings.request, findings.branches
-    model = searching_model(request.collection, ports)
-    chosen = choose_reports(request, claim.submitted, model.model, ports)
+    model = compared_model(EMBEDDABLE, request.collection, ports)
+    chosen = choose_reports(request, claim.submitted, ports)
     queries = {normalise(request.query): ORIGINAL}
     for name, branch in branches.items():
         queries |= {text: name for text in branch.texts if text not in queries}
     documents = {
-        query: own_documents(query, chosen, request, claim.submitted, model.model, ports)
+        query: own_documents(query, chosen, request, claim.submitted, ports)
         if name == SUBQUESTION
         else chosen.documents
         for query, name in queries.items()
@@ -122,11 +121,10 @@ def search_once(claim: Claim, findings: Findings, ports: ReportPorts) -> Searche
     if any(branch.unvectored for branch in branches.values()):
         return SearchedOnce(chosen, documents, {}, model.model)
     try:
-        caller = caller_of(claim, request, ports, margin_s=MARGIN_S, what="the embedding model")
-        vectors, _ = model.embed(list(queries), input_type="query", caller=caller)
+        made = embed_by(model, claim, request, list(queries), ports, margin_s=MARGIN_S, patience_s=None)
     except (Unavailable, Refused):
         return SearchedOnce(chosen, documents, {}, model.model)
-    return SearchedOnce(chosen, documents, dict(zip(queries, vectors, strict=True)), model.model)
+    return SearchedOnce(chosen, documents, dict(zip(queries, made.vectors, strict=True)), model.model)
 
 
 def explain_absence(wanted: Wanted, searched: SearchedOnce, findings: Findings, ports: ReportPorts) -> Absence:
@@ -137,7 +135,7 @@ def explain_absence(wanted: Wanted, searched: SearchedOnce, findings: Findings, 
     keys = [HitKey(hit.document, hit.unit, hit.number) for hit in hits]
     if place := next((place for place, key in enumerate(keys, start=1) if wanted.is_met_by(key)), 0):
         return Absence.as_hit(shown, GATES, place)
-    cards = {card.sha1 for card in ports.reports.cards(request.collection, model=searched.model)}
+    cards = {card.sha1 for card in ports.reports.cards(request.collection)}
     texts = ports.reports.texts(request.collection, [wanted.key]) if wanted.key else {}
     if wanted.document not in cards or (wanted.key is not None and wanted.key not in texts):
         what = "report" if wanted.document not in cards else wanted.key.unit if wanted.key else "report"

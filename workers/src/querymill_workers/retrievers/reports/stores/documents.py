@@ -10,7 +10,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.reports.ports import SPACE, ReportLife
 from querymill_workers.retrievers.reports.rules.fusion import entry_id
-from querymill_workers.set_aside.ports import SetAside
+from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
 
@@ -19,16 +19,20 @@ class ReportDocuments:
 
     kind: Final[Retriever] = "reports"
 
-    def __init__(self, life: ReportLife, words: Words, set_aside: SetAside) -> None:
+    def __init__(self, life: ReportLife, words: Words, vectors: Vectors) -> None:
         self._life = life
         self._words = words
-        self._set_aside = set_aside
+        self._vectors = vectors
 
     def list(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[DocumentCard]:
         """See `Documents.list`."""
-        return self._life.listed(collection, conditions, limit=limit, after=after)
+        cards = self._life.listed(collection, conditions, limit=limit, after=after)
+        ids = [card.id for card in cards]
+        # Before the first vector of a collection, all its passages wait.
+        lacking = self._vectors.lacking(collection, model=self._vectors.active_model(collection) or "", documents=ids)
+        return [card.model_copy(update={"pending": lacking.get(card.id, 0)}) for card in cards]
 
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
         """See `Documents.count`."""
@@ -43,21 +47,20 @@ class ReportDocuments:
         """See `Documents.drop`."""
         entries = self._life.indexed(collection, document)
         self._words.drop(collection, SPACE, [entry_id(document, number) for number in range(entries)])
-        self._set_aside.drop(collection, "reports", [document])
+        self._vectors.begin_embedding(collection, [document])
         return self._life.drop(collection, document)
 
     def leave(self, collection: str) -> None:
         """See `Documents.leave`."""
         if not self._life.count(collection, {}):
             self._words.clear(collection, SPACE)
+            self._vectors.forget_model(collection)
         self._life.leave(collection)
 
 
 def card_of(
-    sha1: str, title: str, published_at: date | None, metadata: Mapping[str, Any], *, pages: int, pending: int
+    sha1: str, title: str, published_at: date | None, metadata: Mapping[str, Any], *, pages: int
 ) -> DocumentCard:  # fmt: skip
     """Return what a list tells of a report."""
     when = None if published_at is None else datetime.combine(published_at, time.min, UTC)
-    return DocumentCard(
-        id=sha1, title=title, when=when, size=pages, unit="pages", metadata=metadata, pending=pending
-    )  # fmt: skip
+    return DocumentCard(id=sha1, title=title, when=when, size=pages, unit="pages", metadata=metadata)

@@ -3,7 +3,8 @@
 import threading
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -11,37 +12,42 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.filters import RESERVED, Filterable, passes
 from querymill_shared.contracts.reports.ingest import Report
-from querymill_workers.retrievers.reports.ports import FoundPassage, MeasuredPassage, PassageText, Waiting
+from querymill_workers.retrievers.reports.ports import (
+    FoundPassage,
+    MeasuredPassage,
+    PassageText,
+    PreparedReport,
+    Waiting,
+)
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
-from querymill_workers.retrievers.reports.rules.revisions import Revision
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
+from querymill_workers.vectors.memory import MemoryVectors
+from querymill_workers.vectors.ports import Passage, Vector
 
 
-@dataclass(slots=True)
-class StoredPassage:
-    """A passage of one revision. It waits for its vector, has it, or was set aside."""
-
-    chunk: Chunk
-    vector: npt.NDArray[np.float32] | None = None
-    set_aside: bool = False
-
-
-@dataclass(slots=True)
+@dataclass
 class StoredReport:
-    """A report, its searchable revision, and the model of that revision; the passages of all revisions by number."""
+    """A report with its passages, and how many entries of the text index it has."""
 
-    report: Report
-    revision: Revision
-    model: str
+    prepared: PreparedReport
     indexed: int
-    tickers: Sequence[str] = ()
-    revisions: dict[Revision, dict[int, StoredPassage]] = field(default_factory=dict)
 
     @property
-    def passages(self) -> Mapping[int, StoredPassage]:
-        """The searchable passages."""
-        return self.revisions[self.revision]
+    def report(self) -> Report:
+        """The report as it was ingested."""
+        return self.prepared.report
+
+    @property
+    def card(self) -> ReportCard:
+        """What routing reads of it, with the tickers."""
+        return _card(self.report, self.prepared.tickers)
+
+    @cached_property
+    def passages(self) -> Mapping[int, tuple[str, Chunk]]:
+        """The passages by number, with their keys."""
+        keyed = zip(self.prepared.keys, self.prepared.chunks, strict=True)
+        return {chunk.number: (key, chunk) for key, chunk in keyed}
 
 
 class MemoryReports:
@@ -51,8 +57,8 @@ class MemoryReports:
 
     def __init__(self) -> None:
         self.stored: dict[tuple[str, str], StoredReport] = {}
-        self.models: dict[str, str] = {}
         self.lock = threading.RLock()
+        self.vectors = MemoryVectors("reports", self._passages)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -60,21 +66,16 @@ class MemoryReports:
         with self.lock:
             yield
 
-    def searched_by(self, collection: str) -> str | None:
-        """See `Reports.searched_by`."""
-        return self.models.get(collection)
-
-    def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
+    def cards(self, collection: str) -> Sequence[ReportCard]:
         """See `Reports.cards`."""
         with self.lock:
-            found = self._of_model(collection, model)
-            return [_card(found[sha1].report, found[sha1].tickers) for sha1 in sorted(found)]
+            return [stored.card for _, stored in sorted(self.of(collection).items())]
 
     def matching(self, collection: str, conditions: Mapping[str, Any]) -> Set[str]:
         """See `Reports.matching`."""
         with self.lock:
-            found = {sha1: stored.report for (name, sha1), stored in self.stored.items() if name == collection}
-        return {sha1 for sha1, report in found.items() if passes(conditions, filterable(report))}
+            found = self.of(collection)
+        return {sha1 for sha1, stored in found.items() if passes(conditions, filterable(stored.report))}
 
     def search(
         self,
@@ -89,23 +90,31 @@ class MemoryReports:
     ) -> list[FoundPassage]:
         """See `Reports.search`."""
         with self.lock:
-            searchable = self._of_model(collection, model).keys() & set(documents)
+            searchable = self.of(collection).keys() & set(documents)
             groups = [{document} for document in sorted(searchable)] if per_document else [searchable]
             return [
                 passage
                 for query, vector in queries.items()
                 for group in groups
-                for passage in self._ranked(collection, query, vector, group, pages=pages)[:depth]
+                for passage in self._ranked(collection, query, vector, group, model=model, pages=pages)[:depth]
             ]
 
     def _ranked(
-        self, collection: str, query: str, vector: npt.NDArray[np.float32], documents: set[str], *, pages: bool
+        self,
+        collection: str,
+        query: str,
+        vector: npt.NDArray[np.float32],
+        documents: set[str],
+        *,
+        model: str,
+        pages: bool,
     ) -> list[FoundPassage]:
+        vectors = self.vectors.vectors(collection, model=model)
         found = [
-            FoundPassage(query, document, passage.chunk.page, passage.chunk.number, float(passage.vector @ vector))
+            FoundPassage(query, document, chunk.page, number, float(vectors[document, key] @ vector))
             for document in documents
-            for passage in self.stored[collection, document].passages.values()
-            if passage.vector is not None
+            for number, (key, chunk) in self.stored[collection, document].passages.items()
+            if (document, key) in vectors
         ]
         ranked = sorted(found, key=lambda hit: (-hit.inner_product, hit.document, hit.chunk))
         if not pages:
@@ -116,21 +125,23 @@ class MemoryReports:
     def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
         """See `Reports.waiting`."""
         with self.lock:
-            lacking = {
-                sha1: [passage for passage in stored.passages.values() if passage.vector is None]
-                for sha1, stored in sorted(self._of_model(collection, model).items())
-                if sha1 in documents
+            counts = {
+                sha1: self.vectors.counts(collection, model=model, documents=[sha1])
+                for sha1 in sorted(self.of(collection).keys() & set(documents))
             }
-        passages = [passage for found in lacking.values() for passage in found]
-        set_aside = sum(passage.set_aside for passage in passages)
-        return Waiting([sha1 for sha1, found in lacking.items() if found], len(passages) - set_aside, set_aside)
+        lacking = {sha1: counted for sha1, counted in counts.items() if counted.pending or counted.refused}
+        pending, refused = (
+            (counted.pending for counted in lacking.values()),
+            (each.refused for each in lacking.values()),
+        )
+        return Waiting(list(lacking), sum(pending), sum(refused))
 
     def unembedded(self, collection: str, chunks: Sequence[HitKey], *, model: str) -> Mapping[HitKey, int]:
         """See `Reports.unembedded`."""
         with self.lock:
-            found = self._of_model(collection, model)
-            passages = {key: found[key.document].passages.get(key.number) for key in chunks if key.document in found}
-        return {key: passage.chunk.page for key, passage in passages.items() if passage and passage.vector is None}
+            vectors = self.vectors.vectors(collection, model=model)
+            found = self._found(collection, chunks)
+        return {chunk: page for chunk, (key, page) in found.items() if (chunk.document, key) not in vectors}
 
     def measured(
         self,
@@ -142,9 +153,12 @@ class MemoryReports:
     ) -> Mapping[HitKey, MeasuredPassage]:
         """See `Reports.measured`."""
         with self.lock:
-            found = self._of_model(collection, model)
-            passages = {key: found[key.document].passages.get(key.number) for key in chunks if key.document in found}
-        return {key: _measured(passage, queries) for key, passage in passages.items() if passage is not None}
+            vectors = self.vectors.vectors(collection, model=model)
+            found = self._found(collection, chunks)
+        return {
+            chunk: MeasuredPassage(page, _products(vectors.get((chunk.document, key)), queries))
+            for chunk, (key, page) in found.items()
+        }
 
     def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
         """See `Reports.texts`."""
@@ -159,27 +173,37 @@ class MemoryReports:
             if key.number not in pages:
                 return None
             return PassageText(key, key.number, pages[key.number], _card(stored.report), _metadata(stored.report))
-        passage = stored.passages.get(key.number)
-        if passage is None:
+        if key.number not in stored.passages:
             return None
-        chunk = passage.chunk
+        _, chunk = stored.passages[key.number]
         return PassageText(key, chunk.page, chunk.text, _card(stored.report), _metadata(stored.report))
 
     def collections(self) -> Sequence[str]:
         """See `Reports.collections`."""
         return sorted({collection for collection, _ in self.stored})
 
-    def _of_model(self, collection: str, model: str) -> dict[str, StoredReport]:
-        return {
-            sha1: stored for (name, sha1), stored in self.stored.items() if name == collection and stored.model == model
-        }
+    def of(self, collection: str) -> Mapping[str, StoredReport]:
+        """Return the reports of a collection by id."""
+        with self.lock:
+            return {sha1: stored for (name, sha1), stored in self.stored.items() if name == collection}
+
+    def _found(self, collection: str, chunks: Sequence[HitKey]) -> Mapping[HitKey, tuple[str, int]]:
+        """Return the keys and pages of those chunks that are stored."""
+        stored = self.of(collection)
+        known = [chunk for chunk in chunks if chunk.document in stored]
+        found = {chunk: stored[chunk.document].passages.get(chunk.number) for chunk in known}
+        return {chunk: (passage[0], passage[1].page) for chunk, passage in found.items() if passage is not None}
+
+    def _passages(self, collection: str) -> list[Passage]:
+        return [
+            Passage(sha1, key, chunk.text)
+            for sha1, stored in self.of(collection).items()
+            for key, chunk in stored.passages.values()
+        ]
 
 
-def _measured(passage: StoredPassage, queries: Mapping[str, npt.NDArray[np.float32]]) -> MeasuredPassage:
-    if passage.vector is None:
-        return MeasuredPassage(passage.chunk.page)
-    own = passage.vector
-    return MeasuredPassage(passage.chunk.page, {query: float(own @ vector) for query, vector in queries.items()})
+def _products(own: Vector | None, queries: Mapping[str, npt.NDArray[np.float32]]) -> Mapping[str, float]:
+    return {} if own is None else {query: float(own @ vector) for query, vector in queries.items()}
 
 
 def filterable(report: Report) -> Filterable:

@@ -19,6 +19,7 @@ from querymill_workers.postgres.reading import snapshot
 from querymill_workers.retrievers.reports.ports import FoundPassage, MeasuredPassage, PassageText, Waiting
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
+from querymill_workers.vectors.postgres import VectorTables
 
 _SQL: Final = statements("querymill_workers.retrievers.reports.stores", "postgres.sql")
 
@@ -31,6 +32,8 @@ COLUMNS: Final = {
 }
 NOTED: Final = Noted(sql.Identifier("sha1"), ["reports"], "sha1")
 
+VECTORS: Final = VectorTables("report_passages", "report_vectors", document="sha1")
+
 #: Collections whose list of reports is cached in memory. A list is read again once its generation has changed.
 CACHED_COLLECTIONS = 64
 
@@ -42,7 +45,7 @@ class PostgresReports:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._cards: LRUCache[tuple[str, str, int], Sequence[ReportCard]] = LRUCache(CACHED_COLLECTIONS)
+        self._cards: LRUCache[tuple[str, int], Sequence[ReportCard]] = LRUCache(CACHED_COLLECTIONS)
         self._lock = threading.Lock()
 
     @contextmanager
@@ -51,22 +54,16 @@ class PostgresReports:
         with snapshot(self._pool):
             yield
 
-    def searched_by(self, collection: str) -> str | None:
-        """See `Reports.searched_by`."""
-        with within(self._pool, collection) as connection:
-            row = connection.execute(_SQL["searched_model"], {"collection": collection}).fetchone()
-        return None if row is None else str(row[0])
-
-    def cards(self, collection: str, *, model: str) -> Sequence[ReportCard]:
+    def cards(self, collection: str) -> Sequence[ReportCard]:
         """See `Reports.cards`."""
         with within(self._pool, collection) as connection:
             row = connection.execute(_SQL["generation"], {"collection": collection}).fetchone()
-            key = (collection, model, row[0] if row else 0)
+            key = (collection, row[0] if row else 0)
             with self._lock:
                 cached = self._cards.get(key)
             if cached is not None:
                 return cached
-            rows = connection.execute(_SQL["cards"], {"collection": collection, "model": model}).fetchall()
+            rows = connection.execute(_SQL["cards"], {"collection": collection}).fetchall()
         cards = [_card(*row) for row in rows]
         with self._lock:
             self._cards[key] = cards
@@ -129,8 +126,7 @@ class PostgresReports:
         values = {"collection": collection, "model": model, "documents": list(documents)}
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["waiting"], values).fetchall()
-        set_aside = sum(refused for _, _, refused in rows)
-        return Waiting([sha1 for sha1, _, _ in rows], sum(count for _, count, _ in rows) - set_aside, set_aside)
+        return Waiting([row[0] for row in rows], sum(row[1] for row in rows), sum(row[2] for row in rows))
 
     def unembedded(self, collection: str, chunks: Sequence[HitKey], *, model: str) -> Mapping[HitKey, int]:
         """See `Reports.unembedded`."""

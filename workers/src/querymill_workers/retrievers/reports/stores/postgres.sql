@@ -1,10 +1,10 @@
 -- generation: the number that changes whenever a collection's reports do
 SELECT generation FROM report_generations WHERE collection = %(collection)s;
 
--- cards: the searchable reports of a collection
+-- cards: the reports of a collection
 SELECT sha1, title, company, aliases || tickers, period, published_at
 FROM reports
-WHERE collection = %(collection)s AND vectors_of = %(model)s
+WHERE collection = %(collection)s
 ORDER BY sha1;
 
 -- matching: the reports that pass a filter
@@ -17,14 +17,12 @@ WITH queries AS MATERIALIZED (
 )
 SELECT queries.number, found.sha1, found.page, found.number, found.inner_product
 FROM queries
-CROSS JOIN (
-    SELECT sha1, revision FROM reports
-    WHERE collection = %(collection)s AND vectors_of = %(model)s AND sha1 = ANY(%(documents)s)
-) AS report
+CROSS JOIN unnest(%(documents)s::text[]) AS report (sha1)
 CROSS JOIN LATERAL (
     SELECT passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
-    FROM report_passages AS passage
-    WHERE passage.collection = %(collection)s AND passage.sha1 = report.sha1 AND passage.revision = report.revision
+    FROM report_vectors AS vector
+    JOIN report_passages AS passage USING (collection, sha1, key)
+    WHERE vector.collection = %(collection)s AND model = %(model)s AND vector.sha1 = report.sha1
         AND embedding IS NOT NULL
     ORDER BY embedding <#> queries.embedding, passage.number
     LIMIT %(depth)s
@@ -37,17 +35,15 @@ WITH queries AS MATERIALIZED (
 )
 SELECT queries.number, found.sha1, found.page, found.number, found.inner_product
 FROM queries
-CROSS JOIN (
-    SELECT sha1, revision FROM reports
-    WHERE collection = %(collection)s AND vectors_of = %(model)s AND sha1 = ANY(%(documents)s)
-) AS report
+CROSS JOIN unnest(%(documents)s::text[]) AS report (sha1)
 CROSS JOIN LATERAL (
     SELECT best.* FROM (
         SELECT DISTINCT ON (page)
             passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
-        FROM report_passages AS passage
-        WHERE passage.collection = %(collection)s AND passage.sha1 = report.sha1
-            AND passage.revision = report.revision AND embedding IS NOT NULL
+        FROM report_vectors AS vector
+        JOIN report_passages AS passage USING (collection, sha1, key)
+        WHERE vector.collection = %(collection)s AND model = %(model)s AND vector.sha1 = report.sha1
+            AND embedding IS NOT NULL
         ORDER BY page, embedding <#> queries.embedding, passage.number
     ) AS best
     ORDER BY inner_product DESC, number
@@ -63,10 +59,10 @@ SELECT queries.number, found.sha1, found.page, found.number, found.inner_product
 FROM queries
 CROSS JOIN LATERAL (
     SELECT passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
-    FROM report_passages AS passage
-    JOIN reports USING (collection, sha1, revision)
-    WHERE passage.collection = %(collection)s AND vectors_of = %(model)s AND passage.sha1 = ANY(%(documents)s)
-        AND embedding IS NOT NULL
+    FROM report_vectors AS vector
+    JOIN report_passages AS passage USING (collection, sha1, key)
+    WHERE vector.collection = %(collection)s AND model = %(model)s AND vector.sha1 = ANY(%(documents)s)
+        AND passage.sha1 = ANY(%(documents)s) AND embedding IS NOT NULL
     ORDER BY embedding <#> queries.embedding, passage.sha1, passage.number
     LIMIT %(depth)s
 ) AS found;
@@ -82,10 +78,10 @@ CROSS JOIN LATERAL (
     SELECT best.* FROM (
         SELECT DISTINCT ON (passage.sha1, page)
             passage.sha1, page, passage.number, -(embedding <#> queries.embedding) AS inner_product
-        FROM report_passages AS passage
-        JOIN reports USING (collection, sha1, revision)
-        WHERE passage.collection = %(collection)s AND vectors_of = %(model)s AND passage.sha1 = ANY(%(documents)s)
-            AND embedding IS NOT NULL
+        FROM report_vectors AS vector
+        JOIN report_passages AS passage USING (collection, sha1, key)
+        WHERE vector.collection = %(collection)s AND model = %(model)s AND vector.sha1 = ANY(%(documents)s)
+            AND passage.sha1 = ANY(%(documents)s) AND embedding IS NOT NULL
         ORDER BY passage.sha1, page, embedding <#> queries.embedding, passage.number
     ) AS best
     ORDER BY inner_product DESC, sha1, number
@@ -99,10 +95,9 @@ JOIN unnest(%(documents)s::text[], %(numbers)s::int[]) AS wanted (sha1, number)
     ON page.sha1 = wanted.sha1 AND page.page = wanted.number
 WHERE page.collection = %(collection)s;
 
--- chunk_texts: passages of the published revision by document and number
+-- chunk_texts: passages by document and number
 SELECT passage.sha1, passage.number, passage.page, passage.text
 FROM report_passages AS passage
-JOIN reports USING (collection, sha1, revision)
 JOIN unnest(%(documents)s::text[], %(numbers)s::int[]) AS wanted (sha1, number)
     ON passage.sha1 = wanted.sha1 AND passage.number = wanted.number
 WHERE passage.collection = %(collection)s;
@@ -112,36 +107,43 @@ SELECT sha1, title, company, aliases, period, published_at, metadata
 FROM reports
 WHERE collection = %(collection)s AND sha1 = ANY(%(documents)s);
 
--- searched_model: the model that a collection is searched by
-SELECT model FROM report_models WHERE collection = %(collection)s;
-
--- waiting: the reports that have passages without a vector, how many, and how many of these were refused
-SELECT sha1, count(*), count(*) FILTER (WHERE passage.set_aside)
-FROM report_passages AS passage
-JOIN reports USING (collection, sha1, revision)
-WHERE passage.collection = %(collection)s AND vectors_of = %(model)s AND sha1 = ANY(%(documents)s)
-    AND embedding IS NULL
-GROUP BY sha1
+-- waiting: the reports that have passages without a vector: how many wait for it, and how many were refused
+SELECT sha1, passages - coalesce(vectors.total, 0), coalesce(refused.total, 0)
+FROM reports
+LEFT JOIN (
+    SELECT sha1, count(*) AS total FROM report_vectors
+    WHERE collection = %(collection)s AND model = %(model)s AND sha1 = ANY(%(documents)s)
+    GROUP BY sha1
+) AS vectors USING (sha1)
+LEFT JOIN (
+    SELECT sha1, count(*) AS total FROM report_vectors
+    WHERE collection = %(collection)s AND model = %(model)s AND sha1 = ANY(%(documents)s) AND embedding IS NULL
+    GROUP BY sha1
+) AS refused USING (sha1)
+WHERE collection = %(collection)s AND sha1 = ANY(%(documents)s)
+    AND (passages > coalesce(vectors.total, 0) OR refused.total > 0)
 ORDER BY sha1;
 
 -- unembedded: those of the named passages that have no vector
 SELECT passage.sha1, passage.number, passage.page
 FROM unnest(%(documents)s::text[], %(numbers)s::int[]) AS wanted (sha1, number)
-JOIN reports ON reports.collection = %(collection)s AND reports.sha1 = wanted.sha1 AND vectors_of = %(model)s
 JOIN report_passages AS passage ON passage.collection = %(collection)s AND passage.sha1 = wanted.sha1
-    AND passage.revision = reports.revision AND passage.number = wanted.number
-WHERE embedding IS NULL;
+    AND passage.number = wanted.number
+LEFT JOIN report_vectors AS vector ON vector.collection = %(collection)s AND vector.model = %(model)s
+    AND vector.sha1 = passage.sha1 AND vector.key = passage.key
+WHERE vector.embedding IS NULL;
 
 -- measured: the pages of the named passages, and their inner product with each query if they have a vector
 WITH queries AS MATERIALIZED (
     SELECT number, embedding::vector AS embedding
     FROM unnest(%(embeddings)s::text[]) WITH ORDINALITY AS q (embedding, number)
 )
-SELECT passage.sha1, passage.number, passage.page, queries.number, -(passage.embedding <#> queries.embedding)
+SELECT passage.sha1, passage.number, passage.page, queries.number, -(vector.embedding <#> queries.embedding)
 FROM unnest(%(documents)s::text[], %(numbers)s::int[]) AS wanted (sha1, number)
-JOIN reports ON reports.collection = %(collection)s AND reports.sha1 = wanted.sha1 AND vectors_of = %(model)s
 JOIN report_passages AS passage ON passage.collection = %(collection)s AND passage.sha1 = wanted.sha1
-    AND passage.revision = reports.revision AND passage.number = wanted.number
+    AND passage.number = wanted.number
+LEFT JOIN report_vectors AS vector ON vector.collection = %(collection)s AND vector.model = %(model)s
+    AND vector.sha1 = passage.sha1 AND vector.key = passage.key
 LEFT JOIN queries ON true;
 
 -- collections: every collection that holds a report
