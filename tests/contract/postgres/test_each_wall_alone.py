@@ -35,7 +35,6 @@ from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.stores.postgres import PostgresTextVectors
-from querymill_workers.set_aside.postgres import PostgresSetAside
 from querymill_workers.stores import vectors_in
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.postgres import PostgresWords
@@ -135,7 +134,6 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
         ASKS, model="next", limit=9
     ),
     "vectors of texts": lambda pool: PostgresTextVectors(pool).stored(ASKS, IDS, model="m"),
-    "texts set aside": lambda pool: PostgresSetAside(pool, Meters(None)).texts(ASKS, limit=99),
     "writes and what was forgotten": standing_of_write,
     "words": lambda pool: PostgresWords(pool).search(ASKS, "messages", "ships", limit=9, groups=["all"]),
     "entries": lambda pool: PostgresWords(pool).count(ASKS, "messages"),
@@ -225,7 +223,6 @@ def drop_all(url: str) -> None:
         PostgresDescriptions(pool).drop(ASKS, ["s1", "s2", "s3"])
         PostgresRegister(pool).strike(ASKS, ["s1", "s2", "s3"])
         for kind in ("messages", "conversations", "reports", "files"):
-            PostgresSetAside(pool, Meters(None)).drop(ASKS, kind, None)
             PostgresLedger(pool).forget(ASKS, kind, Version(99, "drop"))
         PostgresTextVectors(pool).clear(ASKS)
         for space in ("messages", "pages"):

@@ -85,9 +85,9 @@ def test_the_role_sees_no_row_of_any_walled_table_without_a_collection(own_url: 
 def test_a_wall_that_fell_is_named_and_raised_again(own_url: str) -> None:
     with psycopg.connect(own_url) as connection:
         connection.execute("ALTER TABLE report_pages DISABLE ROW LEVEL SECURITY")
-        connection.execute("DROP POLICY own_collection ON set_aside")
+        connection.execute("DROP POLICY own_collection ON report_vectors")
         connection.execute("REVOKE SELECT ON code_chunks FROM querymill_messages")
-    with pytest.raises(SchemaMismatch, match=r"may not use the table code_chunks; .*report_pages .*set_aside"):
+    with pytest.raises(SchemaMismatch, match=r"may not use the table code_chunks; .*report_pages .*report_vectors"):
         check(own_url)
     assert migrate(own_url) == []
     check(own_url)

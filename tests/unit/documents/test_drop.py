@@ -25,7 +25,6 @@ from querymill_workers.documents import drop
 from querymill_workers.documents.holding import Forgotten
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.ledger.ports import Subject, Version
-from querymill_workers.set_aside.ports import AsideText
 from tests.fakes.documents import KeptDocuments
 from tests.fixtures.boards import new_board
 from tests.fixtures.world import World
@@ -163,13 +162,6 @@ def test_what_was_accepted_before_stays_forgotten_and_what_comes_later_stays(
     assert is_newest(world, "d0", LATE, even=True)
     assert "d2" in kept.stored["c"], "it was written after the drop was accepted"
     assert "d0" not in kept.stored["c"]
-
-
-def test_refused_texts_of_a_document_go_with_it(world: World, kept: KeptDocuments) -> None:
-    aside = [AsideText(document, "p", "m", "too long") for document in ("d0", "d1")]
-    world.ports.set_aside.add("c", "messages", aside)
-    dropped(world, ids=["d0"])
-    assert [entry.key.document for entry in world.ports.set_aside.texts("c", limit=9)] == ["d1"]
 
 
 def session(session_id: str, user_name: str | None = None) -> IngestSession:

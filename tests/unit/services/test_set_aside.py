@@ -1,8 +1,7 @@
 """Listing refused texts, in memory."""
 
 from querymill_shared.contracts.set_aside import ListSetAside, RefusedText, SetAsideResult
-from querymill_workers.set_aside.ports import AsideText
-from tests.fixtures.embedded import INGESTS, Choosy, Collection
+from tests.fixtures.embedded import INGESTS, PASSAGES, Choosy, Collection
 from tests.fixtures.world import World
 
 
@@ -13,22 +12,22 @@ def listed(world: World, request: ListSetAside) -> SetAsideResult:
 
 
 def test_refused_texts_are_listed_page_by_page_and_counted(world: World) -> None:
-    texts = [AsideText("s", f"p{number}", "m", "HTTP 400") for number in range(3)]
-    world.ports.set_aside.add("c", "messages", texts)
     world.with_ports(embeddings=Choosy())
     for kind in INGESTS:
-        Collection(kind, world).put(**{f"{kind}.js": "poison"})
-    first = listed(world, ListSetAside(collection="c", of="messages", limit=2))
-    assert [(text.of, text.document, text.passage, text.model, text.reason) for text in first.texts] == [
-        ("messages", "s", "p0", "m", "HTTP 400"), ("messages", "s", "p1", "m", "HTTP 400"),
-    ]  # fmt: skip
+        Collection(kind, world).put(**{f"{kind}{number}.js": "poison" for number in range(3)})
+    ids = [f"reports{number}.js" for number in range(3)]
+    first = listed(world, ListSetAside(collection="c", of="reports", limit=2))
+    assert [(text.of, text.document, text.model, text.reason) for text in first.texts] == [
+        ("reports", id_, "words", "embedding refused: HTTP 400: too long") for id_ in ids[:2]
+    ]
     assert first.total == 3
-    second = listed(world, ListSetAside(collection="c", of="messages", limit=2, after=first.cursor))
-    assert [text.passage for text in second.texts] == ["p2"]
-    assert second.cursor is None
+    second = listed(world, ListSetAside(collection="c", of="reports", limit=2, after=first.cursor))
+    assert ([text.document for text in second.texts], second.cursor) == (ids[2:], None)
     everything = listed(world, ListSetAside(collection="c"))
-    assert [text.of for text in everything.texts] == sorted([*INGESTS, "messages", "messages", "messages"])
-    assert everything.total == 3 + len(INGESTS)
+    assert [text.of for text in everything.texts] == [
+        kind for kind in sorted(INGESTS) for _ in range(3 * PASSAGES[kind])
+    ]
+    assert everything.total == 3 * sum(PASSAGES.values())
     pages, cursor = list[RefusedText](), None
     while page := listed(world, ListSetAside(collection="c", limit=2, after=cursor)):
         pages += page.texts
@@ -36,7 +35,7 @@ def test_refused_texts_are_listed_page_by_page_and_counted(world: World) -> None
         if cursor is None:
             break
     assert pages == list(everything.texts)
-    assert listed(world, ListSetAside(collection="c", of="files")).total == 1
+    assert listed(world, ListSetAside(collection="c", of="files")).total == 3
     assert listed(world, ListSetAside(collection="c", of="nobody")).total == 0
     assert listed(world, ListSetAside(collection="d")).texts == ()
 

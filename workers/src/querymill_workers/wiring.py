@@ -64,8 +64,6 @@ from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.services.stores.postgres import PostgresTextVectors
-from querymill_workers.set_aside.memory import MemorySetAside
-from querymill_workers.set_aside.postgres import PostgresSetAside
 from querymill_workers.stores import near_in, vectors_in, with_documents
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
@@ -255,7 +253,6 @@ def ports() -> Ports:
     modules = MongoModules(chosen.mongodb_uri.get_secret_value(), PostgresRegister(pool))
     files, near = PostgresFiles(pool), near_in(pool)
     messages = PostgresMessages(pool, near["messages"], ef_search=chosen.querymill_ef_search)
-    report_life, set_aside = PostgresReportLife(pool), PostgresSetAside(pool, meters())
     conversations, ranks = PostgresConversations(pool), PostgresRanks(pool)
     built = Ports(
         board=board(),
@@ -265,12 +262,11 @@ def ports() -> Ports:
         judge=judge_of(chosen, chat_model),
         answers=ChatAnswers(chat_model, passage_tokens=chosen.querymill_answer_tokens),
         reports=PostgresReports(pool),
-        report_life=report_life,
+        report_life=PostgresReportLife(pool),
         text_vectors=PostgresTextVectors(pool),
         documents={},
         fleet_caches=FleetCaches(cache_client()),
         words=words,
-        set_aside=set_aside,
         samples=PostgresSamples(pool),
         ledger=PostgresLedger(pool),
         modules=modules,
@@ -333,7 +329,6 @@ def ports_in_memory(board: Board) -> Ports:
         file_profiles=file_profiles(),
         calibration=IDENTITY,
         words=MemoryWords(),
-        set_aside=MemorySetAside(),
         samples=NoSamples(),
         ledger=MemoryLedger(),
         shorthands=MODULE_SHORTHANDS,

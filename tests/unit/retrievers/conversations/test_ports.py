@@ -31,7 +31,6 @@ from querymill_workers.retrievers.conversations.stores.memory import MemoryConve
 from querymill_workers.retrievers.conversations.stores.memory_passages import MemoryPassages
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
 from querymill_workers.services.stores.memory import MemoryTextVectors
-from querymill_workers.set_aside.memory import MemorySetAside
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.memory import MemoryWords
@@ -71,7 +70,6 @@ class OnlyConversations(OnlyRanks):
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
     documents: Mapping[Retriever, Documents] = field(default_factory=dict)
     text_vectors: MemoryTextVectors = field(default_factory=MemoryTextVectors)
-    set_aside: MemorySetAside = field(default_factory=MemorySetAside)
     fleet_caches: NoFleetCaches = field(default_factory=NoFleetCaches)
     samples: NoSamples = field(default_factory=NoSamples)
 

@@ -18,7 +18,6 @@ from querymill_workers.retrievers.files.flow import flow_of
 from querymill_workers.retrievers.files.ports import FilePorts, Files, SourceParser
 from querymill_workers.retrievers.files.reindex import reindexed
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles
-from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
@@ -39,7 +38,6 @@ class OnlyFiles:
     ledger: Ledger
     vectors: Mapping[EmbeddedKind, Vectors]
     samples: Samples
-    set_aside: SetAside
     documents: Mapping[Retriever, Documents]
     text_vectors: ForgetfulVectors
     parser: SourceParser

@@ -22,7 +22,6 @@ from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.messages.flow import flow_of
 from querymill_workers.retrievers.messages.ports import Messages, Sessions
 from querymill_workers.retrievers.messages.reindex import reindexed
-from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
@@ -44,7 +43,6 @@ class OnlyMessages:
     words: Words
     ledger: Ledger
     fleet_caches: ForgetfulCaches
-    set_aside: SetAside
     samples: Samples
     documents: Mapping[Retriever, Documents]
     text_vectors: ForgetfulVectors

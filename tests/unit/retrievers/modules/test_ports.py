@@ -25,7 +25,6 @@ from querymill_workers.retrievers.modules.reindex import reindexed
 from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
 from querymill_workers.services.stores.memory import MemoryTextVectors
-from querymill_workers.set_aside.memory import MemorySetAside
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.memory import MemoryWords
@@ -56,7 +55,6 @@ class OnlyModules:
     ledger: Ledger = field(default_factory=MemoryLedger)
     documents: Mapping[Retriever, Documents] = field(default_factory=dict)
     text_vectors: MemoryTextVectors = field(default_factory=MemoryTextVectors)
-    set_aside: MemorySetAside = field(default_factory=MemorySetAside)
     rewriter: ScriptedRewriter = field(default_factory=lambda: ScriptedRewriter({"parts": "<9: a vtkPlane>"}))
     shorthands: Mapping[str, Sequence[str]] = field(default_factory=dict)
     count_tokens: Callable[[str], int] = len

@@ -32,7 +32,6 @@ from querymill_workers.retrievers.modules.ports import Descriptions, Modules
 from querymill_workers.retrievers.reports.ports import ReportLife, Reports
 from querymill_workers.retrievers.reports.rules.glossary import Glossary
 from querymill_workers.services.ports import TextVectors
-from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
@@ -61,7 +60,6 @@ class Ports:
     descriptions: Descriptions
     vectors: Mapping[EmbeddedKind, Vectors]
     words: Words
-    set_aside: SetAside
     samples: Samples
     shorthands: Mapping[str, Sequence[str]]
     ledger: Ledger

@@ -19,7 +19,6 @@ def bury_replaced(collection: str, kind: Retriever, standings: Mapping[str, Stan
     for document, standing in standings.items():
         if standing.buried is not None:
             drop_document(collection, document, standing.buried, ports.documents[kind], ports)
-            ports.set_aside.drop(collection, kind, [document])
 
 
 def drop_document(

@@ -103,7 +103,6 @@ def _drop(batch: _Batch, stored: Documents, request: DropDocuments, texts: Forgo
             ids = batch.ids[start : start + TOGETHER]
             dropped += _drop_listed(_Batch(ids, after), stored, request, texts, ports)
             after = ids[-1]
-    ports.set_aside.drop(collection, kind, batch.ids)
     return dropped
 
 

@@ -7,7 +7,6 @@ from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
 from querymill_workers.jobs.ports import Common
 from querymill_workers.ledger.ports import Ledger, Version
-from querymill_workers.set_aside.ports import SetAside
 
 
 class Documents(Protocol):
@@ -101,9 +100,6 @@ class BurialPorts(Protocol):
 
     @property
     def documents(self) -> Mapping[Retriever, Documents]: ...
-
-    @property
-    def set_aside(self) -> SetAside: ...
 
     @property
     def text_vectors(self) -> ForgetfulVectors: ...

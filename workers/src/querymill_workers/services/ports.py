@@ -14,7 +14,6 @@ from querymill_workers.inference.ports import Embeddings, InputType, Judge
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.ledger.ports import Ledger
-from querymill_workers.set_aside.ports import SetAside
 from querymill_workers.vectors.ports import Vectors
 
 
@@ -102,9 +101,6 @@ class AnswerPorts(Common, Protocol):
 
 class SetAsidePorts(Common, Protocol):
     """What listing refused texts may touch."""
-
-    @property
-    def set_aside(self) -> SetAside: ...
 
     @property
     def vectors(self) -> Mapping[EmbeddedKind, Vectors]: ...

@@ -1,18 +1,15 @@
 """The `list_set_aside` kind: list the texts that a provider refused."""
 
 import json
-from collections.abc import Sequence
-from typing import Final, get_args
+from typing import Final, NamedTuple
 
 from querymill_shared.board import Claim, Picture
-from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.set_aside import ListSetAside, RefusedText, SetAsideResult
 from querymill_workers.jobs.faults import Mistaken
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.services.ports import SetAsidePorts
-from querymill_workers.set_aside.ports import AsideEntry, AsideKey
-from querymill_workers.vectors.ports import RefusedKey, Vectors
+from querymill_workers.vectors.ports import RefusedKey
 
 
 class ListNotes(Notes):
@@ -23,73 +20,59 @@ class ListNotes(Notes):
     total: int
 
 
+class Cursor(NamedTuple):
+    """The last refused text of a page: its retriever, document and passage, and who refused it."""
+
+    of: str
+    document: str
+    passage: str
+    model: str
+
+
 def step(claim: Claim, request: ListSetAside, ports: SetAsidePorts) -> None:
     """List some texts and count all.
 
     Raises:
         Mistaken: ``after`` is no cursor.
     """
-    collection, after = request.collection, key_of(request.after)
-    entries, total = list[AsideEntry](), 0
-    for kind in sorted(get_args(Retriever)) if request.of is None else (request.of,):
-        total += count(collection, kind, ports)
-        limit = request.limit - len(entries)
-        if limit and (after is None or kind >= after.kind):
-            behind = after if after is not None and kind == after.kind else None
-            entries += entries_of(collection, kind, ports, limit=limit, after=behind)
-    notes = ListNotes(
-        texts=tuple(map(listed, entries)),
-        cursor=json.dumps(entries[-1].key) if len(entries) == request.limit else None,
-        total=total,
-    )
-    hand_in(claim, request, notes, ENDING, ports)
+    collection, after = request.collection, cursor_of(request.after)
+    texts, total = list[RefusedText](), 0
+    for kind, vectors in sorted(ports.vectors.items()):
+        if request.of not in (None, kind):
+            continue
+        total += vectors.count_refused(collection)
+        limit = request.limit - len(texts)
+        if limit and (after is None or kind >= after.of):
+            behind = RefusedKey(*after[1:]) if after is not None and kind == after.of else None
+            texts += [
+                RefusedText(
+                    of=kind,
+                    document=refused.key.document,
+                    passage=refused.key.key,
+                    model=refused.key.model,
+                    reason=refused.reason,
+                    at=refused.at,
+                )
+                for refused in vectors.refused(collection, limit=limit, after=behind)
+            ]
+    cursor = None
+    if len(texts) == request.limit:
+        cursor = json.dumps(Cursor(texts[-1].of, texts[-1].document, texts[-1].passage, texts[-1].model))
+    hand_in(claim, request, ListNotes(texts=tuple(texts), cursor=cursor, total=total), ENDING, ports)
 
 
-def count(collection: str, kind: str, ports: SetAsidePorts) -> int:
-    """Count the refused texts of a retriever."""
-    vectors = vectors_of(kind, ports)
-    return ports.set_aside.counts(collection).get(kind, 0) if vectors is None else vectors.count_refused(collection)
-
-
-def entries_of(
-    collection: str, kind: str, ports: SetAsidePorts, *, limit: int, after: AsideKey | None
-) -> Sequence[AsideEntry]:
-    """List refused texts of a retriever, in the order of their keys, behind one."""
-    vectors = vectors_of(kind, ports)
-    if vectors is None:
-        return ports.set_aside.texts(collection, kind=kind, limit=limit, after=after)
-    behind = None if after is None else RefusedKey(*after[1:])
-    return [
-        AsideEntry(AsideKey(kind, *refused.key), refused.reason, refused.at)
-        for refused in vectors.refused(collection, limit=limit, after=behind)
-    ]
-
-
-def vectors_of(kind: str, ports: SetAsidePorts) -> Vectors | None:
-    """Return the vectors of a retriever, or None if its refused texts are set aside beside them."""
-    return next((vectors for vectors in ports.vectors.values() if vectors.retriever == kind), None)
-
-
-def key_of(cursor: str | None) -> AsideKey | None:
+def cursor_of(given: str | None) -> Cursor | None:
     """Read a cursor.
 
     Raises:
         Mistaken: It is none.
     """
-    if cursor is None:
+    if given is None:
         return None
     try:
-        return AsideKey(*map(str, json.loads(cursor)))
+        return Cursor(*map(str, json.loads(given)))
     except (TypeError, ValueError):
         raise Mistaken("after: must be the cursor of an earlier result") from None
-
-
-def listed(entry: AsideEntry) -> RefusedText:
-    """Show an entry."""
-    key = entry.key
-    return RefusedText(
-        of=key.kind, document=key.document, passage=key.passage, model=key.model, reason=entry.reason, at=entry.at
-    )
 
 
 def to_result(request: ListSetAside, picture: Picture, notes: ListNotes) -> SetAsideResult:

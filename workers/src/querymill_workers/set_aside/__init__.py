@@ -1,1 +1,0 @@
-"""Texts that a provider refused: set aside with the reason, so that they block nothing else."""
