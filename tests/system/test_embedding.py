@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from querymill import EmbedDocuments, Querymill
-from querymill_shared.contracts.vectors import EmbeddedKind
+from querymill_shared.contracts.filters import Retriever
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
@@ -29,12 +29,12 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def ingest(mill: Querymill, kind: EmbeddedKind, collection: str, **texts: str) -> None:
+def ingest(mill: Querymill, kind: Retriever, collection: str, **texts: str) -> None:
     for id_, text in texts.items():
         mill.submit(INGESTS[kind](id_, text).model_copy(update={"collection": collection})).result(timeout=60)
 
 
-def embed(mill: Querymill, kind: EmbeddedKind, collection: str) -> Any:
+def embed(mill: Querymill, kind: Retriever, collection: str) -> Any:
     """Embed what no other job has embedded yet."""
     return mill.submit(EmbedDocuments(collection=collection, retriever=kind)).result(timeout=60)
 
@@ -48,7 +48,7 @@ def listed(querymill: CommandLine, collection: str) -> list[tuple[str, str, str]
 @pytest.mark.usefixtures("worker")
 @pytest.mark.parametrize("kind", INGESTS)
 def test_a_refused_text_is_listed_and_tried_again_by_reembed(
-    mill: Querymill, querymill: CommandLine, openai_server: OpenAIServer, kind: EmbeddedKind
+    mill: Querymill, querymill: CommandLine, openai_server: OpenAIServer, kind: Retriever
 ) -> None:
     collection = f"c{uuid4().hex[:12]}"
     openai_server.script.embeddings = refusing
@@ -71,7 +71,7 @@ def test_a_refused_text_is_listed_and_tried_again_by_reembed(
 @pytest.mark.usefixtures("worker")
 @pytest.mark.parametrize("kind", INGESTS)
 def test_a_collection_that_grows_while_it_changes_its_model_ends_with_the_new_one(
-    mill: Querymill, moved: Deployment, openai_server: OpenAIServer, kind: EmbeddedKind
+    mill: Querymill, moved: Deployment, openai_server: OpenAIServer, kind: Retriever
 ) -> None:
     collection = f"c{uuid4().hex[:12]}"
     ingest(mill, kind, collection, **{f"{number}.js": f"ships {number} of {collection}" for number in range(24)})

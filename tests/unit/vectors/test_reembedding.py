@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.vectors import PARTS, EmbeddedKind, ReembedResult
+from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.vectors import PARTS, ReembedResult
 from querymill_workers.inference.ports import InputType, PreviousModel, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
@@ -187,7 +188,7 @@ CHANGES = st.lists(st.tuples(st.sampled_from([f"{number}.js" for number in range
 @pytest.mark.parametrize("kind", INGESTS)
 @given(before=CHANGES, between=CHANGES, during=CHANGES, seed=st.integers(0, 99), is_reachable=st.booleans())
 def test_a_collection_that_changes_meanwhile_ends_switched_with_every_passage_embedded_or_refused(
-    kind: EmbeddedKind, before: Any, between: Any, during: Any, seed: int, is_reachable: bool
+    kind: Retriever, before: Any, between: Any, during: Any, seed: int, is_reachable: bool
 ) -> None:
     def change(path: str, text: str | None) -> Any:
         dropped = DropDocuments(collection="c", retriever=kind, ids=(path,))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from querymill_shared.contracts.vectors import EmbeddedKind
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.meters import Meters
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.postgres.connection import Pool
@@ -48,7 +48,7 @@ def with_documents(ports: Ports) -> Ports:
 
 
 #: The tables of the passages and vectors of each retriever.
-TABLES: Final[Mapping[EmbeddedKind, VectorTables]] = {
+TABLES: Final[Mapping[Retriever, VectorTables]] = {
     "conversations": conversations_in_postgres.VECTORS,
     "files": files_in_postgres.VECTORS,
     "messages": messages_in_postgres.VECTORS,
@@ -56,17 +56,17 @@ TABLES: Final[Mapping[EmbeddedKind, VectorTables]] = {
     "reports": reports_in_postgres.VECTORS,
 }
 #: The retrievers that search large collections by an index of near vectors.
-INDEXED: Final[Sequence[EmbeddedKind]] = ("conversations", "messages")
+INDEXED: Final[Sequence[Retriever]] = ("conversations", "messages")
 
 
-def near_in(pool: Pool) -> Mapping[EmbeddedKind, NearIndexes]:
+def near_in(pool: Pool) -> Mapping[Retriever, NearIndexes]:
     """Return the indexes of near vectors of each retriever that has any."""
     return {kind: NearIndexes(pool, TABLES[kind].vectors) for kind in INDEXED}
 
 
 def vectors_in(
-    pool: Pool, counted: Meters, near: Mapping[EmbeddedKind, NearIndexes] | None = None
-) -> Mapping[EmbeddedKind, Vectors]:
+    pool: Pool, counted: Meters, near: Mapping[Retriever, NearIndexes] | None = None
+) -> Mapping[Retriever, Vectors]:
     """Return the vectors of each retriever, in PostgreSQL. ``near`` are what searches know of their indexes."""
     indexes = near_in(pool) if near is None else near
     return {kind: PostgresVectors(pool, kind, tables, counted, indexes.get(kind)) for kind, tables in TABLES.items()}

@@ -11,14 +11,15 @@ from querymill.cli.terminal import Console, echo
 from querymill.client.job import Job
 from querymill.client.mill import Querymill
 from querymill_shared.contracts import events
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.reindex import IndexedKind, Reindex
-from querymill_shared.contracts.vectors import EmbeddedKind, Reembed
+from querymill_shared.contracts.vectors import Reembed
 from querymill_shared.settings import Settings
 
 Collection = Annotated[str, typer.Option(help="the collection")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
-REEMBEDDED: Final = get_args(EmbeddedKind)
+REEMBEDDED: Final = get_args(Retriever)
 Reembedded = Annotated[str, typer.Argument(help=f"the kind of the collection: {', '.join(REEMBEDDED)}")]
 MessagesOnly = Annotated[str, typer.Argument(help="the kind of the collection: messages")]
 

@@ -6,12 +6,11 @@ from pydantic import Field, FiniteFloat
 
 from querymill_shared.contracts.documents import DocumentKey
 from querymill_shared.contracts.fields import Lane, Name, Request
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.loading import MAX_DOCUMENTS
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
-#: What has its texts embedded by these requests.
-EmbeddedKind = Literal["conversations", "files", "messages", "modules", "reports"]
 #: Parts of a collection that `Reembed` embeds side by side. Each is a step.
 PARTS = 8
 
@@ -22,7 +21,7 @@ class EmbedDocuments(Request, Asks["EmbedDocumentsResult"]):
     queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["embed_documents"] = "embed_documents"
     lane: Lane = Lane.BULK
-    retriever: EmbeddedKind
+    retriever: Retriever
     documents: Annotated[
         tuple[DocumentKey, ...],
         Field(max_length=MAX_DOCUMENTS, description="ids of the documents; empty for all of the collection"),
@@ -46,7 +45,7 @@ class EmbedDocumentsResult(JobResult):
     """
 
     kind: Literal["embed_documents"] = "embed_documents"
-    retriever: EmbeddedKind
+    retriever: Retriever
     collection: str
     pending: int
 
@@ -62,7 +61,7 @@ class Reembed(Request, Asks["ReembedResult"]):
     queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["reembed"] = "reembed"
     lane: Lane = Lane.BULK
-    retriever: EmbeddedKind
+    retriever: Retriever
     model: Annotated[Name, Field(description="the EMBEDDING_MODEL of the workers; its vectors may have any dimension")]
     deadline: None = None
 
@@ -79,6 +78,6 @@ class ReembedResult(JobResult):
     """
 
     kind: Literal["reembed"] = "reembed"
-    retriever: EmbeddedKind
+    retriever: Retriever
     collection: str
     model: str

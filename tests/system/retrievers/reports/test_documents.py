@@ -87,7 +87,7 @@ def test_a_line_that_has_only_pages_is_ingested_found_listed_and_shown(
     assert run.returncode == 0, run.stdout + run.stderr
     asked = ReportSearch(query="gulls at the quay", collection="bare")
     (hit, *_) = mill.submit(asked).result(timeout=30).results
-    assert (hit.title, hit.company, hit.page) == ("Gull counts", "", 1)
+    assert (hit.title, hit.company, hit.page) == ("Gull counts", None, 1)
 
     listed = json.loads(
         querymill("list", "reports", "--collection", "bare", "--filter", "company=null", "--json").stdout

@@ -15,7 +15,6 @@ from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import decode_result
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
-from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_workers.documents.ports import Documents
 from querymill_workers.inference.sharing import NoFleetCaches
 from querymill_workers.jobs.heartbeat import NoHeartbeat
@@ -63,7 +62,7 @@ class OnlyConversations(OnlyRanks):
     technical_keywords: TechnicalKeywords = field(default_factory=TechnicalKeywords)
     thesauri: Mapping[str, Thesaurus] = field(default_factory=thesauri)
     conversation_passages: MemoryPassages = field(default_factory=MemoryPassages)
-    vectors: Mapping[EmbeddedKind, Vectors] = field(init=False)
+    vectors: Mapping[Retriever, Vectors] = field(init=False)
     embeddings: WordEmbeddings = field(default_factory=WordEmbeddings)
     previous: None = None
     words: MemoryWords = field(default_factory=MemoryWords)

@@ -9,7 +9,6 @@ from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles, S
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import decode_result
-from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_workers.documents.ports import Documents, ForgetfulVectors, Samples
 from querymill_workers.inference.ports import Embeddings, Judge, PreviousModel
 from querymill_workers.jobs.bell import Heartbeat
@@ -36,7 +35,7 @@ class OnlyFiles:
     words: Words
     thesauri: Mapping[str, Thesaurus]
     ledger: Ledger
-    vectors: Mapping[EmbeddedKind, Vectors]
+    vectors: Mapping[Retriever, Vectors]
     samples: Samples
     documents: Mapping[Retriever, Documents]
     text_vectors: ForgetfulVectors

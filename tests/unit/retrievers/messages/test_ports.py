@@ -14,7 +14,6 @@ from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.messages.load import LoadSessions
 from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_workers.documents.ports import Documents, ForgetfulCaches, ForgetfulVectors, Samples
 from querymill_workers.inference.ports import Embeddings, PreviousModel
 from querymill_workers.jobs.bell import Heartbeat
@@ -39,7 +38,7 @@ class OnlyMessages:
     max_attempts: int
     messages: Messages
     sessions: Sessions
-    vectors: Mapping[EmbeddedKind, Vectors]
+    vectors: Mapping[Retriever, Vectors]
     words: Words
     ledger: Ledger
     fleet_caches: ForgetfulCaches

@@ -11,7 +11,6 @@ from querymill_shared.contracts.modules import ModuleJobResult, ModuleRequest
 from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
-from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_workers.documents.ports import Documents
 from querymill_workers.inference.ports import PreviousModel
 from querymill_workers.jobs.bell import Heartbeat
@@ -47,7 +46,7 @@ class OnlyModules:
     max_attempts: int = 3
     modules: Modules = field(default_factory=MemoryModules)
     descriptions: Descriptions = DESCRIPTIONS
-    vectors: Mapping[EmbeddedKind, Vectors] = field(default_factory=lambda: {"modules": DESCRIPTIONS.vectors})
+    vectors: Mapping[Retriever, Vectors] = field(default_factory=lambda: {"modules": DESCRIPTIONS.vectors})
     embeddings: WordEmbeddings = field(default_factory=WordEmbeddings)
     previous: PreviousModel | None = None
     words: Words = field(default_factory=MemoryWords)

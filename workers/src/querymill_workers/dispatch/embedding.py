@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from querymill_shared.board import Claim, Picture
-from querymill_shared.contracts.vectors import EmbeddedKind, EmbedDocuments, Reembed
+from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.flow import Flow, flow
@@ -18,7 +19,7 @@ from querymill_workers.vectors.embedding import ENDING, Embeddable, embed_docume
 from querymill_workers.vectors.reembedding import conclude, reembed
 
 
-def target_of(kind: EmbeddedKind) -> Embeddable:
+def target_of(kind: Retriever) -> Embeddable:
     """Return how the passages of a retriever are embedded."""
     match kind:
         case "conversations":

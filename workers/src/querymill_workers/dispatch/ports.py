@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from querymill_shared.board import Board
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.values import frozen
 from querymill_workers.documents.ports import Documents, ForgetfulCaches, Samples
 from querymill_workers.inference.answer_ports import Answers
@@ -58,7 +57,7 @@ class Ports:
     fleet_caches: ForgetfulCaches
     modules: Modules
     descriptions: Descriptions
-    vectors: Mapping[EmbeddedKind, Vectors]
+    vectors: Mapping[Retriever, Vectors]
     words: Words
     samples: Samples
     shorthands: Mapping[str, Sequence[str]]

@@ -7,7 +7,7 @@ from typing import Protocol, get_args
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.contracts.vectors import EmbeddedKind
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import frozen
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, InputType, Judge
@@ -103,7 +103,7 @@ class SetAsidePorts(Common, Protocol):
     """What listing refused texts may touch."""
 
     @property
-    def vectors(self) -> Mapping[EmbeddedKind, Vectors]: ...
+    def vectors(self) -> Mapping[Retriever, Vectors]: ...
 
 
 class ServicePorts(EmbedPorts, RerankPorts, AnswerPorts, SetAsidePorts, Protocol):

@@ -14,9 +14,10 @@ from typing import Final
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.loading import MAX_DOCUMENTS
 from querymill_shared.contracts.results import Degradation
-from querymill_shared.contracts.vectors import EmbeddedKind, EmbedDocuments, EmbedDocumentsResult
+from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
 from querymill_shared.values import frozen
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.inference.refusals import Refusal, embed_each
@@ -46,7 +47,7 @@ class Embeddable:
     they are asked for.
     """
 
-    retriever: EmbeddedKind
+    retriever: Retriever
     batch: int
     only_if_asked: bool = False
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from zlib import crc32
 
-from querymill_shared.contracts.vectors import EmbeddedKind
+from querymill_shared.contracts.filters import Retriever
 from querymill_workers.vectors.ports import (
     WHOLE,
     Counts,
@@ -22,7 +22,7 @@ from querymill_workers.vectors.ports import (
 class MemoryVectors:
     """`Vectors` without a server. ``passages`` returns what the retriever stores of a collection."""
 
-    def __init__(self, retriever: EmbeddedKind, passages: Callable[[str], Iterable[Passage]]) -> None:
+    def __init__(self, retriever: Retriever, passages: Callable[[str], Iterable[Passage]]) -> None:
         self.retriever = retriever
         self._passages = passages
         self._vectors: dict[str, dict[RefusedKey, tuple[Vector | Refused, datetime]]] = defaultdict(dict)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.contracts.vectors import EmbeddedKind
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import frozen
 from querymill_workers.inference.ports import Embeddings, PreviousModel
 from querymill_workers.jobs.ports import Common
@@ -79,7 +79,7 @@ class Vectors(Protocol):
     """
 
     @property
-    def retriever(self) -> EmbeddedKind: ...
+    def retriever(self) -> Retriever: ...
 
     def pending(
         self,
@@ -184,7 +184,7 @@ class VectorPorts(Common, Protocol):
     """What embedding may touch. ``previous`` is the previous embedding model, if one is configured."""
 
     @property
-    def vectors(self) -> Mapping[EmbeddedKind, Vectors]: ...
+    def vectors(self) -> Mapping[Retriever, Vectors]: ...
 
     @property
     def ledger(self) -> Ledger: ...

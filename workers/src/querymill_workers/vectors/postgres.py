@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from psycopg import sql
 
-from querymill_shared.contracts.vectors import EmbeddedKind
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.meters import Meters
 from querymill_shared.values import frozen
 from querymill_workers.postgres.connection import Pool, literal, within
@@ -51,7 +51,7 @@ class PostgresVectors:
     """`Vectors` on PostgreSQL. Refusals are counted in ``meters``."""
 
     def __init__(
-        self, pool: Pool, retriever: EmbeddedKind, tables: VectorTables, meters: Meters, near: NearIndexes | None = None
+        self, pool: Pool, retriever: Retriever, tables: VectorTables, meters: Meters, near: NearIndexes | None = None
     ) -> None:
         self.retriever: Final = retriever
         self._pool = pool

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.documents import DocumentCard
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.values import frozen
 from querymill_workers.documents.ports import BurialPorts, CleaningPorts
 from querymill_workers.jobs.revisions import Revision
@@ -189,7 +189,7 @@ class DropPorts(Protocol):
     def words(self) -> Words: ...
 
     @property
-    def vectors(self) -> Mapping[EmbeddedKind, Vectors]: ...
+    def vectors(self) -> Mapping[Retriever, Vectors]: ...
 
 
 class MessagePorts(VectorPorts, CleaningPorts, BurialPorts, Protocol):

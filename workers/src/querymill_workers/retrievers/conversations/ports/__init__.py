@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from querymill_shared.contracts.vectors import EmbeddedKind
+from querymill_shared.contracts.filters import Retriever
 from querymill_workers.documents.ports import BurialPorts, CleaningPorts
 from querymill_workers.jobs.ports import Common
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
@@ -33,7 +33,7 @@ class StoringPorts(Protocol):
     def conversation_passages(self) -> Passages: ...
 
     @property
-    def vectors(self) -> Mapping[EmbeddedKind, Vectors]: ...
+    def vectors(self) -> Mapping[Retriever, Vectors]: ...
 
     @property
     def technical_keywords(self) -> TechnicalKeywords: ...

@@ -8,7 +8,7 @@ from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.vectors import EmbeddedKind, EmbedDocuments
+from querymill_shared.contracts.vectors import EmbedDocuments
 from querymill_shared.values import frozen
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.conversations.history import forget_before
@@ -27,7 +27,7 @@ class ConversationDocuments:
 
     conversations: Conversations
     conversation_passages: Passages
-    vectors: Mapping[EmbeddedKind, Vectors]
+    vectors: Mapping[Retriever, Vectors]
     words: Words
     ranks: ConversationRanks
     board: Board

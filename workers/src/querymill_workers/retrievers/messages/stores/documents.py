@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.vectors import EmbeddedKind
 from querymill_shared.values import frozen
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.messages.forget import drop_session
@@ -19,7 +18,7 @@ class SessionDocuments:
     """`Documents` of chat sessions."""
 
     sessions: Sessions
-    vectors: Mapping[EmbeddedKind, Vectors]
+    vectors: Mapping[Retriever, Vectors]
     words: Words
 
     @property
