@@ -65,7 +65,7 @@ class WorkerProcess:
 
     def _begin(self) -> psutil.Process:
         if self._is_forked:
-            return psutil.Process(forks().start(self._arguments, environment=self._environment, log=self._log))
+            return psutil.Process(forks("celery").start(self._arguments, environment=self._environment, out=self._log))
         with self._log.open("ab") as log:
             command = [sys.executable, "-m", "celery", *self._arguments]
             return psutil.Popen(command, env=self._environment, stdout=log, stderr=log)
