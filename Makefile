@@ -24,7 +24,10 @@ INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --n
 	@$(INSTALL) --require-hashes -r $(PEERS)
 	@touch $@
 
-.PHONY: help setup demo test check format docs bench eval faults lock wheels clean
+# Three processes on two cores, since many tests wait; one that has nothing left takes tests of another.
+SHARED := -n 3 --dist worksteal
+
+.PHONY: help setup demo test nightly check format docs bench eval faults lock wheels clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,8 +37,12 @@ setup: .venv/ready  ## only the environment: .venv/bin/querymill works after it
 demo: .venv/ready  ## start everything, load samples, ask questions of each kind, clean up
 	@$(BIN)/querymill demo
 
-test: .venv/ready check  ## everything CI runs: check, then the whole suite against real servers
-	@$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+test: .venv/ready check  ## everything CI runs: check, then the suite against real servers
+	@$(BIN)/pytest $(SHARED)
+
+nightly: .venv/ready check  ## also what is long: every floor, 500 examples of each property, then the faults
+	@$(BIN)/pytest $(SHARED) -m "" --hypothesis-profile=nightly --timeout 1800 --ignore tests/faults
+	@$(BIN)/python -m tests.faults
 
 check: .venv/ready  ## format, lint, types, import contracts, size budget
 	@$(BIN)/ruff format --check --quiet .
@@ -54,9 +61,9 @@ docs: .venv/ready  ## the pages as a site, in .site/html; a broken link is an er
 DATA ?= $(QUERYMILL_EVAL_SETS)
 EVALUATE = $(BIN)/python -m tests.quality.evaluate $(DATA) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SETS),--sets $(SETS)) \
 	$(if $(KIND),--kind $(KIND)) $(if $(OUT),--out $(OUT)) $(if $(PAGE),--page $(PAGE)) $(if $(CHAT),--chat) $(if $(FRESH),--fresh)
-eval: .venv/ready  ## quality: make eval DATA=folder-of-sets [SAMPLE=50], or SET=folder KIND=reports
+eval: .venv/ready  ## quality: the floors, or DATA=folder-of-sets [SAMPLE=50], or SET=folder KIND=reports
 	@$(if $(SET),$(BIN)/querymill eval $(SET) --kind $(KIND),$(if $(DATA),$(EVALUATE),\
-	echo "eval: give DATA=folder-of-sets (or QUERYMILL_EVAL_SETS), or SET=folder KIND=kind" >&2; exit 2))
+	$(BIN)/pytest tests/quality/floors -m "" --timeout 1800))
 
 bench: .venv/peers  ## every benchmark, ratios against a peer in the same run
 	@$(BIN)/querymill bench all

@@ -37,9 +37,10 @@ __all__ = [
 
 #: No test depends on how fast the machine is just now.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("unhurried", UNHURRIED)
-settings.load_profile("unhurried")
-#: What `make faults` asks for.
+settings.register_profile("quick", UNHURRIED, max_examples=20)
+settings.load_profile("quick")
+#: What `make nightly` asks for, and `make faults`.
+settings.register_profile("nightly", UNHURRIED, max_examples=500)
 settings.register_profile("thorough", UNHURRIED, max_examples=2_000)
 
 for name in list(os.environ):

@@ -62,7 +62,7 @@ def test_nothing_is_lost_or_doubled_under_churn(ground: Ground, tally_of: Callab
     churned(ground, tally_of("churn"), workers=2, rounds=3)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("broker", ["valkey", "rabbitmq"])
 def test_nothing_is_lost_or_doubled_under_long_churn_of_many(
@@ -89,7 +89,7 @@ def test_the_counts_see_what_a_fleet_without_a_sweeper_loses(ground: Ground, tal
     control(ground, tally_of("churn without a sweeper", is_control=True))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_counts_see_what_is_lost_on_rabbitmq_too(ground_of: Grounds, tally_of: Callable[..., Tally]) -> None:
     with ground_of("rabbitmq") as ground:
         control(ground, tally_of("churn without a sweeper", broker="rabbitmq", is_control=True))

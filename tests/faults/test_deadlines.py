@@ -14,7 +14,7 @@ from tests.fixtures.tallies import Tally, until
 PATIENT = 38
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_short_deadlines_take_nothing_from_patient_callers(
     ground: Ground, tally_of: Callable[..., Tally], openai_server: OpenAIServer
 ) -> None:

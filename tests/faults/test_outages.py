@@ -45,7 +45,7 @@ def work_until_well(ground: Ground, *, within_s: float) -> float:
     return well_after_s
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("away_s", [75, 300])
 def test_no_ingestion_is_lost_while_postgres_is_away(
@@ -65,7 +65,7 @@ def test_no_ingestion_is_lost_while_postgres_is_away(
     assert (tally.lost, tally.doubled, tally.dead_lettered) == (0, 0, 0), tally.losses
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_half_open_postgres_stops_nobody(ground: Ground, tally_of: Callable[..., Tally]) -> None:
     tally = tally_of("half-open PostgreSQL")
     with ground.fleet(2):
@@ -80,7 +80,7 @@ def test_a_half_open_postgres_stops_nobody(ground: Ground, tally_of: Callable[..
     assert tally.recovery_s <= RECOVERY_S
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_half_open_board_stops_nobody(ground: Ground, tally_of: Callable[..., Tally]) -> None:
     tally = tally_of("half-open Valkey")
     with ground.fleet(2):
@@ -95,7 +95,7 @@ def test_a_half_open_board_stops_nobody(ground: Ground, tally_of: Callable[..., 
     assert tally.recovery_s <= RECOVERY_S
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_board_that_is_away_for_a_while_loses_nothing(ground: Ground, tally_of: Callable[..., Tally]) -> None:
     tally = tally_of("Valkey away for 20 s")
     with ground.fleet(2):

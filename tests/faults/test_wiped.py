@@ -11,7 +11,7 @@ from tests.fixtures.faults import Ground
 from tests.fixtures.tallies import Tally, until
 
 
-@pytest.mark.parametrize("broker", ["valkey", pytest.param("rabbitmq", marks=pytest.mark.long)])
+@pytest.mark.parametrize("broker", ["valkey", pytest.param("rabbitmq", marks=pytest.mark.nightly)])
 def test_a_broker_that_forgets_its_messages_loses_no_job(
     ground_of: Callable[[str], AbstractContextManager[Ground]], tally_of: Callable[..., Tally], broker: str
 ) -> None:

@@ -31,6 +31,7 @@ def small(name: str, *absent: str) -> dict[str, Any]:
     return printed
 
 
+@pytest.mark.nightly
 def test_without_faiss_the_recall_and_its_targets_are_left_out_and_ours_is_timed() -> None:
     printed = small("vectors", "faiss")
     assert printed["left_out"] == {
@@ -43,6 +44,7 @@ def test_without_faiss_the_recall_and_its_targets_are_left_out_and_ours_is_timed
     assert list(printed["targets"]) == ["ratio_to_sql_100k", "beside_ratio_10k"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("absent", [(), ("bm25s",)], ids=["with bm25s", "without bm25s"])
 def test_bm25s_is_measured_where_it_is_installed_and_else_named(absent: tuple[str, ...]) -> None:
     printed = small("bm25", *absent)
@@ -71,6 +73,7 @@ bench.main()
 """
 
 
+@pytest.mark.nightly
 def test_waiters_are_served_by_few_connections_and_the_peer_is_named() -> None:
     run = subprocess.run(
         [sys.executable, "-c", FEW_WAITERS], cwd=ROOT, capture_output=True, text=True, timeout=150, check=False

@@ -128,7 +128,7 @@ def test_a_filter_leaves_what_passes_it_however_conditions_are_combined(
     everything = {id_of(kind, line): seen(kind, line) for line in lines[kind]}
     assert found(mill, kind, collection, {}) == sorted(everything), "without a filter all are found"
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(suppress_health_check=list(HealthCheck), database=None)
     @given(filters.filters(dict(RESERVED[kind])))
     def holds(conditions: dict[str, Any]) -> None:
         try:

@@ -100,6 +100,7 @@ def test_a_retriever_edits_few_files_that_exist() -> None:
     assert 0 < len(EDITED) <= MAX_EDITED
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_the_sixth_retriever_works(tree: Path) -> None:
     assert type_errors(tree) == ""
@@ -109,6 +110,7 @@ def test_the_sixth_retriever_works(tree: Path) -> None:
     assert answered.stdout == "b the ladder is in the shed\n", answered.stderr
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("file", EDITED)
 def test_an_edit_that_is_left_out_is_noticed(tree: Path, file: str) -> None:
     shutil.copy(ROOT / file, tree / file)

@@ -173,6 +173,7 @@ def new_collection() -> str:
     return f"skew{uuid4().hex[:8]}"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("moment", wire_board.moments(wire.read(wire.NOW, "board")))
 def test_the_former_release_reads_what_this_one_writes(
     former_release: FormerRelease, valkey_url: str, moment: str
@@ -204,6 +205,7 @@ def test_a_former_client_is_served_by_a_new_worker(fleet: Fleet) -> None:
         assert [line for line in lines if "error" in line or line["done"] != 1 or lacks(line["result"])] == []
 
 
+@pytest.mark.nightly
 def test_a_mixed_fleet_under_kills_loses_no_job_and_does_none_twice(fleet: Fleet, database: psycopg.Connection) -> None:
     ours, theirs, mill, collection = fleet.worker(), fleet.former_worker(), fleet.mill(), new_collection()
     done_by(mill, stored(collection))
@@ -259,6 +261,7 @@ def submit_from_the_future(fleet: Fleet, request: JobRequest, **changes: Any) ->
     return job_id
 
 
+@pytest.mark.nightly
 def test_a_request_with_a_new_field_is_done_by_this_release_beside_a_former_worker(fleet: Fleet) -> None:
     mill, collection = fleet.mill(), new_collection()
     fleet.worker()
@@ -269,6 +272,7 @@ def test_a_request_with_a_new_field_is_done_by_this_release_beside_a_former_work
     assert lacks(mill.job(job_id).result(timeout=100).model_dump()) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(420)  # two workers start one after the other, and a ring may be a minute away
 def test_a_version_that_this_release_does_not_know_is_left_unused_to_a_worker_that_joins(fleet: Fleet) -> None:
     mill, collection = fleet.mill(), new_collection()

@@ -58,7 +58,7 @@ def test_a_due_member_that_is_none_is_removed_and_the_jobs_beside_it_are_swept(
     assert board.counts().due_dropped == (len(member.split()) != 2)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(members=st.lists(st.binary(max_size=60), min_size=1, max_size=5))
 def test_no_bytes_among_the_due_stop_a_sweep(board: ValkeyBoard, server: redis.Redis, members: list[bytes]) -> None:
     job_id, _ = board.submit(SEARCH)

@@ -197,7 +197,5 @@ def test_whatever_callers_and_workers_do_each_caller_sees_its_own_end(valkey_url
 
         run_state_machine_as_test(
             OnBoard,
-            settings=settings(
-                max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-            ),
+            settings=settings(stateful_step_count=30, suppress_health_check=list(HealthCheck)),
         )

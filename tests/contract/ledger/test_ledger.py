@@ -332,7 +332,7 @@ _STEPS = st.lists(st.tuples(st.sampled_from(MOVES), st.sampled_from("ab"), st.in
 
 
 @given(steps=_STEPS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_server_agrees_with_the_reference(pool: Pool, steps: list[tuple[str, str, int]]) -> None:
     collection = f"c{uuid4().hex}"
 

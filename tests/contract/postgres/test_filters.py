@@ -94,7 +94,7 @@ def found_by(connection: psycopg.Connection, conditions: dict[str, Any], *, note
     return [number for (number,) in connection.execute(statement, {**where.values, "collection": "filters"})]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(documents(), min_size=1, max_size=8), st.lists(filters.filters(TYPES), min_size=1, max_size=6))
 @example([ROW], [{"tag": "a"}, {"tag": {"from": "a"}}, {"tag": {"prefix": "a"}}])
 @example([replace(ROW, metadata={"tag": None}), ROW, replace(ROW, metadata={})], [{"tag": None}, {"x.y": None}])

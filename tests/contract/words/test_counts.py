@@ -186,7 +186,7 @@ CHANGES = st.lists(
 TUNINGS = st.sampled_from([PLAIN, Tuning(24.0, 0.3), Tuning(1.2, 0.0), Tuning(0.5, 1.0)])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     changes=CHANGES, query=st.lists(st.sampled_from(VOCABULARY[:4]), max_size=4).map(" ".join), tuning=TUNINGS,
     also=st.sampled_from([[], ["@link"], ["@link", "soup"]]), groups=st.sampled_from([None, ["a"]]),

@@ -358,7 +358,5 @@ def test_changes_and_folding_in_any_order_leave_what_a_model_has(stored: Postgre
     machine = type("Machine", (IndexMachine,), {"words": stored})
     run_state_machine_as_test(
         machine,
-        settings=settings(
-            max_examples=40, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=settings(stateful_step_count=12, suppress_health_check=list(HealthCheck)),
     )

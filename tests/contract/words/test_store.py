@@ -258,7 +258,7 @@ changes = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=changes, query=texts, limit=st.integers(1, 6), groups=st.sampled_from([None, ["a"], ["a", "b"]]))
 def test_after_any_changes_postgres_finds_what_brute_force_finds(
     stored: PostgresWords, monkeypatch: pytest.MonkeyPatch, changes: list[tuple[str, list[Any]]],

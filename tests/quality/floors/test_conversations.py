@@ -40,6 +40,10 @@ def session_of(talk: Talk) -> ChatSession:
 def history() -> World:
     world = new_world()
     world.with_ports(embeddings=BundledModel(is_away=False))
+    return take_in(world)
+
+
+def take_in(world: World) -> World:
     for talk in TALKS:
         world.result(world.run(IngestConversation(collection="history", session=session_of(talk))))
     return world
@@ -67,12 +71,19 @@ def measure(world: World, asked: Sequence[tuple[str, Question]]) -> tuple[float,
     return sum(gains) / len(gains), sum(recalls) / len(recalls), worse
 
 
+def test_a_few_questions_are_answered_without_the_bundled_model() -> None:
+    gain, recall, worse = measure(take_in(new_world()), [(question.text, question) for question in QUESTIONS[:10]])
+    assert (gain >= FLOOR, recall >= FLOOR_RECALL) == (True, True), (gain, recall, worse)
+
+
+@pytest.mark.nightly
 def test_questions_of_every_sort_are_answered(history: World) -> None:
     gain, recall, worse = measure(history, [(question.text, question) for question in QUESTIONS])
     assert gain >= FLOOR, (gain, worse)
     assert recall >= FLOOR_RECALL, (recall, worse)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("frame", FRAMES)
 def test_how_a_conversation_is_asked_for_does_not_matter(history: World, frame: str) -> None:
     about = [question for question in QUESTIONS if question.chinese is not None]
@@ -80,11 +91,13 @@ def test_how_a_conversation_is_asked_for_does_not_matter(history: World, frame: 
     assert gain >= FLOOR, (gain, worse)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("query", "first"), IN_ORDER)
 def test_the_order_of_time_that_is_asked_for(history: World, query: str, first: Sequence[str]) -> None:
     assert [hit.session_id for hit in hits(history, query)][: len(first)] == list(first)
 
 
+@pytest.mark.nightly
 def test_chinese_questions_find_english_sessions_nearly_as_well(history: World) -> None:
     both = [question for question in QUESTIONS if question.chinese is not None]
     assert len(both) >= 20
@@ -93,6 +106,7 @@ def test_chinese_questions_find_english_sessions_nearly_as_well(history: World) 
     assert chinese >= CHINESE_SHARE * english, (chinese, english, worse)
 
 
+@pytest.mark.nightly
 def test_a_time_shows_a_message_of_that_time(history: World) -> None:
     first = hits(history, "importer yesterday")[0]
     assert (first.session_id, first.message_number) == ("two-days", 3)

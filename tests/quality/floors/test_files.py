@@ -33,6 +33,10 @@ FLOOR_FRAMED: Final = 0.95
 
 #: More steps than any of these searches has.
 MAX_STEPS: Final = 200
+#: Ten of the questions in each run, all of them at night.
+ASKED = pytest.mark.parametrize(
+    "part", [slice(-10, None), pytest.param(slice(None), marks=pytest.mark.nightly)], ids=["few", "all"]
+)
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +68,10 @@ def ndcg(found: Sequence[str], answers: Sequence[str]) -> float:
     return gain / sum(1 / log2(place + 1) for place in range(1, len(answers) + 1))
 
 
-def test_the_file_that_answers_is_found(code: World) -> None:
+@ASKED
+def test_the_file_that_answers_is_found(code: World, part: slice) -> None:
     gains, recalls, worse = [], [], []
-    for question in (*NATURAL, *NAMED, *CHINESE):
+    for question in (*NATURAL, *NAMED, *CHINESE)[part]:
         found = [hit.path for hit in ask(code, question).results]
         gains.append(ndcg(found, question.answers))
         recalls.append(len(set(found[:10]) & set(question.answers)) / len(question.answers))
@@ -75,6 +80,7 @@ def test_the_file_that_answers_is_found(code: World) -> None:
     assert (gain >= FLOOR, recall >= FLOOR_RECALL) == (True, True), (gain, recall, worse)
 
 
+@pytest.mark.nightly
 def test_how_code_is_asked_for_does_not_matter(code: World) -> None:
     worse = []
     for subject, path in SUBJECTS.items():
@@ -85,6 +91,7 @@ def test_how_code_is_asked_for_does_not_matter(code: World) -> None:
     assert share >= FLOOR_FRAMED, (share, worse)
 
 
+@pytest.mark.nightly
 def test_the_context_holds_the_definition_that_answers(code: World) -> None:
     asked = [question for question in (*NATURAL, *NAMED, *CHINESE) if question.definition]
     lacking = [question.text for question in asked if not holds(ask(code, question).context, question.definition)]
@@ -98,17 +105,20 @@ def holds(context: str, definition: str) -> bool:
     return definition in shown
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("question", NAMED, ids=[question.answers[0] for question in NAMED])
 def test_what_the_request_names_comes_first(code: World, question: Question) -> None:
     assert ask(code, question).results[0].path == question.answers[0]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("question", GAPS, ids=[question.answers[0] for question in GAPS])
 def test_a_file_that_only_what_was_found_leads_to_is_found(code: World, question: Question) -> None:
     hit = next(hit for hit in ask(code, question).results if hit.path == question.answers[0])
     assert "which parcels/" in hit.why  # "defines …, which parcels/… uses"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("question", TESTED, ids=[question.answers[0] for question in TESTED])
 def test_tests_stand_below_the_code_that_they_test(code: World, question: Question) -> None:
     source, test = question.answers

@@ -19,6 +19,10 @@ FRAMES = (
     "有没有人提到过 {}",
 )  # fmt: skip
 SESSIONS = {"trip": TRIP, "channel": CHANNEL}
+#: Ten of the questions in each run, all of them at night.
+ASKED = pytest.mark.parametrize(
+    "part", [slice(-10, None), pytest.param(slice(None), marks=pytest.mark.nightly)], ids=["few", "all"]
+)
 
 
 def lines_of(talk: str) -> list[tuple[str, str]]:
@@ -53,9 +57,10 @@ def found(world: World, query: str, **fields: Any) -> list[str]:
     return [str(hit.message_id) for hit in result.results]
 
 
-def test_the_questions_reach_the_floor(loaded: World) -> None:
+@ASKED
+def test_the_questions_reach_the_floor(loaded: World, part: slice) -> None:
     gains, recalls = [], []
-    for session_id, query, places in QUESTIONS:
+    for session_id, query, places in QUESTIONS[part]:
         gold = {f"{session_id}-{place}" for place in places}
         hits = found(loaded, query, session_id=session_id)
         best = sum(1 / log2(place + 2) for place in range(len(gold)))
@@ -65,17 +70,20 @@ def test_the_questions_reach_the_floor(loaded: World) -> None:
     assert sum(recalls) / len(recalls) >= FLOOR_RECALL
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("frame", FRAMES)
 def test_how_a_message_is_asked_for_does_not_matter(loaded: World, frame: str) -> None:
     for session_id, query, _ in QUESTIONS:
         assert found(loaded, frame.format(query), session_id=session_id) == found(loaded, query, session_id=session_id)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("query", EMPTY)
 def test_a_question_that_says_nothing_finds_nothing(loaded: World, query: str) -> None:
     assert found(loaded, query) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("place", "answers"), ANSWERS)
 def test_direct_answers_are_first_if_they_are_asked_for(loaded: World, place: int, answers: set[int]) -> None:
     asked = {"session_id": "channel", "exclude_message_id": f"channel-{place}", "answers_first": True}

@@ -17,6 +17,10 @@ FIRST, FLOOR_SIDES = 6, 0.90
 
 #: The least share of questions in the words of analysts whose page is the first hit, and the most without a glossary.
 FLOOR_JARGON, CEILING_WITHOUT = 0.75, 0.34
+#: Ten of the questions in each run, all of them at night.
+ASKED = pytest.mark.parametrize(
+    "part", [slice(-10, None), pytest.param(slice(None), marks=pytest.mark.nightly)], ids=["few", "all"]
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +42,10 @@ def answers(question: Question) -> list[set[tuple[str, int]]]:
     return [{(report, page_number(page)) for report, page in side} for side in question.sides]
 
 
-def test_the_page_that_answers_is_found(filings: World) -> None:
+@ASKED
+def test_the_page_that_answers_is_found(filings: World, part: slice) -> None:
     gains, recalls, worse = [], [], []
-    for question in PLAIN:
+    for question in PLAIN[part]:
         (pages,) = answers(question)
         places = [place for place, hit in enumerate(found(filings, question), start=1) if hit in pages]
         gains.append(1 / log2(places[0] + 1) if places else 0.0)
@@ -50,6 +55,7 @@ def test_the_page_that_answers_is_found(filings: World) -> None:
     assert (ndcg >= FLOOR, recall >= FLOOR_RECALL) == (True, True), (ndcg, recall, worse)
 
 
+@pytest.mark.nightly
 def test_both_sides_of_a_comparison_are_among_the_first_hits(filings: World) -> None:
     incomplete = []
     for question in COMPARISONS:
@@ -60,6 +66,7 @@ def test_both_sides_of_a_comparison_are_among_the_first_hits(filings: World) -> 
     assert share >= FLOOR_SIDES, (share, incomplete)
 
 
+@pytest.mark.nightly
 def test_the_words_of_analysts_lead_to_the_lines_behind_them(filings: World) -> None:
     def share(**fields: object) -> tuple[float, list[str]]:
         first = {question.text: found(filings, question, **fields)[:1] for question in JARGON}
@@ -70,6 +77,7 @@ def test_the_words_of_analysts_lead_to_the_lines_behind_them(filings: World) -> 
     assert (with_glossary >= FLOOR_JARGON, without <= CEILING_WITHOUT) == (True, True), (with_glossary, without, missed)
 
 
+@pytest.mark.nightly
 def test_a_page_that_all_reports_share_takes_one_place(filings: World) -> None:
     question = Question("Which committees does the board have for audit, pay and nomination?", ())
     hits = found(filings, question, top_n=10)

@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from querymill_shared.queues import Queue, task_of
@@ -61,14 +61,12 @@ def spoilt(draw: st.DrawFn) -> bytes:
     return written(message)
 
 
-@settings(max_examples=200)
 @given(st.binary(max_size=2 * MAX_BELL_BYTES) | st.text().map(lambda text: text.encode("utf-8", "replace")))
 @example(b"[" * MAX_BELL_BYTES)
 def test_no_bytes_raise(element: bytes) -> None:
     assert isinstance(heard(element, SEARCH), NoBell)
 
 
-@settings(max_examples=200)
 @given(JSON.map(written) | spoilt())
 def test_no_message_raises_and_only_a_bell_is_written_anew(element: bytes) -> None:
     bell = heard(element, SEARCH)

@@ -83,7 +83,7 @@ def stored(world: World, collection: str) -> StoredConversation:
 # Threads of pools draw from the module `random` in the background, which hypothesis takes for draws of the strategy.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @given(updates, st.booleans(), st.data())
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_what_is_stored_is_what_the_history_gives(
     served: World, told: list[dict[str, str]], begins_whole: bool, data: st.DataObject
 ) -> None:

@@ -36,7 +36,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(
     st.lists(documents(), min_size=1, max_size=6),
     st.lists(filters({"module": "text", "path": "text"}), min_size=1, max_size=8),

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
@@ -328,7 +328,6 @@ def test_ingesting_again_changes_nothing(access: MemoryAccess) -> None:
     assert "reports:filings/a1: unchanged (job " in text
 
 
-@settings(max_examples=15)
 @given(
     st.integers(LEAST_TOKENS, 3_000),
     st.sampled_from(["search", "answer", "read"]),

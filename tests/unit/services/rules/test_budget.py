@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.services.rules import budget
@@ -39,7 +39,6 @@ def test_the_best_passage_is_shown_whatever_the_budget() -> None:
     ]
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(alphabet="a字 1", max_size=400), min_size=1, max_size=8), st.integers(1, 1500))
 def test_the_budget_is_kept_and_texts_are_only_cut_at_their_end(texts: list[str], budget: int) -> None:
     shown = fitted(texts, max_tokens=budget)
@@ -81,7 +80,6 @@ def test_a_passage_stands_under_its_label_within_its_budget() -> None:
     assert not labelled(Passage("9.1", label="Aurora"), max_tokens=100).is_cut
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="ab 1\n字", max_size=600), st.integers(0, 600), st.integers(1, 200), st.integers(1, 300))
 def test_around_keeps_to_its_budget(text: str, start: int, length: int, most: int) -> None:
     assert estimate(around(text, text[start : start + length], max_tokens=most)) <= most

@@ -2,7 +2,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.services.rules.citations import CheckedAnswer, CitationCheck, checked
@@ -85,7 +85,6 @@ answers = st.text(alphabet="a1239 \t\n[]【】［］０٩\u200b,、-^p中。", m
 brackets = st.text(alphabet="[]【1279 ", max_size=14)
 
 
-@settings(deadline=None)
 @given(answers | brackets, st.data())
 def test_the_text_is_the_same_however_it_is_cut_into_parts(answer: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(answer)), max_size=8)))
@@ -94,7 +93,6 @@ def test_the_text_is_the_same_however_it_is_cut_into_parts(answer: str, data: st
     assert CheckedAnswer("".join(parts) + check.end(), check.cited, check.removed) == checked(answer, passages=3)
 
 
-@settings(max_examples=1000, deadline=None)
 @given(answers | brackets, st.integers(0, 12))
 def test_every_number_in_brackets_that_is_left_names_a_passage(answer: str, passages: int) -> None:
     kept = checked(answer, passages=passages)
@@ -104,14 +102,12 @@ def test_every_number_in_brackets_that_is_left_names_a_passage(answer: str, pass
     assert not any(1 <= number <= passages for number in kept.removed)
 
 
-@settings(max_examples=1000, deadline=None)
 @given(answers | brackets)
 def test_checking_twice_changes_nothing(answer: str) -> None:
     once = checked(answer, passages=3)
     assert checked(once.text, passages=3) == CheckedAnswer(once.text, once.cited, ())
 
 
-@settings(deadline=None)
 @given(answers)
 def test_letters_are_never_touched(answer: str) -> None:
     assert checked(answer, passages=3).text.count("a") == answer.count("a")

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.services.rules.sentences import sentences
@@ -30,14 +30,12 @@ def test_a_text_is_split_into_its_sentences(text: str, expected: list[str]) -> N
 texts = st.text(alphabet="ab1 .!?。！？\n\t[]()”Inc’中文", max_size=80)
 
 
-@settings(deadline=None)
 @given(texts)
 def test_no_letter_or_digit_is_lost_or_moved(text: str) -> None:
     joined = "".join(sentences(text))
     assert list(filter(str.isalnum, joined)) == list(filter(str.isalnum, text))
 
 
-@settings(deadline=None)
 @given(texts)
 def test_each_sentence_stands_in_the_text(text: str) -> None:
     assert all(sentence in text and sentence == sentence.strip() for sentence in sentences(text))

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from querymill_workers.retrievers.conversations.rules.times.find import MAX_MENTIONS, TimeRange, find_time
@@ -355,7 +355,6 @@ TEXTS = st.lists(
 MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2099, 12, 31), timezones=st.sampled_from([SHANGHAI, UTC]))  # noqa: DTZ001
 
 
-@settings(max_examples=500, deadline=None)
 @given(TEXTS.map("".join), MOMENTS)
 @example("半小时前", datetime(1991, 4, 14, 2, 0, fold=1, tzinfo=SHANGHAI))
 def test_no_mixture_of_words_and_numerals_is_an_error(text: str, now: datetime) -> None:
