@@ -71,7 +71,7 @@ def ndcg(found: Sequence[str], answers: Sequence[str]) -> float:
 @ASKED
 def test_the_file_that_answers_is_found(code: World, part: slice) -> None:
     gains, recalls, worse = [], [], []
-    for question in (*NATURAL, *NAMED, *CHINESE)[part]:
+    for question in [*NATURAL, *NAMED, *CHINESE][part]:
         found = [hit.path for hit in ask(code, question).results]
         gains.append(ndcg(found, question.answers))
         recalls.append(len(set(found[:10]) & set(question.answers)) / len(question.answers))

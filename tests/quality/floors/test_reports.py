@@ -45,7 +45,7 @@ def answers(question: Question) -> list[set[tuple[str, int]]]:
 @ASKED
 def test_the_page_that_answers_is_found(filings: World, part: slice) -> None:
     gains, recalls, worse = [], [], []
-    for question in PLAIN[part]:
+    for question in [*PLAIN][part]:
         (pages,) = answers(question)
         places = [place for place, hit in enumerate(found(filings, question), start=1) if hit in pages]
         gains.append(1 / log2(places[0] + 1) if places else 0.0)
