@@ -1,10 +1,6 @@
 import pytest
 
-from querymill_workers.lexicon import thesauri
-from querymill_workers.retrievers.files.rules.intent import search_text
 from querymill_workers.retrievers.files.rules.question_frames import unframed
-
-THESAURUS = thesauri()["files"]
 
 
 @pytest.mark.parametrize(
@@ -47,10 +43,6 @@ def test_the_frame_of_a_question_is_dropped(question: str, subject: str) -> None
 )
 def test_a_question_whose_words_are_its_subject_stays(question: str) -> None:
     assert unframed(question) == question
-
-
-def test_what_is_searched_has_no_frame() -> None:
-    assert search_text("Where is the code that handles expired tokens?", THESAURUS) == "expired tokens?"
 
 
 @pytest.mark.parametrize("rest", ["ships and soup " * 50, "ships" + " " * 20_000 + "soup"])

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.lexicon import thesauri
-from querymill_workers.retrievers.files.rules.intent import Intent, intent_of, search_text, speaking
+from querymill_workers.retrievers.files.rules.intent import Intent, intent_of, speaking
 from querymill_workers.retrievers.files.rules.relevance import (
     Evidence,
     FileProfiles,
@@ -21,9 +20,6 @@ from querymill_workers.retrievers.files.rules.relevance import (
 )
 from querymill_workers.text import bm25
 from querymill_workers.text.calibration import Calibration
-from querymill_workers.text.words import words
-
-THESAURUS = thesauri()["files"]
 
 PROFILE = RelevanceProfile({"lexical": 5.0, "names": 2.0}, Calibration(((0.0, 0.0), (2.0, 0.5), (6.0, 1.0))))
 
@@ -132,22 +128,3 @@ def test_a_word_in_the_path_counts_five_times() -> None:
     found = bm25.score({"rate": 2}, 10, terms=[bm25.QueryTerm("rate", 1, 1)], statistics=bm25.Statistics(10, 100))
     intent = Intent({"rate": 2.0, "limit": 1.0}, found.score)
     assert fields_score(intent, found, path=["rate"], names=[]) == pytest.approx(2 * 6 / (6 + 3) / 3)
-
-
-@pytest.mark.parametrize(
-    ("query", "searched"),
-    [
-        ("python split a string into lines", ["split", "string", "line"]),
-        ("drop support for python 3.7 wheels", ["drop", "support", "python", "3 7", "wheel"]),
-        ("python imports", ["python", "import"]),
-    ],
-)
-def test_the_name_of_a_language_is_no_topic(query: str, searched: list[str]) -> None:
-    assert words(search_text(query, THESAURUS)) == words(" ".join(searched))
-
-
-def test_a_chinese_question_is_searched_by_english_words_and_lacks_none_of_its_own() -> None:
-    text = search_text("任务的速率限制在哪里实现", THESAURUS)
-    assert {"task", "rate", "limit"} <= set(text.split())
-    found = scored({"task": 1, "rate": 1, "limit": 1}, ("task", 1), ("rate", 1), ("limit", 1))
-    assert {word for word in intent_of(text, [found]).weights if not word.isascii()} == set()

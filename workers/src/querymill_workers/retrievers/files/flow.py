@@ -7,8 +7,9 @@ from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
-from querymill_workers.retrievers.files import compare, ingest, results, search
+from querymill_workers.retrievers.files import compare, ingest, search
 from querymill_workers.retrievers.files.ports import FilePorts
+from querymill_workers.retrievers.files.search import results
 
 
 def flow_of(request: FileRequest) -> Flow[FilePorts]:

@@ -1,7 +1,5 @@
 """What the steps of `files` leave on the board for later steps and for the result."""
 
-from typing import Final
-
 from pydantic import Field
 
 from querymill_shared.contracts.results import Degradation
@@ -21,10 +19,6 @@ class SearchNotes(PartNotes):
     """``found``: for each query of the step the paths of the files it found, best first."""
 
     found: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-
-
-#: The reason of a file that the request names by its path.
-NAMED: Final = "named in the request"
 
 
 class DefinitionNotes(Notes):

@@ -25,7 +25,6 @@ def candidates(
     rankings: Mapping[str, Sequence[str]],
     *,
     evaluated: Collection[str],
-    limit: int,
     weights: Mapping[str, float] | None,
 ) -> list[FileCandidate]:
     """Fuse the rankings of a round's queries by reciprocal rank, best first, ties by path.
@@ -36,14 +35,13 @@ def candidates(
     Args:
         rankings: For each query the paths it found, best first.
         evaluated: Paths that earlier rounds evaluated, relevant or not.
-        limit: Number of candidates returned.
         weights: The weight of each query; None weighs all queries alike.
     """
     fresh = {
         query: [path for path in dict.fromkeys(paths) if path not in evaluated] for query, paths in rankings.items()
     }
     joined = reciprocal_rank_fusion(fresh, weights=weights or dict.fromkeys(rankings, 1.0))
-    return [FileCandidate(hit.key, hit.score, tuple(hit.ranks)) for hit in joined[:limit]]
+    return [FileCandidate(hit.key, hit.score, tuple(hit.ranks)) for hit in joined]
 
 
 def shards(found: Sequence[FileCandidate], *, size: int = SHARD) -> list[Sequence[FileCandidate]]:

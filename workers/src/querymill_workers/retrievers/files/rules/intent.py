@@ -8,24 +8,14 @@ from typing import Final
 
 from querymill_shared.values import frozen
 from querymill_workers.retrievers.files.rules.code import code_text, lines_of
-from querymill_workers.retrievers.files.rules.question_frames import is_question, unframed, without_everyday
-from querymill_workers.retrievers.files.rules.synonyms import SHARE, stands_for
+from querymill_workers.retrievers.files.rules.synonyms import SHARE
 from querymill_workers.text.bm25 import Scored, idf
-from querymill_workers.text.languages import is_han
-from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.text.words import words
 
 _CHANGED_BY_STEMMING: Final = 2
 
 #: Rare words that an agent would search for, and lines it reads around each match.
 GREP_WORDS, GREP_LINES = 2, 20
-#: Words that must be left where the name of a language is dropped.
-MIN_WORDS: Final = 2
-_LANGUAGE: Final = re.compile(
-    r"(?<![A-Za-z0-9_./-])(?:python|javascript|typescript|golang|java|rust|kotlin|scala)(?![A-Za-z0-9_./-]| +v?[0-9])",
-    re.IGNORECASE,
-)
-
 #: First and last line, from 1.
 Lines = tuple[int, int]
 
@@ -60,43 +50,15 @@ class Intent:
         return sum(weight for word, weight in self.weights.items() if word in kept) / whole if whole > 0 else 0.0
 
 
-def search_text(query: str, thesaurus: Thesaurus) -> str:
-    """Return what is searched for a request: its words without a frame, and the English of what is Chinese.
-
-    The name of a programming language says in which language, not about what: "python split a string" searches
-    *split* and *string*. It counts where it is followed by a version, and where fewer than two other words are left.
-    The same holds for the everyday words of a question: "what happens if …", "how many", "something".
-    """
-    english = dict.fromkeys(word for found in thesaurus.translated(query) for word in found.synonyms)
-    text = " ".join([code_text(unframed(query)), *english])
-    if is_question(query):
-        plain = without_everyday(text)
-        text = plain if len(set(words(plain))) >= MIN_WORDS else text
-    bare = _LANGUAGE.sub(" ", text)
-    return bare if len(set(words(bare))) >= MIN_WORDS else text
-
-
-def synonyms_of(query: str, thesaurus: Thesaurus) -> dict[str, str]:
-    """Return what stands for the words of a question; {} for a title or keywords, which use the words of the code."""
-    if not is_question(query) and not is_han(query):
-        return {}
-    return stands_for(words(search_text(query, thesaurus)), thesaurus)
-
-
-def recall_text(query: str, thesaurus: Thesaurus) -> str:
-    """Return what finds files for a request: its words, and for a question the synonyms of its words."""
-    return " ".join([search_text(query, thesaurus), *synonyms_of(query, thesaurus)])
-
-
 def intent_of(text: str, found: Sequence[Scored], synonyms: Mapping[str, str] | None = None) -> Intent:
     """Weigh the words of a request by the files that a search found for them; a word in no file weighs most.
 
     A Chinese word in no file is left out: it says that the code is written in another language, not what it lacks.
 
     Args:
-        text: What was searched (`search_text`).
+        text: What was searched.
         found: The BM25 scores of the files found.
-        synonyms: What stands for which word (`synonyms_of`).
+        synonyms: What stands for which word.
     """
     if not found:
         return Intent({}, 0.0)

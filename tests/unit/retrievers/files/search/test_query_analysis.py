@@ -1,10 +1,17 @@
-"""What a request names and limits, as jobs in memory: paths, names, folders, kinds, and other languages."""
+"""What a request asks: its text, and as jobs in memory the paths, names, folders and kinds that it names."""
 
 import pytest
 
 from querymill_shared.contracts.files.search import FileResult, FileSearch
+from querymill_workers.lexicon import thesauri
+from querymill_workers.retrievers.files.rules.intent import intent_of
+from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis, analyze_query
+from querymill_workers.text import bm25
+from querymill_workers.text.words import words
 from tests.fixtures.code_base import PROFILES, put
 from tests.fixtures.world import World
+
+THESAURUS = thesauri()["files"]
 
 BASE = {
     "worker/consumer/connection.py": "class Connection:\n    def start(self, c):\n        c.connection = c.connect()\n",
@@ -65,3 +72,44 @@ def test_nothing_found_is_degraded_with_the_reason(code: World) -> None:
     result = code.result(code.run(FileSearch(query="zeppelin", collection="code")))
     assert not result.complete
     assert [part.reason for part in result.degraded] == ["no file has a word of the request"]
+
+
+def analyzed(query: str) -> QueryAnalysis:
+    return analyze_query(query, (), THESAURUS)
+
+
+@pytest.mark.parametrize(
+    ("query", "searched"),
+    [
+        ("python split a string into lines", ["split", "string", "line"]),
+        ("drop support for python 3.7 wheels", ["drop", "support", "python", "3 7", "wheel"]),
+        ("python imports", ["python", "import"]),
+    ],
+)
+def test_the_name_of_a_language_is_no_topic(query: str, searched: list[str]) -> None:
+    assert words(analyzed(query).text) == words(" ".join(searched))
+
+
+def test_what_is_searched_has_no_frame() -> None:
+    assert analyzed("Where is the code that handles expired tokens?").text == "expired tokens?"
+
+
+def test_only_questions_are_searched_with_synonyms_and_without_everyday_words() -> None:
+    assert analyzed("what happens if the queue fails").text.split() == ["what", "if", "the", "queue", "fails"]
+    assert analyzed("what happens").text.split() == ["what", "happens"]  # nothing else would be left
+    assert "remov" in analyzed("where do we delete sessions").recalled.split()
+    assert analyzed("delete sessions happens twice").recalled == "delete sessions happens twice"
+    assert analyzed("删除消息").synonyms["msg"] == "messag"
+
+
+def test_a_chinese_question_is_searched_by_english_words_and_lacks_none_of_its_own() -> None:
+    asked = analyzed("任务的速率限制在哪里实现")
+    assert asked.is_chinese
+    assert {"task", "rate", "limit"} <= set(asked.text.split())
+    terms = [bm25.QueryTerm(term, 1, 1) for term in ("task", "rate", "limit")]
+    found = bm25.score({"task": 1, "rate": 1, "limit": 1}, 3, terms=terms, statistics=bm25.Statistics(10, 100))
+    assert {word for word in intent_of(asked.text, [found]).weights if not word.isascii()} == set()
+
+
+def test_a_quoted_name_may_have_several_definers_and_a_method_one() -> None:
+    assert analyzed("`Limits` and reset()").quoted == {"Limits": 3, "reset": 1}

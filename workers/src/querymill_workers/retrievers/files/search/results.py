@@ -1,10 +1,11 @@
-"""The result of a file search: the files, why they were found, what is missing, and what the search cost."""
+"""Show: the files of a search, why they were found, what is missing, and what the search cost."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, Final, TypeVar
 
 from querymill_shared.board import Picture
+from querymill_shared.contracts.events import PartialHit, SearchRound
 from querymill_shared.contracts.files.search import (
     FileHit,
     FileResult,
@@ -15,19 +16,21 @@ from querymill_shared.contracts.files.search import (
 )
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.why_not import Absence
-from querymill_workers.jobs import verdicts
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import missing, stage, timing, used, why_nothing
-from querymill_workers.retrievers.files.notes import NAMED, EvaluationNotes, FileNotes, PartNotes, SearchNotes
+from querymill_workers.jobs.verdicts import done, lost
+from querymill_workers.retrievers.files.notes import FileNotes, PartNotes, SearchNotes
 from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted
-from querymill_workers.retrievers.files.rules.context import Context, joined, signatures_of
-from querymill_workers.retrievers.files.rules.kinds import OTHER_KINDS, FileKind, kinds_asked, share_of
+from querymill_workers.retrievers.files.rules.context import Context
+from querymill_workers.retrievers.files.rules.kinds import OTHER_KINDS
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles, least_by_words, profile_of, relevance
-from querymill_workers.retrievers.files.rules.worth import ContextPart, share_of_part, with_calls, worth
-from querymill_workers.retrievers.files.stages import EvaluatedFile, Round, evaluated_files, rounds_of
-from querymill_workers.retrievers.files.why_not import explain_absence
-from querymill_workers.text.languages import is_han
+from querymill_workers.retrievers.files.rules.structure import NAMED
+from querymill_workers.retrievers.files.search.context import join_context
+from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis, analyze_query
+from querymill_workers.retrievers.files.search.rounds import EvaluatedFile, Round, evaluated_files, rounds_of
+from querymill_workers.retrievers.files.search.scope import find_scope
+from querymill_workers.retrievers.files.search.why_not import explain_absence
 
 T = TypeVar("T")
 
@@ -39,40 +42,58 @@ DECIMALS: Final = 4
 
 def settle_late(picture: Picture, request: FileSearch, ports: FilePorts) -> None:
     """End the job at its deadline. The result names each part that is missing because a store is away."""
-    settle(picture, request, ports, is_late=True)
+    settle(picture, rounds_of(picture, limit=request.candidates), request, ports, is_late=True)
 
 
-def settle(picture: Picture, request: FileSearch, ports: FilePorts, *, is_late: bool = False) -> None:
+def settle(
+    picture: Picture, rounds: Sequence[Round], request: FileSearch, ports: FilePorts, *, is_late: bool = False
+) -> None:
     """End the job with the files evaluated so far. If no search finished, the job fails and says why.
 
     Raises:
         Unavailable: A store that the result is read from is away, and the deadline has not passed.
     """
-    rounds = rounds_of(picture)
-    if not any(step.state == "done" for round_ in rounds for step in round_.searches):
-        verdict = verdicts.lost(picture, why_nothing(picture))
+    if not any(search.state == "done" for round_ in rounds for search in round_.searches):
+        verdict = lost(picture, why_nothing(picture))
     else:
-        verdict = verdicts.done(result_of(picture, rounds, request, ports, is_late=is_late))
+        query = analyze_query(request.query, request.kinds, ports.thesauri["files"])
+        result = result_of(picture, rounds, query, request, ports, is_late=is_late)
+        verdict = done(result)
     ports.board.settle(picture.record.job_id, verdict)
 
 
 def result_of(
-    picture: Picture, rounds: Sequence[Round], request: FileSearch, ports: FilePorts, *, is_late: bool
+    picture: Picture,
+    rounds: Sequence[Round],
+    query: QueryAnalysis,
+    request: FileSearch,
+    ports: FilePorts,
+    *,
+    is_late: bool,
 ) -> FileResult:
-    """Build the result."""
-    files = evaluated_files(rounds, request)
-    ranking = ranked(files, request)
-    hits = tuple(hit_of(file, request, ports.file_profiles) for file in ranking)
-    kept = tuple(hit for hit in hits if hit.band in RETURNED or request.mode == "oneshot")
+    """Build the result. If it ``is_late``, it does not wait for a store that is away.
+
+    Raises:
+        Unavailable: A store that the result is read from is away, and there is time to wait for it.
+    """
+    files, is_ranked = evaluated_files(rounds), request.mode == "oneshot"
+    ranking = rank(files.values(), by_fusion=is_ranked)
+    kept = [file for file in ranking if band(file.relevance) in RETURNED or is_ranked]
+    aside = [file for file in ranking if band(file.relevance) == "low" and request.return_low and not is_ranked]
+    top = kept[: request.top_n]
+    hits = tuple(hit_of(file, ports.file_profiles, by_fusion=is_ranked) for file in top)
+    low = tuple(hit_of(file, ports.file_profiles, by_fusion=is_ranked) for file in aside)
+    nothing = found_nothing(rounds, query)
     read = Reading(is_late=is_late)
-    shown = kept[: request.top_n]
-    returned = read.part("metadata", lambda: with_metadata(shown, request, ports), without=shown)
-    is_aside = request.return_low and request.mode == "iterative"
-    low = tuple(hit for hit in hits if hit.band == "low" and is_aside)
-    context = read.part("context", lambda: join_context(returned, files, request, ports), without=Context("", ()))
-    ended = ended_by(rounds, request)
-    absence = read.part("why_not", lambda: why_not(request, rounds, ranking, ended, ports), without=None)
-    lacking = (*missing_parts(picture), *read.missing, *found_nothing(rounds, request))
+    returned = read.part("metadata", lambda: with_metadata(hits, request, ports), without=hits)
+    context = read.part(
+        "context",
+        lambda: join_context(top, query.kinds, request.collection, ports, budget=request.context_budget),
+        without=Context("", ()),
+    )
+    ended = ended_by(rounds, is_one_shot=is_ranked)
+    absence = read.part("why_not", lambda: why_not(rounds, ranking, kept, ended, request, ports), without=None)
+    lacking = (*missing_parts(picture), *read.missing, *nothing)
     return FileResult(
         job_id=picture.record.job_id,
         query=request.query,
@@ -88,10 +109,10 @@ def result_of(
         usage=used(picture),
         patterns=tuple(pattern for round_ in rounds for pattern in round_.planned.patterns),
         gaps=next((round_.planned.gaps for round_ in reversed(rounds) if round_.plan is not None), ()),
-        rounds=tuple(summary(round_, files) for round_ in rounds),
+        rounds=tuple(summary(round_) for round_ in rounds),
         stop=ended,
         files_read=len(files),
-        token_account=token_account((*returned, *low), files, rounds, context, ports.count_tokens),
+        token_account=token_account((*returned, *low), rounds, context, ports.count_tokens),
         context=context.text,
         context_files=tuple(dict.fromkeys(path for path, _ in context.parts)),
         why_not=absence,
@@ -121,20 +142,27 @@ class Reading:
 
 
 def why_not(
-    request: FileSearch, rounds: Sequence[Round], ranking: Sequence[EvaluatedFile], ended: str, ports: FilePorts
+    rounds: Sequence[Round],
+    ranking: Sequence[EvaluatedFile],
+    kept: Sequence[EvaluatedFile],
+    ended: str,
+    request: FileSearch,
+    ports: FilePorts,
 ) -> Absence | None:
     """Explain why a file is not among the files returned, if the request asks for one."""
-    wanted = request.why_not
-    return None if wanted is None else explain_absence(request, wanted, rounds, ranking, ended, ports)
+    if request.why_not is None:
+        return None
+    scope = find_scope(request, ports)
+    return explain_absence(request.why_not, scope, rounds, ranking, kept, ended, request, ports)
 
 
-def found_nothing(rounds: Sequence[Round], request: FileSearch) -> tuple[Degradation, ...]:
+def found_nothing(rounds: Sequence[Round], query: QueryAnalysis) -> tuple[Degradation, ...]:
     """Say why there is nothing, if no search found a file."""
     searches = [step for round_ in rounds for step in round_.searches if step.state == "done"]
     if any(paths for step in searches for paths in SearchNotes.of(step).found.values()):
         return ()
     why_none = "no file has a word of the request"
-    if is_han(request.query):
+    if query.is_chinese:
         why_none += "; it is in Chinese, and the code may be in another language"
     return (Degradation(stage="search", reason=why_none),)
 
@@ -149,28 +177,29 @@ def with_metadata(hits: tuple[FileHit, ...], request: FileSearch, ports: FilePor
     )
 
 
-def ranked(files: Mapping[str, EvaluatedFile], request: FileSearch) -> list[EvaluatedFile]:
-    """Sort files by relevance, those named by path first, or in one-shot mode by their fused rank; ties by path."""
-    if request.mode == "oneshot":
-        return sorted(files.values(), key=lambda file: (-file.candidate.score, file.path))
-    return sorted(files.values(), key=lambda file: (file.notes.reason != NAMED, -file.relevance, file.path))
+def rank(files: Iterable[EvaluatedFile], *, by_fusion: bool) -> list[EvaluatedFile]:
+    """Sort files by relevance, those named by path first, or ``by_fusion`` by their fused rank; ties by path."""
+    if by_fusion:
+        return sorted(files, key=lambda file: (-file.candidate.score, file.path))
+    return sorted(files, key=lambda file: (file.notes.reason != NAMED, -file.relevance, file.path))
 
 
-def hit_of(file: EvaluatedFile, request: FileSearch, profiles: FileProfiles) -> FileHit:
+def hit_of(file: EvaluatedFile, profiles: FileProfiles, *, by_fusion: bool) -> FileHit:
     """Show a file with every number needed to recompute its relevance."""
+    reasons = why(file)
     profile = profile_of(file.notes.evidence, profiles)
     how: dict[str, Any] = {"formula": "judged by a language model"}
     if not file.notes.judged:
         how = {"formula": "bands(Σ weight × evidence)", "weights": dict(profile.weights), "bands": profile.bands.points}
         least = least_by_words(file.notes.evidence, profiles)
         how |= {"at least, by its words": round(least, DECIMALS)} if least else {}
-    score = file.candidate.score if request.mode == "oneshot" else file.relevance
+    score = file.candidate.score if by_fusion else file.relevance
     return FileHit(
         path=file.path,
         score=round(score, DECIMALS + 2),
         relevance=round(file.relevance, DECIMALS),
         band=band(file.relevance),
-        why=why(file),
+        why=reasons,
         round=file.round,
         found_by=file.candidate.found_by,
         tokens=file.notes.tokens,
@@ -198,62 +227,14 @@ def why(file: EvaluatedFile) -> str:
     return "; ".join(parts) or "none of the query's words"
 
 
-def join_context(
-    hits: Sequence[FileHit], files: Mapping[str, EvaluatedFile], request: FileSearch, ports: FilePorts
-) -> Context:
-    """Join the best definitions of the files returned, and a map of the others, into one text for a sub-agent.
-
-    Contents are fetched here because the board holds no code.
-    """
-    if not hits or request.context_budget == 0:
-        return Context("", ())
-    paths = [hit.path for hit in hits]
-    contents = ports.files.contents(request.collection, paths)
-    symbols = ports.files.symbols(request.collection, paths)
-    defined = {
-        path: [(symbol.name, symbol.line) for symbol in found if symbol.role == "definition"]
-        for path, found in symbols.items()
-    }
-    asked = kinds_asked(request.query) | frozenset(request.kinds)
-    parts = [part for path in paths for part in parts_of(files[path], asked=asked, defines=bool(defined.get(path)))]
-    uses = {path: [symbol.name for symbol in found if symbol.role != "definition"] for path, found in symbols.items()}
-    return joined(
-        with_calls(parts, contents),
-        contents,
-        signatures_of(defined, uses),
-        budget=request.context_budget,
-        count_tokens=ports.count_tokens,
-    )
-
-
-def parts_of(file: EvaluatedFile, *, asked: frozenset[FileKind], defines: bool) -> list[ContextPart]:
-    """List what the context may show of a file, with what it is worth."""
-    kind_share = 1.0 if file.notes.reason == NAMED else share_of(file.notes.kind, asked=asked)
-    return [
-        ContextPart(
-            file.path,
-            part.lines,
-            part.label,
-            worth(
-                part.score,
-                relevance=file.relevance,
-                share=share_of_part(part.label, kind_share=kind_share, defines=defines, tests_asked="tests" in asked),
-            ),
-        )
-        for part in file.notes.parts
-    ]
-
-
 def token_account(
-    returned: Sequence[FileHit],
-    files: Mapping[str, EvaluatedFile],
-    rounds: Sequence[Round],
-    context: Context,
-    count_tokens: Callable[[str], int],
+    returned: Sequence[FileHit], rounds: Sequence[Round], context: Context, count_tokens: Callable[[str], int]
 ) -> TokenAccount:
     """Count the tokens that the job cost, and those that reading whole files would have cost."""
+    files = evaluated_files(rounds)
+    first = [file.notes for file in files.values() if file.round == 1]
     listing = sum(count_tokens(f"{hit.path} {hit.relevance} {hit.why}") for hit in returned)
-    handed, judged = count_tokens(context.text), judged_tokens(rounds)
+    handed, judged = count_tokens(context.text), sum(round_.judged_tokens for round_ in rounds)
     return TokenAccount(
         spent=handed + listing + judged,
         context=handed,
@@ -261,49 +242,54 @@ def token_account(
         judged=judged,
         returned_excerpts=sum(files[hit.path].notes.excerpt_tokens for hit in returned),
         returned_files=sum(hit.tokens for hit in returned),
-        one_shot=sum(file.notes.tokens for file in files.values() if file.round == 1),
+        one_shot=sum(notes.tokens for notes in first),
         all_candidates=sum(file.notes.tokens for file in files.values()),
-        grep=sum(file.notes.grep_tokens for file in files.values() if file.round == 1),
+        grep=sum(notes.grep_tokens for notes in first),
         top_files=sum(file.tokens for file in returned[:TOP_FILES]),
     )
 
 
-def tokens_so_far(files: Mapping[str, EvaluatedFile], rounds: Sequence[Round], request: FileSearch) -> int:
-    """Estimate the job's tokens if it ended now: those of the judge plus those of the context."""
-    high = sum(file.notes.tokens for file in files.values() if band(file.relevance) == "high")
-    return judged_tokens(rounds) + min(high, request.context_budget)
+def round_event(round_: Round) -> SearchRound:
+    """Report a round as it ends: what it searched for, and how relevant its files are."""
+    best = sorted(round_.files, key=lambda file: (-file.relevance, file.path))
+    return SearchRound(
+        round=round_.number,
+        queries=round_.queries,
+        evaluated=len(best),
+        bands=counted(file.relevance for file in best),
+        files=tuple(
+            PartialHit(key=file.path, score=round(file.relevance, DECIMALS))
+            for file in best
+            if band(file.relevance) in RETURNED
+        ),
+        gaps=round_.planned.gaps,
+        stop=round_.planned.stop,
+    )
 
 
-def judged_tokens(rounds: Sequence[Round]) -> int:
-    """Add up the tokens that a language model read and wrote while evaluating."""
-    return sum(EvaluationNotes.of(step).judged_tokens for round_ in rounds for step in round_.evaluations)
-
-
-def summary(round_: Round, files: Mapping[str, EvaluatedFile]) -> RoundSummary:
+def summary(round_: Round) -> RoundSummary:
     """Summarise a round."""
-    own = [file.relevance for file in files.values() if file.round == round_.number]
     return RoundSummary(
         round=round_.number,
         queries=round_.queries,
-        evaluated=len(own),
-        bands=counted(own),
+        evaluated=len(round_.files),
+        bands=counted(file.relevance for file in round_.files),
         gaps=round_.planned.gaps,
     )
 
 
-def ended_by(rounds: Sequence[Round], request: FileSearch) -> str:
+def ended_by(rounds: Sequence[Round], *, is_one_shot: bool) -> str:
     """Say why the search ended."""
     last = rounds[-1]
     if (stop := last.planned.stop) is not None:
         return stop
     is_whole = all(step.is_closed for step in (*last.searches, *last.evaluations))
-    if request.mode == "oneshot" and is_whole:
+    if is_one_shot and is_whole:
         return "one shot"
     return "a step failed" if is_whole and (last.plan is None or last.plan.is_closed) else "deadline"
 
 
 def missing_parts(picture: Picture) -> tuple[Degradation, ...]:
     """Name each part that the request asked for and the result lacks."""
-    done = [step for step in picture.steps if step.state == "done"]
-    noted = [part for step in done for part in PartNotes.of(step).degraded]
+    noted = [part for step in picture.steps if step.state == "done" for part in PartNotes.of(step).degraded]
     return (*noted, *missing(picture.steps))

@@ -11,10 +11,9 @@ from querymill_shared.board import Picture, Record, Step
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.files.steps import FileStep
 from querymill_workers.retrievers.files.rules.candidates import SHARD
-from querymill_workers.retrievers.files.stages import candidates_of, evaluated_files, next_steps, numbered, rounds_of
+from querymill_workers.retrievers.files.search.rounds import Round, evaluated_files, next_steps, rounds_of
 
 ASKED = FileSearch(query="q", collection="c")
-ONE_SHOT = FileSearch(query="q", collection="c", mode="oneshot")
 
 
 def picture_of(*steps: Step) -> Picture:
@@ -38,8 +37,12 @@ def evaluated_file(relevance: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def follow(*steps: Step, request: FileSearch = ASKED) -> list[str]:
-    return [str(place) for place in next_steps(rounds_of(picture_of(*steps)), request)]
+def read(*steps: Step) -> list[Round]:
+    return rounds_of(picture_of(*steps), limit=ASKED.candidates)
+
+
+def follow(*steps: Step, plans: bool = True) -> list[str]:
+    return [str(place) for place in next_steps(read(*steps), plans=plans)]
 
 
 FOUND = done("search-1-words", found={"words": [f"{number:02}.py" for number in range(15)]})
@@ -61,7 +64,7 @@ def test_one_search_that_came_through_is_enough_to_go_on() -> None:
 
 def test_an_evaluated_round_is_planned_but_in_one_shot() -> None:
     assert follow(FOUND, EVALUATED) == ["plan-1"]
-    assert follow(FOUND, EVALUATED, request=ONE_SHOT) == []
+    assert follow(FOUND, EVALUATED, plans=False) == []
 
 
 @pytest.mark.parametrize(
@@ -83,7 +86,7 @@ def test_a_plan_that_stops_or_failed_ends_the_search() -> None:
 
 
 def test_steps_of_a_later_release_are_in_no_round() -> None:
-    (only,) = rounds_of(picture_of(FOUND, done("merge-1-01"), done("summary")))
+    (only,) = read(FOUND, done("merge-1-01"), done("summary"))
     assert [step.name for step in (*only.searches, *only.evaluations)] == ["search-1-words"]
 
 
@@ -95,12 +98,12 @@ def test_an_evaluation_counts_once_and_only_for_its_candidates() -> None:
         done("search-2-01", found={"name Mutex": ["a.py", "b.py"]}),
         done("evaluate-2-01", files={"a.py": evaluated_file(0.1), "b.py": evaluated_file(0.6)}),
     ]
-    rounds = rounds_of(picture_of(*steps))
-    files = evaluated_files(rounds, ASKED)
+    rounds = read(*steps)
+    files = evaluated_files(rounds)
     assert {path: (file.round, file.relevance) for path, file in files.items()} == {"a.py": (1, 0.9), "b.py": (2, 0.6)}
     assert files["b.py"].candidate.found_by == ("name Mutex",)
-    assert [candidate.path for candidate in candidates_of(rounds, 2, ASKED)] == ["b.py"]
-    assert numbered(rounds, 2).queries == ("name Mutex",)
+    assert [candidate.path for candidate in rounds[1].candidates] == ["b.py"]
+    assert rounds[1].queries == ("name Mutex",)
 
 
 PATHS = st.lists(st.integers(0, 60).map(lambda number: f"{number:02}.py"), max_size=50, unique=True)
@@ -117,10 +120,10 @@ def test_every_worker_that_looks_at_a_job_finds_the_same_rounds_and_next_steps(
     ]
     mixed = list(steps)
     chance.shuffle(mixed)
-    rounds = rounds_of(picture_of(*steps))
-    assert rounds_of(picture_of(*mixed)) == rounds
-    places = next_steps(rounds, ASKED)
-    count = len(candidates_of(rounds, 1, ASKED))
+    rounds = read(*steps)
+    assert read(*mixed) == rounds
+    places = next_steps(rounds, plans=True)
+    count = len(rounds[0].candidates)
     assert count == min(len({*words, *vectors, *patterns}), ASKED.candidates)
     assert places == (
         [FileStep("evaluate", 1, part + 1) for part in range(-(-count // SHARD))] or [FileStep("plan", 1)]
