@@ -20,15 +20,15 @@ from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.retrievers.conversations.prepare import entries_of, prepare_session
-from querymill_workers.retrievers.conversations.ranking import rank_candidates
 from querymill_workers.retrievers.conversations.ranks.recompute import update_all
-from querymill_workers.retrievers.conversations.recall import recall
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
-from querymill_workers.retrievers.conversations.showing import order_of
+from querymill_workers.retrievers.conversations.search.choose import choose_hits, rank_sessions
+from querymill_workers.retrievers.conversations.search.recall import recall_candidates
+from querymill_workers.retrievers.conversations.search.score import score_sessions
+from querymill_workers.retrievers.conversations.search.understand import understand_question
 from querymill_workers.retrievers.conversations.stores.caches import MemoryCache
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
-from querymill_workers.retrievers.conversations.understanding import question_of
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.words.memory import MemoryWords
 
@@ -85,7 +85,7 @@ def world_of(chosen: ConversationSet) -> World:
         conversations.put(collection, prepare_session(session, keywords), replacing=None)
     for collection in {collection for collection, _ in chosen.sessions}:
         update_all(collection, MemoryRanks(conversations))
-    caches = ConversationCaches(sessions=MemoryCache(10_000, 1e6), searches=MemoryCache(10_000, 1e6))
+    caches = ConversationCaches(MemoryCache(10_000, 1e6), MemoryCache(10_000, 1e6), MemoryCache(10_000, 1e6))
     return World(conversations, words, keywords, caches, thesauri())
 
 
@@ -106,11 +106,11 @@ def run(
 
 def ranking(request: ConversationSearch, ports: ConversationPorts) -> Sequence[str]:
     """Rank as the flow does."""
-    now = cast("datetime", request.now)
-    question = question_of(request, now, ports.conversations.generation(request.collection))
-    recalled = recall(question, ports)
-    scored = rank_candidates(question, recalled, ports)
-    return [place.session_id for place in order_of(question, recalled.understanding.mode, scored)]
+    question = understand_question(request, cast("datetime", request.now), ports)
+    recalled = recall_candidates(question, ports)
+    scored = score_sessions(question, recalled, (), ports)
+    chosen = choose_hits(question, rank_sessions(question, recalled, scored, ()))
+    return [each.candidate.hit.id for each in chosen]
 
 
 if __name__ == "__main__":

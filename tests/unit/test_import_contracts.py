@@ -29,6 +29,10 @@ SEEDS = {
     "No retriever knows another": (f"{W}.retrievers.reports.search", f"{W}.retrievers.files.ports"),
     "Each flat is layered": (f"{W}.retrievers.messages.ingest", f"{W}.retrievers.messages.stores.memory"),
     "A search of files reads downwards": (f"{W}.retrievers.files.search.recall", f"{W}.retrievers.files.search.judge"),
+    "A search of conversations reads downwards": (
+        f"{W}.retrievers.conversations.search.understand",
+        f"{W}.retrievers.conversations.search.recall",
+    ),
     "Rules are pure: no clock, chance, logs, settings or I/O": (f"{W}.retrievers.reports.rules.fusion", "redis"),
     "Celery only in the glue": (f"{W}.retrievers.files.search", "celery"),
     "MCP is known where it is spoken": ("querymill.agents.tools.search", "mcp"),

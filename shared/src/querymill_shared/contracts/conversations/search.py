@@ -106,6 +106,11 @@ class ConversationSearch(FilteredSearch, Asks["ConversationResult"]):
         return ("search",)
 
     @property
+    def zone(self) -> tzinfo:
+        """The time zone of the caller."""
+        return zone_named(self.time_zone)
+
+    @property
     def joins_vectors(self) -> bool:
         """Whether vectors are to be joined with the words."""
         return self.scoring == "bounded" and not self.diversify if self.vectors is None else self.vectors

@@ -12,8 +12,10 @@ from querymill_workers.retrievers.conversations.rules.query_understanding import
     keywords,
     mode_of,
     simplify,
+    technical_terms,
     word_count,
 )
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 
 
 @pytest.mark.parametrize(
@@ -115,3 +117,9 @@ def test_keywords_are_the_terms_then_what_else_says_something() -> None:
 )  # fmt: skip
 def test_a_question_that_is_nothing_but_a_time_asks_for_a_recap(rest: str, recap: bool) -> None:
     assert asks_for_recap(rest) is recap
+
+
+def test_technical_terms_are_in_the_order_of_the_text_the_longer_first() -> None:
+    vocabulary = TechnicalKeywords(["redis", "unit test", "test", "缓存"])
+    assert technical_terms("缓存 in Redis, and a unit test", vocabulary) == ["缓存", "redis", "unit test", "test"]
+    assert technical_terms("soup", vocabulary) == []

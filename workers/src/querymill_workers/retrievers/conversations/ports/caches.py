@@ -5,11 +5,12 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
-from querymill_shared.contracts.conversations.search import Understanding
+from querymill_shared.contracts.conversations.search import SynonymsOf, Understanding
 from querymill_shared.values import frozen
 from querymill_workers.retrievers.conversations.rules.best_passage import Snippet
+from querymill_workers.retrievers.conversations.rules.query_understanding import Subject, Traits
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
-from querymill_workers.words.ports import WordHit
+from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
 
 Value = TypeVar("Value")
 
@@ -37,13 +38,6 @@ class CachedConversation:
 
 
 @frozen
-class SessionHit(WordHit):
-    """A session that has words of the query: ``scored`` has the terms of all its ``passages``, the best first."""
-
-    passages: tuple[WordHit, ...] = ()
-
-
-@frozen
 class BestPassage:
     """The best passage of a session for one question: its message's id, its place from 0, and its time.
 
@@ -56,6 +50,22 @@ class BestPassage:
     created_at: datetime | None = None
     source: str | None = None
     line: int | None = None
+
+
+@frozen
+class Understood:
+    """What the text of a question says, the same for all who ask it.
+
+    ``numbered`` is the text that is searched, in which the numbers of names count more. ``synonyms`` and
+    ``translations`` are searched as well if its words find little, or sessions in another script.
+    """
+
+    understanding: Understanding
+    subject: Subject
+    traits: Traits
+    numbered: str
+    synonyms: tuple[SynonymsOf, ...] = ()
+    translations: tuple[SynonymsOf, ...] = ()
 
 
 @frozen
@@ -81,4 +91,5 @@ class ConversationCaches:
     """The caches of one worker. Each key begins with a collection and its generation, so no value outlives a change."""
 
     sessions: Cache[CachedConversation]
+    questions: Cache[Understood]
     searches: Cache[CachedSearch]

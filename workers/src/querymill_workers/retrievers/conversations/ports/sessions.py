@@ -49,6 +49,14 @@ class Conversation:
     parts: RankParts
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
+    def within(self, start: datetime | None, end: datetime | None) -> Sequence[ConversationMessage]:
+        """Return the messages from ``start`` (inclusive) to ``end`` (exclusive). None leaves that side open."""
+        return [
+            message
+            for message in self.messages
+            if (start is None or start <= message.created_at) and (end is None or message.created_at < end)
+        ]
+
 
 @frozen
 class ConversationInfo:

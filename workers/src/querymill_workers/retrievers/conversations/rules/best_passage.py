@@ -48,6 +48,23 @@ def best_passage(messages: Sequence[str], scored: Scored) -> Snippet | None:
     return None if place is None else snippet(messages[place], {term.term for term in terms}, place=place)
 
 
+def shown_snippet(messages: Sequence[str], scored: Scored | None, *, of: int) -> Snippet | None:
+    """Return the snippet to show of some of a session's messages, or None if its name is to be shown.
+
+    If none of them has any of the words, it is the beginning of the first where only a part of the session was asked
+    for.
+
+    Args:
+        messages: The texts that were asked for, in order.
+        scored: The terms and statistics of the session's score, None if no words were searched.
+        of: How many messages the session has.
+    """
+    found = None if scored is None else best_passage(messages, scored)
+    if found is None and messages and (scored is None or len(messages) < of):
+        return opening(messages[0])
+    return found
+
+
 def opening(text: str) -> Snippet:
     """Return the beginning of a message, without marks."""
     return Snippet(text[:SNIPPET_LENGTH] + ("…" if len(text) > SNIPPET_LENGTH else ""), (), 0)

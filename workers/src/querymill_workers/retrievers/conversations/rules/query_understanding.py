@@ -7,7 +7,10 @@ from typing import Final, Literal
 import rjieba
 
 from querymill_shared.values import frozen
-from querymill_workers.retrievers.conversations.rules.question_frames import unframed
+from querymill_workers.retrievers.conversations.rules.question_frames import TimeOrder, asked_order, unframed
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+from querymill_workers.retrievers.conversations.rules.text import searchable
+from querymill_workers.text.languages import is_han
 from querymill_workers.text.lexicon import listed
 from querymill_workers.text.words import words
 
@@ -105,6 +108,32 @@ _FUNCTION_HAN: Final = frozenset(listed("function_words", "question", "conversat
 
 
 @frozen
+class Subject:
+    """What a question is about: its text without its time and its filler, and the words that were dropped.
+
+    ``embedded`` keeps the filler, and is empty if the question has no word. ``is_recap`` tells that the question is
+    nothing but a time, and ``order`` in which order of time it wants the sessions.
+    """
+
+    text: str
+    dropped: tuple[str, ...]
+    embedded: str
+    is_recap: bool
+    order: TimeOrder | None
+
+
+def subject_of(query: str, rest: str | None, *, simplifies: bool) -> Subject:
+    """Find what a question is about. ``rest`` is what is left of it without its time, or None if it mentions none."""
+    # A question that is nothing but a time keeps its words, so that there is something to search for.
+    text = rest if rest is not None and words(rest) else query
+    simple = simplify(text) if simplifies else Simplified(text, ())
+    # The frame would be near to talks about talks.
+    embedded = unframed(text)[0] if simplifies else text
+    is_recap = rest is not None and asks_for_recap(rest)
+    return Subject(simple.text, simple.dropped, embedded if words(query) else "", is_recap, asked_order(simple.dropped))
+
+
+@frozen
 class Simplified:
     """A question without its filler, and the dropped words."""
 
@@ -131,6 +160,34 @@ def simplify(text: str) -> Simplified:
         return Simplified(text, ())
     left, frame = unframed(left)
     return Simplified(left, (*dropped, *frame))
+
+
+@frozen
+class Traits:
+    """What a question asks for, how important it is (from 0 to 1), how deep to search for it, and its keywords.
+
+    ``chinese`` are its Chinese words with a meaning.
+    """
+
+    intent: Intent
+    importance: float
+    mode: Mode
+    keywords: tuple[str, ...]
+    chinese: frozenset[str]
+
+
+def traits_of(query: str, searched: str, vocabulary: TechnicalKeywords) -> Traits:
+    """Judge a question as it was asked, and list the keywords of the text that is searched."""
+    worth = importance(query, technical=len(vocabulary.of(query)))
+    terms = technical_terms(searched, vocabulary)
+    chinese = frozenset(word for word in words(searchable([searched])) if is_han(word))
+    return Traits(intent_of(query), worth, mode_of(worth), tuple(keywords(searched, terms)), chinese)
+
+
+def technical_terms(text: str, vocabulary: TechnicalKeywords) -> list[str]:
+    """List the technical keywords of a text in the order of their first occurrence."""
+    lower = text.lower()
+    return sorted(vocabulary.of(text), key=lambda term: (lower.find(term), -len(term)))
 
 
 def intent_of(text: str) -> Intent:

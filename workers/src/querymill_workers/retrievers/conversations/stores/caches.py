@@ -35,5 +35,7 @@ class MemoryCache(Generic[Value]):
 def conversation_caches() -> ConversationCaches:
     """Build the caches of one worker."""
     return ConversationCaches(
-        sessions=MemoryCache(MAX_SESSIONS, SESSIONS_TTL_S), searches=MemoryCache(MAX_SEARCHES, SEARCHES_TTL_S)
+        sessions=MemoryCache(MAX_SESSIONS, SESSIONS_TTL_S),
+        questions=MemoryCache(MAX_SEARCHES, SEARCHES_TTL_S),
+        searches=MemoryCache(MAX_SEARCHES, SEARCHES_TTL_S),
     )

@@ -21,7 +21,7 @@ from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.world import World
-from tests.unit.retrievers.conversations.test_search import NOW, ids, take_in, talk
+from tests.unit.retrievers.conversations.search.test_step import NOW, ids, take_in, talk
 
 #: Long enough that no other message joins its passage.
 LONG = "lorem " * 65

@@ -17,10 +17,7 @@ from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.passages import NearSession, PassageFilter
 from querymill_workers.retrievers.conversations.ports.sessions import KIND
-from querymill_workers.retrievers.conversations.recall import CANDIDATES
-from querymill_workers.retrievers.conversations.rules.question_frames import unframed
-from querymill_workers.retrievers.conversations.understanding import Question
-from querymill_workers.text.words import words
+from querymill_workers.retrievers.conversations.search.understand import Question
 from querymill_workers.vectors.question import embed_question
 
 #: Time kept free before the deadline, so that the words can answer after a failed embedding, in seconds.
@@ -28,7 +25,7 @@ FALLBACK_MARGIN_S: Final = 0.3
 
 
 @frozen
-class Nearness:
+class RecalledByVectors:
     """The sessions nearest to a question, nearest first, what is missing, and the provider calls and tokens.
 
     ``asked`` tells whether vectors were to be joined at all.
@@ -40,56 +37,43 @@ class Nearness:
     asked: bool = True
 
 
-def find_near(claim: Claim, question: Question, recalled: CachedSearch, ports: ConversationPorts) -> Nearness:
+def recall_by_vectors(
+    claim: Claim, question: Question, recalled: CachedSearch, ports: ConversationPorts
+) -> RecalledByVectors:
     """Find the nearest sessions under the filter of the words, unless the question asks for none.
 
     Raises:
         Unavailable: A store is away. That is no reason to search by words: the next attempt finds it back.
     """
     request = question.request
-    if not request.joins_vectors or recalled.is_recap or not words(request.query):
-        return Nearness(asked=False)
+    if not request.joins_vectors or recalled.is_recap or not question.text.subject.embedded:
+        return RecalledByVectors(asked=False)
     vectors = ports.vectors[KIND]
     if vectors.active_model(request.collection) is None:
         # Nothing is embedded yet, so the model need not be asked.
         counted = vectors.counts(request.collection, model=ports.embeddings.model)
-        return Nearness(gaps=lacking(counted.pending))
+        return RecalledByVectors(gaps=lacking(counted.pending))
     try:
         embedded = embed_question(
-            EMBEDDABLE, claim, request, [embedded_text(question)], ports,
+            EMBEDDABLE, claim, request, [question.text.subject.embedded], ports,
             margin_s=FALLBACK_MARGIN_S, patience_s=EMBEDDING_PATIENCE_S,
         )  # fmt: skip
     except (Unavailable, Refused) as error:
         if error.code == "store_down":
             raise
-        return Nearness(gaps=(Degradation(stage="embed", reason=str(error), code=error.code),))
+        return RecalledByVectors(gaps=(Degradation(stage="embed", reason=str(error), code=error.code),))
+    # The passages are those that the words were searched in. A relaxed time leaves out none.
+    span = None if recalled.relaxed is not None else question.span
+    where = PassageFilter(recalled.groups) if span is None else PassageFilter(recalled.groups, span.start, span.end)
     found = ports.conversation_passages.nearest(
-        request.collection,
-        embedded.vectors[0],
-        model=embedded.model,
-        limit=CANDIDATES[recalled.understanding.mode],
-        where=where_to_look(question, recalled),
+        request.collection, embedded.vectors[0], model=embedded.model, limit=question.candidates, where=where
     )
     cuts = (Degradation(stage="embed", reason=cut, code="cut") for cut in embedded.cuts)
     gaps = (*lacking(found.pending), *cuts)
     # A passage at a right angle, or beyond, has nothing to do with the question.
-    return Nearness(tuple(near for near in found.sessions if near.cosine > 0), gaps, embedded.usage)
+    return RecalledByVectors(tuple(near for near in found.sessions if near.cosine > 0), gaps, embedded.usage)
 
 
 def lacking(pending: int) -> tuple[Degradation, ...]:
     """Say how many passages are found by their words alone."""
     return (Degradation(stage="embed", reason=f"{pending} rows pending", code="pending"),) if pending else ()
-
-
-def where_to_look(question: Question, recalled: CachedSearch) -> PassageFilter:
-    """Return which passages are compared: those that the words were searched in. A relaxed time leaves out none."""
-    if question.timed is None or recalled.relaxed is not None:
-        return PassageFilter(recalled.groups)
-    return PassageFilter(recalled.groups, question.timed.range.start, question.timed.range.end)
-
-
-def embedded_text(question: Question) -> str:
-    """Return the question without its time and its frame, which would be near to talks about talks."""
-    request, timed = question.request, question.timed
-    text = timed.rest if timed is not None and words(timed.rest) else request.query
-    return unframed(text)[0] if request.simplification else text

@@ -1,16 +1,15 @@
 """Search conversations: take a question, and return the sessions in which its subject was discussed.
 
-    question -> understand (time, filler, spelling, synonyms) -> candidates by BM25 ┐  cached for an hour
-             -> rank parts of the sessions ────────────────────────────────────────┤  cached for a day
-             -> final score as of now <─────────────────────────────────────────────┘
-             -> vector -> nearest passages -> joined by rank -> by time, if asked -> diversify -> passages -> hits
+    question -> understand (time, filler, spelling, synonyms) ┐ cached for an hour
+             -> recall candidates by words, by BM25           ┘
+             -> recall the nearest sessions by vectors
+             -> score as of now (parts of ranks are cached for a day), join by rank, by time if asked
+             -> choose, diversified if asked -> show with passages -> explain an absence
 
 A search is one step. Only results that depend on neither the time nor the caller are cached. Every key begins with
 the collection and its generation, and each search reads the generation first, so nothing cached outlives a change.
 
-``understanding.py`` reads the question, ``recall.py`` finds the candidates, ``ranking.py`` scores them,
-``nearness.py`` finds the nearest sessions, ``showing.py`` builds the hits, and ``why_not.py`` explains an absence. The
-formulas are in ``rules/``.
+Each module is one stage, and takes what the stages before it return. The formulas are in ``rules/``.
 """
 
 from collections.abc import Sequence
@@ -29,13 +28,15 @@ from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.stages import Laps, stage, timing
-from querymill_workers.retrievers.conversations.nearness import find_near
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
-from querymill_workers.retrievers.conversations.ranking import join_near, order_by_time, rank_candidates
-from querymill_workers.retrievers.conversations.recall import recall
-from querymill_workers.retrievers.conversations.showing import show_hits
-from querymill_workers.retrievers.conversations.understanding import question_of
-from querymill_workers.retrievers.conversations.why_not import explain_absence
+from querymill_workers.retrievers.conversations.search.choose import choose_hits, rank_sessions
+from querymill_workers.retrievers.conversations.search.passages import find_passages
+from querymill_workers.retrievers.conversations.search.recall import recall_candidates
+from querymill_workers.retrievers.conversations.search.score import score_sessions
+from querymill_workers.retrievers.conversations.search.show import show_hits
+from querymill_workers.retrievers.conversations.search.understand import understand_question
+from querymill_workers.retrievers.conversations.search.vector_recall import recall_by_vectors
+from querymill_workers.retrievers.conversations.search.why_not import explain_absence
 
 #: What the result says if sessions from other times are among its hits.
 RELAXED: Final = Degradation(stage="time", reason="relaxed: few sessions are from then, so others follow below them")
@@ -51,20 +52,19 @@ class SearchNotes(Notes):
 def step(claim: Claim, request: ConversationSearch, ports: ConversationPorts) -> Sequence[Bell]:
     """Search, finish the step and settle the job."""
     laps = Laps(ports)
-    generation = ports.conversations.generation(request.collection)
-    question = question_of(request, request.now or datetime.now(UTC), generation)
-    recalled = recall(question, ports)
+    question = understand_question(request, request.now or datetime.now(UTC), ports)
+    recalled = recall_candidates(question, ports)
     laps.lap("recall")
-    near = find_near(claim, question, recalled, ports)
+    near = recall_by_vectors(claim, question, recalled, ports)
     if near.asked:
         laps.lap("vectors")
-    ranking = rank_candidates(question, recalled, ports)
-    if near.sessions:
-        ranking = join_near(question, recalled, ranking, near.sessions, ports)
-    ranking = order_by_time(question, recalled, ranking)
+    scored = score_sessions(question, recalled, near.sessions, ports)
+    ranking = rank_sessions(question, recalled, scored, near.sessions)
+    chosen = choose_hits(question, ranking)
     laps.lap("rank")
-    hits = show_hits(question, recalled, ranking, ports.conversations)
-    reason = None if request.why_not is None else explain_absence(question, request.why_not, recalled, ranking, ports)
+    passages = find_passages(question, recalled, chosen, ports.conversations)
+    hits = show_hits(request, chosen, passages)
+    absence = explain_absence(question, recalled, ranking, chosen, ports)
     laps.lap("show")
     degraded = (*(() if recalled.relaxed is None else (RELAXED,)), *near.gaps)
     result = ConversationResult(
@@ -77,7 +77,7 @@ def step(claim: Claim, request: ConversationSearch, ports: ConversationPorts) ->
         complete=not degraded,
         degraded=degraded,
         understanding=recalled.understanding,
-        why_not=reason,
+        why_not=absence,
         usage=near.usage.noted(),
     )
     notes = SearchNotes(found=result, timing=laps.ms)

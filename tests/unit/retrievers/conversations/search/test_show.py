@@ -8,13 +8,16 @@ import pytest
 
 from querymill_shared.contracts.conversations.search import ConversationHit, ConversationSearch
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
+from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.retrievers.conversations.prepare import entries_of, prepare_session
-from querymill_workers.retrievers.conversations.ranking import rank_candidates
-from querymill_workers.retrievers.conversations.recall import recall
 from querymill_workers.retrievers.conversations.rules.best_passage import SNIPPET_LENGTH
-from querymill_workers.retrievers.conversations.showing import find_passages, order_of, show_hits, top_n
-from querymill_workers.retrievers.conversations.understanding import question_of
+from querymill_workers.retrievers.conversations.search.choose import ChosenSession, choose_hits, rank_sessions
+from querymill_workers.retrievers.conversations.search.passages import find_passages
+from querymill_workers.retrievers.conversations.search.recall import recall_candidates
+from querymill_workers.retrievers.conversations.search.score import score_sessions
+from querymill_workers.retrievers.conversations.search.show import show_hits
+from querymill_workers.retrievers.conversations.search.understand import Question, understand_question
 from tests.fixtures.world import World
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
@@ -38,20 +41,16 @@ def request_of(query: str, **fields: Any) -> ConversationSearch:
     return ConversationSearch.model_validate({"collection": "talks", "query": query} | fields)
 
 
+def choose(world: World, query: str, **fields: Any) -> tuple[Question, CachedSearch, list[ChosenSession]]:
+    question = understand_question(request_of(query, **fields), NOW, world.ports)
+    recalled = recall_candidates(question, world.ports)
+    scored = score_sessions(question, recalled, (), world.ports)
+    return question, recalled, choose_hits(question, rank_sessions(question, recalled, scored, ()))
+
+
 def show(world: World, query: str, **fields: Any) -> list[ConversationHit]:
-    question = question_of(request_of(query, **fields), NOW, world.conversations.generation("talks"))
-    recalled = recall(question, world.ports)
-    ranking = rank_candidates(question, recalled, world.ports)
-    return show_hits(question, recalled, ranking, world.conversations)
-
-
-@pytest.mark.parametrize(("fields", "normal", "deep"), [({}, 10, 20), ({"top_n": 3}, 3, 3), ({"top_n": 200}, 200, 200)])
-def test_a_request_has_as_many_hits_as_it_asks_for_or_as_its_mode_gives(
-    fields: dict[str, Any], normal: int, deep: int
-) -> None:
-    assert (top_n(request_of("ships", **fields), "normal"), top_n(request_of("ships", **fields), "deep")) == (
-        normal, deep,
-    )  # fmt: skip
+    question, recalled, chosen = choose(world, query, **fields)
+    return show_hits(question.request, chosen, find_passages(question, recalled, chosen, world.conversations))
 
 
 def test_a_hit_shows_the_session_and_the_message_its_snippet_is_of(world: World) -> None:
@@ -108,19 +107,17 @@ def test_a_passage_is_cut_once_for_all_who_ask_the_same(world: World) -> None:
 def test_a_session_that_is_dropped_while_it_is_searched_is_not_shown(world: World) -> None:
     store(world, "a", "the ships")
     store(world, "b", "ships")
-    question = question_of(request_of("ships"), NOW, world.conversations.generation("talks"))
-    recalled = recall(question, world.ports)
-    ranking = rank_candidates(question, recalled, world.ports)
+    question, recalled, chosen = choose(world, "ships")
     world.conversations.drop("talks", "a")
-    assert [hit.session_id for hit in show_hits(question, recalled, ranking, world.conversations)] == ["b"]
+    passages = find_passages(question, recalled, chosen, world.conversations)
+    assert [hit.session_id for hit in show_hits(question.request, chosen, passages)] == ["b"]
 
 
 def test_a_session_that_loses_its_words_while_it_is_searched_shows_its_name(world: World) -> None:
     store(world, "a", "the ships", name="Harbour")
-    question = question_of(request_of("ships"), NOW, world.conversations.generation("talks"))
-    recalled = recall(question, world.ports)
+    question, recalled, chosen = choose(world, "ships")
     store(world, "a", "soup", name="Kitchen")
-    passages = find_passages(question, recalled, recalled.candidates, world.conversations)
+    passages = find_passages(question, recalled, chosen, world.conversations)
     assert (passages["a"].snippet.text, passages["a"].snippet.marks, passages["a"].message_id) == ("Kitchen", (), None)
 
 
@@ -130,10 +127,8 @@ def test_the_order_is_by_score_unless_it_is_diversified(world: World) -> None:
     store(world, "today", "ships" + " y" * 9, days=0)
 
     def order(**fields: Any) -> list[tuple[str, str, str | None]]:
-        request = request_of("ships", scoring="bm25", **fields)
-        question = question_of(request, NOW, world.conversations.generation("talks"))
-        ranking = rank_candidates(question, recall(question, world.ports), world.ports)
-        return [(placed.session_id, placed.step, placed.reason) for placed in order_of(question, "normal", ranking)]
+        _, _, chosen = choose(world, "ships", scoring="bm25", **fields)
+        return [(each.placed.session_id, each.placed.step, each.placed.reason) for each in chosen]
 
     assert order(top_n=2) == [("s0", "score", None), ("s1", "score", None)]
     assert order(diversify=True, top_n=5) == [

@@ -7,10 +7,11 @@ import pytest
 
 from querymill_shared.contracts.conversations.search import ConversationSearch, Understanding
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
-from querymill_workers.retrievers.conversations.ports.caches import CachedSearch, SessionHit
+from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.prepare import prepare_session
-from querymill_workers.retrievers.conversations.ranking import fetch_sessions, rank_candidates
-from querymill_workers.retrievers.conversations.understanding import Question, question_of
+from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
+from querymill_workers.retrievers.conversations.search.score import fetch_sessions, score_sessions
+from querymill_workers.retrievers.conversations.search.understand import Question, understand_question
 from tests.fixtures.world import World
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)
@@ -28,13 +29,13 @@ def put(world: World, session_id: str, *texts: str, days: float = 0, name: str |
 
 def ask(world: World, **fields: Any) -> Question:
     request = ConversationSearch.model_validate({"collection": "talks", "query": "ships"} | fields)
-    return question_of(request, NOW, world.conversations.generation("talks"))
+    return understand_question(request, NOW, world.ports)
 
 
 def rank(world: World, hits: dict[str, float], **fields: Any) -> dict[str, float]:
     recalled = CachedSearch(PLAIN, "ships", tuple(SessionHit(id_, score) for id_, score in hits.items()))
-    ranking = rank_candidates(ask(world, **fields), recalled, world.ports)
-    return {candidate.hit.id: candidate.final.score for candidate in ranking}
+    scored = score_sessions(ask(world, **fields), recalled, (), world.ports)
+    return {candidate.hit.id: candidate.final.score for candidate in scored.by_words}
 
 
 def test_relevance_is_a_share_of_the_best_candidate(world: World) -> None:

@@ -4,36 +4,48 @@ from collections.abc import Sequence
 
 from querymill_shared.contracts.conversations.search import WhyNot
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
-from querymill_workers.retrievers.conversations.ports.caches import CachedSearch, SessionHit
-from querymill_workers.retrievers.conversations.ranking import ScoredSession
-from querymill_workers.retrievers.conversations.relevance import find_sessions, scored_within
-from querymill_workers.retrievers.conversations.showing import order_of, top_n
-from querymill_workers.retrievers.conversations.understanding import Question, sessions_in_time
+from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
+from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
+from querymill_workers.retrievers.conversations.search.choose import ChosenSession
+from querymill_workers.retrievers.conversations.search.score import ScoredSession
+from querymill_workers.retrievers.conversations.search.understand import Question
+from querymill_workers.retrievers.conversations.search.word_recall import find_sessions, score_within
 
 
 def explain_absence(
-    question: Question, wanted: str, recalled: CachedSearch, ranking: Sequence[ScoredSession], ports: ConversationPorts
-) -> WhyNot:
-    """Name the first gate that a session did not pass, with the reason."""
-    collection = question.request.collection
+    question: Question,
+    recalled: CachedSearch,
+    ranking: Sequence[ScoredSession],
+    chosen: Sequence[ChosenSession],
+    ports: ConversationPorts,
+) -> WhyNot | None:
+    """Name the first gate that a session did not pass, with the reason. None if the request asks about no session."""
+    wanted, collection, conditions = question.request.why_not, question.request.collection, question.request.filter
+    if wanted is None:
+        return None
     if wanted not in ports.conversations.describe(collection, [wanted]):
         return WhyNot(session_id=wanted, gate="collection", reason="the collection has no such session")
-    conditions = question.request.filter
     if conditions and wanted not in ports.conversations.passing(collection, conditions):
         return WhyNot(session_id=wanted, gate="filter", reason="it does not pass the filter")
     if wanted in {candidate.hit.id for candidate in ranking}:
-        return explain_placement(question, wanted, recalled, ranking)
-    let_through = sessions_in_time(question, ports.conversations)
-    if let_through is not None and wanted not in let_through and recalled.relaxed is None:
+        return explain_placement(wanted, question.limit, ranking, chosen)
+    keeps_time = question.span is not None and recalled.relaxed is None
+    if keeps_time and wanted not in (recalled.groups or ()):
         return WhyNot(session_id=wanted, gate="time", reason="none of its messages is from the time asked for")
+    return explain_relevance(question, wanted, recalled, ports)
+
+
+def explain_relevance(question: Question, wanted: str, recalled: CachedSearch, ports: ConversationPorts) -> WhyNot:
+    """Say what words a session lacks, or how far it is from the candidates."""
+    collection, span = question.request.collection, None if recalled.relaxed is not None else question.span
     own: Sequence[SessionHit] = find_sessions(
         ports.words, collection, recalled.text, limit=1, wanted=1, groups=[wanted]
     )
     if not own:
         also = ", and is not among the nearest by vectors" if question.request.joins_vectors else ""
         return WhyNot(session_id=wanted, gate="words", reason=f"it has none of the words that were searched{also}")
-    if question.timed is not None and recalled.relaxed is None:
-        own = scored_within(own, question.timed.range, collection, ports.conversations)
+    if span is not None:
+        own = score_within(own, span, collection, ports.conversations)
         if not own:
             reason = "its messages from the time asked for have none of the words that were searched"
             return WhyNot(session_id=wanted, gate="words", reason=reason)
@@ -43,13 +55,11 @@ def explain_absence(
 
 
 def explain_placement(
-    question: Question, wanted: str, recalled: CachedSearch, ranking: Sequence[ScoredSession]
+    wanted: str, limit: int, ranking: Sequence[ScoredSession], chosen: Sequence[ChosenSession]
 ) -> WhyNot:
     """Say where a candidate ranks, and whether its score or diversification kept it out."""
-    mode = recalled.understanding.mode
-    limit = top_n(question.request, mode)
     place = next(number for number, candidate in enumerate(ranking, start=1) if candidate.hit.id == wanted)
-    order = [placed.session_id for placed in order_of(question, mode, ranking)]
+    order = [each.candidate.hit.id for each in chosen]
     if wanted in order:
         return WhyNot(session_id=wanted, gate=None, reason=f"it is hit {order.index(wanted) + 1}")
     reason = f"place {place} of {len(ranking)} by score ({ranking[place - 1].score:.4f}), {limit} are returned"

@@ -1,0 +1,99 @@
+"""Find the candidates of a search: by words, by synonyms if these find little, by time if the question names one."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from querymill_shared.contracts.conversations.search import SynonymsOf
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
+from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
+from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
+from querymill_workers.retrievers.conversations.rules.text import searchable
+from querymill_workers.retrievers.conversations.search.understand import Question
+from querymill_workers.retrievers.conversations.search.word_recall import find_sessions, score_within
+from querymill_workers.text.thesaurus import weighted
+
+#: A time that leaves fewer hits than this is relaxed.
+FEW: Final = 3
+#: The share of the Chinese words of a question that sessions in Chinese have.
+KNOWN: Final = 0.5
+
+
+def recall_candidates(question: Question, ports: ConversationPorts) -> CachedSearch:
+    """Find the candidates of a question, or take them from the cache.
+
+    *Decided*: a question that is nothing but a time asks for a recap, so every session of that time is a candidate,
+    with equal relevance.
+
+    Raises:
+        Refused: Another version of the tokeniser built the collection's text index.
+    """
+    cached = ports.conversation_caches.searches.get(question.key)
+    if cached is not None:
+        return cached
+    request, span, conversations = question.request, question.span, ports.conversations
+    in_time = None
+    if span is not None:
+        in_time = conversations.passing(request.collection, request.filter, start=span.start, end=span.end)
+    if in_time and question.text.subject.is_recap:
+        hits = tuple(SessionHit(id_, 1.0) for id_ in in_time)
+        recalled = CachedSearch(question.text.understanding, "", hits, groups=in_time, is_recap=True)
+    else:
+        passing = conversations.passing(request.collection, request.filter) if request.filter else None
+        recalled = recall_by_words(question, passing, in_time, ports)
+    ports.conversation_caches.searches.put(question.key, recalled)
+    return recalled
+
+
+def recall_by_words(
+    question: Question, passing: Sequence[str] | None, in_time: Sequence[str] | None, ports: ConversationPorts
+) -> CachedSearch:
+    """Find sessions by words: those of the time that the question mentions, if it does, else all that pass the filter.
+
+    *Decided*: a time that leaves fewer than three hits is relaxed: sessions of other times follow below.
+    """
+    groups = passing if in_time is None else in_time
+    synonyms = question.text.understanding.synonyms
+    text, hits = search_words(question, synonyms, groups, ports)
+    added = more_words(question, hits)
+    if added and added != synonyms:
+        synonyms = added
+        text, hits = search_words(question, synonyms, groups, ports)
+    understanding = question.text.understanding.model_copy(update={"synonyms": synonyms})
+    if question.span is not None:
+        hits = score_within(hits, question.span, question.request.collection, ports.conversations)
+    if in_time is None or len(hits) >= FEW:
+        return CachedSearch(understanding, text, tuple(hits), groups=groups)
+    within = {hit.id for hit in hits}
+    # By the same words, so that scores compare and no hit of the time is lost.
+    _, anywhere = search_words(question, synonyms, passing, ports)
+    others = [hit for hit in anywhere if hit.id not in within]
+    relaxed = frozenset(hit.id for hit in others) if others else None
+    return CachedSearch(understanding, text, (*hits, *others), relaxed, groups=passing if others else in_time)
+
+
+def search_words(
+    question: Question, synonyms: Sequence[SynonymsOf], groups: Sequence[str] | None, ports: ConversationPorts
+) -> tuple[str, list[SessionHit]]:
+    """Return the text of a question with some synonyms, each with its weight, and the sessions that it finds."""
+    added = [word for expansion in synonyms for word in expansion.synonyms]
+    text = searchable([weighted(question.text.numbered, added)])
+    limit, wanted = question.candidates, min(question.candidates, question.limit)
+    collection = question.request.collection
+    return text, find_sessions(ports.words, collection, text, limit=limit, wanted=wanted, groups=groups)
+
+
+def more_words(question: Question, hits: Sequence[SessionHit]) -> tuple[SynonymsOf, ...]:
+    """Return the synonyms to search with once more: if the words alone find less than a list full.
+
+    *Decided*: so too if the question is in Chinese and the sessions are not, which lack more than half of its words,
+    whatever its other words find; then with the English of its everyday words. A request that says whether it wants
+    synonyms is obeyed.
+    """
+    if question.request.expansion is not None:
+        return ()
+    known = {term.term for hit in hits if hit.scored for term in hit.scored.terms}
+    chinese = question.text.traits.chinese
+    if len(chinese & known) < len(chinese) * KNOWN:
+        return question.text.translations
+    enough = question.text.understanding.synonyms or len(hits) >= question.limit
+    return () if enough else question.text.synonyms
