@@ -19,7 +19,6 @@ from querymill_workers.lexicon import thesauri
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
-from querymill_workers.retrievers.conversations.prepare import entries_of, prepare_session
 from querymill_workers.retrievers.conversations.ranks.recompute import update_all
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.search.choose import choose_hits, rank_sessions
@@ -29,6 +28,7 @@ from querymill_workers.retrievers.conversations.search.understand import underst
 from querymill_workers.retrievers.conversations.stores.caches import MemoryCache
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations
 from querymill_workers.retrievers.conversations.stores.memory_ranks import MemoryRanks
+from querymill_workers.retrievers.conversations.write.derived import entries_of, prepare_session
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.words.memory import MemoryWords
 

@@ -13,12 +13,12 @@ from querymill_workers.documents.ports import Documents
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.ports.passages import Passages
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, Conversations
-from querymill_workers.retrievers.conversations.prepare import cut_session, entries_of, prepare_session
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.stores.documents import ConversationDocuments
 from querymill_workers.retrievers.conversations.stores.memory_passages import MemoryPassages
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
+from querymill_workers.retrievers.conversations.write.derived import cut_session, entries_of, prepare_session
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import Words

@@ -14,9 +14,9 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, StoredConversation
-from querymill_workers.retrievers.conversations.prepare import prepare_history
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
+from querymill_workers.retrievers.conversations.write.derived import prepare_history
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.conversation_jobs import session
 from tests.fixtures.jobs import accepted

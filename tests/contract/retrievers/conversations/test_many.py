@@ -12,10 +12,10 @@ from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.history import History, add_live
 from querymill_workers.retrievers.conversations.ports.sessions import PreparedConversation, Replacement
-from querymill_workers.retrievers.conversations.prepare import prepare_history
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
+from querymill_workers.retrievers.conversations.write.derived import prepare_history
 from tests.fixtures.conversations import Store, draft, memory_store, settle
 
 IDS = ["s0", "s1", "s2", "s3", "s4"]

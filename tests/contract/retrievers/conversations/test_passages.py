@@ -11,9 +11,9 @@ from querymill_shared.contracts.conversations.ingest import DropConversation, Up
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import Pool, open_pool
-from querymill_workers.retrievers.conversations.prepare import cut_session, entries_of
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
+from querymill_workers.retrievers.conversations.write.derived import cut_session, entries_of
 from querymill_workers.text.words import words
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.passages import passages_in

@@ -17,13 +17,13 @@ from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.ports.ranks import Underway
 from querymill_workers.retrievers.conversations.ports.sessions import info_of
-from querymill_workers.retrievers.conversations.prepare import facts_in, prepare_session
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.references import Reference
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
+from querymill_workers.retrievers.conversations.write.derived import facts_in, prepare_session
 from tests.fixtures.conversations import START, VOCABULARY, Store, draft, memory_store, settle
 
 

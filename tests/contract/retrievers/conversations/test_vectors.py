@@ -17,12 +17,12 @@ from querymill_workers.retrievers.conversations.ports.passages import (
     PassageFilter,
     Passages,
 )
-from querymill_workers.retrievers.conversations.prepare import cut_session
 from querymill_workers.retrievers.conversations.rules.embedded_passages import SpokenText, cut_passages
 from querymill_workers.retrievers.conversations.stores import postgres_passages
 from querymill_workers.retrievers.conversations.stores.memory_passages import MemoryPassages
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
+from querymill_workers.retrievers.conversations.write.derived import cut_session
 from querymill_workers.vectors.ports import Vectors
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.conversations import START, Store, draft, memory_store

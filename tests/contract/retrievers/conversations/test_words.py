@@ -20,9 +20,9 @@ from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres import connection
 from querymill_workers.postgres.connection import Pool, lent, open_pool
 from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPACE
-from querymill_workers.retrievers.conversations.prepare import entries_of
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
+from querymill_workers.retrievers.conversations.write.derived import entries_of
 from querymill_workers.text.words import words
 from tests.fixtures.chats import session
 from tests.fixtures.conversations import draft

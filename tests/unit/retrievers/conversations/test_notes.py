@@ -16,8 +16,9 @@ from querymill_shared.contracts.conversations.ranks import RankedSession, RankLi
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
-from querymill_workers.retrievers.conversations import ingest, search
+from querymill_workers.retrievers.conversations import search
 from querymill_workers.retrievers.conversations.ranks import listing, recompute
+from querymill_workers.retrievers.conversations.write import ingest
 from tests.fixtures.world import World
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)

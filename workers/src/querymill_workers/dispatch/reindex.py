@@ -15,8 +15,8 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.flow import Flow
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in, one_step
-from querymill_workers.retrievers.conversations import reindex as conversations
 from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
+from querymill_workers.retrievers.conversations.write import reindex as conversations
 from querymill_workers.retrievers.files import reindex as files
 from querymill_workers.retrievers.messages import reindex as messages
 from querymill_workers.retrievers.modules import reindex as modules

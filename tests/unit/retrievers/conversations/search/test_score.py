@@ -8,10 +8,10 @@ import pytest
 from querymill_shared.contracts.conversations.search import ConversationSearch, Understanding
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
-from querymill_workers.retrievers.conversations.prepare import prepare_session
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
 from querymill_workers.retrievers.conversations.search.score import fetch_sessions, score_sessions
 from querymill_workers.retrievers.conversations.search.understand import Question, understand_question
+from querymill_workers.retrievers.conversations.write.derived import prepare_session
 from tests.fixtures.world import World
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)

@@ -10,7 +10,6 @@ from querymill_shared.contracts.conversations.search import ConversationHit, Con
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
-from querymill_workers.retrievers.conversations.prepare import entries_of, prepare_session
 from querymill_workers.retrievers.conversations.rules.best_passage import SNIPPET_LENGTH
 from querymill_workers.retrievers.conversations.search.choose import ChosenSession, choose_hits, rank_sessions
 from querymill_workers.retrievers.conversations.search.passages import find_passages
@@ -18,6 +17,7 @@ from querymill_workers.retrievers.conversations.search.recall import recall_cand
 from querymill_workers.retrievers.conversations.search.score import score_sessions
 from querymill_workers.retrievers.conversations.search.show import show_hits
 from querymill_workers.retrievers.conversations.search.understand import Question, understand_question
+from querymill_workers.retrievers.conversations.write.derived import entries_of, prepare_session
 from tests.fixtures.world import World
 
 NOW = datetime(2026, 6, 30, 12, tzinfo=UTC)

@@ -10,9 +10,10 @@ from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRa
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
-from querymill_workers.retrievers.conversations import grow, ingest, load, search
+from querymill_workers.retrievers.conversations import search
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ranks import listing, recompute
+from querymill_workers.retrievers.conversations.write import grow, ingest, load
 
 
 def flow_of(request: ConversationRequest) -> Flow[ConversationPorts]:

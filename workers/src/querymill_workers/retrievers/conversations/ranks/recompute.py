@@ -13,7 +13,7 @@ from querymill_shared.contracts.conversations.ranks import RanksResult, Recomput
 from querymill_workers.jobs import one_step, verdicts
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import NotFound
-from querymill_workers.jobs.follow_up import is_over, submit_once
+from querymill_workers.jobs.follow_up import is_over
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
@@ -21,10 +21,11 @@ from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from querymill_workers.retrievers.conversations.ports import ConversationPorts, RankPorts
 from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks, Published, Underway
 from querymill_workers.retrievers.conversations.ports.sessions import Conversations
-from querymill_workers.retrievers.conversations.prepare import facts_in
 from querymill_workers.retrievers.conversations.ranks.update import update
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
+from querymill_workers.retrievers.conversations.write.derived import facts_in
+from querymill_workers.retrievers.conversations.write.follow_up import update_what_waits
 from querymill_workers.vectors.embedding import submit_what_lacks
 
 #: An update waits this long for further changes, in seconds.
@@ -80,18 +81,6 @@ def update_all(collection: str, ranks: ConversationRanks) -> tuple[int, int]:
         sessions += len(changed)
         if len(changed) < UPDATED_AT_ONCE:
             return sessions, references
-
-
-def update_what_waits(collection: str, ports: RankPorts) -> Sequence[Bell]:
-    """Submit an update if a session waits for one; return the bells to ring."""
-    return update_soon(collection, ports) if ports.ranks.waiting(collection) else []
-
-
-def update_soon(collection: str, ports: RankPorts) -> Sequence[Bell]:
-    """Submit an update of the changed sessions, unless one is waiting; return the bells to ring."""
-    request = RecomputeRanks(collection=collection, scope="changed", background=True)
-    _, bells = submit_once(request, f"ranks {ports.ranks.updates(collection)}", ports)
-    return bells
 
 
 def rebuild_part(claim: Claim, request: RecomputeRanks, ports: ConversationPorts) -> Sequence[Bell]:

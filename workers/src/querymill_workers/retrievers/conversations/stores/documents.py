@@ -16,7 +16,7 @@ from querymill_workers.retrievers.conversations.ports.passages import Passages
 from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks
 from querymill_workers.retrievers.conversations.ports.sessions import KIND, Conversations
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
-from querymill_workers.retrievers.conversations.storing import store_history
+from querymill_workers.retrievers.conversations.write.store_sessions import store_history
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 

@@ -23,14 +23,14 @@ from querymill_workers.retrievers.conversations.history import (
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.passages import CutSession
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, Extension, Outline
-from querymill_workers.retrievers.conversations.prepare import spoken
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage, cut_passages
 from querymill_workers.retrievers.conversations.rules.passages import Fill, fill_up
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.retrievers.conversations.sketch import extend_sketch, facts_from, signs_in
-from querymill_workers.retrievers.conversations.storing import Change, Written, store_histories
+from querymill_workers.retrievers.conversations.write.derived import spoken
+from querymill_workers.retrievers.conversations.write.store_sessions import Change, Written, store_histories
 from querymill_workers.words.parts import part_id
 from querymill_workers.words.ports import Words, WordUnit
 

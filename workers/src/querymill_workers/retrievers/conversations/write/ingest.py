@@ -39,7 +39,6 @@ from querymill_workers.retrievers.conversations.history import (
     put_whole,
     session_of,
 )
-from querymill_workers.retrievers.conversations.live import add_messages
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import (
     KIND,
@@ -47,9 +46,10 @@ from querymill_workers.retrievers.conversations.ports.sessions import (
     conversation_of,
     filterable,
 )
-from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
-from querymill_workers.retrievers.conversations.storing import Change, store_history
+from querymill_workers.retrievers.conversations.write.follow_up import update_soon, update_what_waits
+from querymill_workers.retrievers.conversations.write.live import add_messages
+from querymill_workers.retrievers.conversations.write.store_sessions import Change, store_history
 from querymill_workers.vectors.embedding import submit_embedding
 
 #: Filters see nothing of ranks.

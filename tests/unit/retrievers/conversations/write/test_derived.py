@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.retrievers.conversations import prepare
-from querymill_workers.retrievers.conversations.prepare import entries_of, facts_in, prepare_session
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+from querymill_workers.retrievers.conversations.write import derived
+from querymill_workers.retrievers.conversations.write.derived import entries_of, facts_in, prepare_session
 
 VOCABULARY = TechnicalKeywords()
 SESSION: dict[str, Any] = {
@@ -63,7 +63,7 @@ def test_every_change_of_a_session_is_a_new_revision(changes: dict[str, Any]) ->
 
 def test_the_same_content_has_a_new_revision_when_indexing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     before = prepare_session(session(), VOCABULARY).revision
-    monkeypatch.setattr(prepare, "INDEXING_VERSION", prepare.INDEXING_VERSION + 1)
+    monkeypatch.setattr(derived, "INDEXING_VERSION", derived.INDEXING_VERSION + 1)
     assert prepare_session(session(), VOCABULARY).revision != before
 
 

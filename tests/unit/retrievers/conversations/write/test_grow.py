@@ -8,7 +8,7 @@ from querymill_shared.contracts.conversations.ingest import DropConversation, In
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.sessions import MAX_MESSAGES
 from querymill_shared.contracts.vectors import EmbedDocuments
-from querymill_workers.retrievers.conversations.grow import SETTLE_S
+from querymill_workers.retrievers.conversations.write.grow import SETTLE_S
 from tests.fixtures.conversation_jobs import found, session
 from tests.fixtures.jobs import accepted
 from tests.fixtures.world import World

@@ -14,7 +14,7 @@ from querymill_workers.retrievers.conversations.ports.sessions import (
     Replacement,
     StoredConversation,
 )
-from querymill_workers.retrievers.conversations.prepare import cut_session, entries_of, prepare_history
+from querymill_workers.retrievers.conversations.write.derived import cut_session, entries_of, prepare_history
 from querymill_workers.words.ports import Words
 
 

@@ -10,11 +10,11 @@ from querymill_shared.contracts.loading import LoadedDocument
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.loading import Loading, ending_of, load_slices
 from querymill_workers.ledger.ports import Subject, Version, version_of
-from querymill_workers.retrievers.conversations.ingest import apply_updates
-from querymill_workers.retrievers.conversations.load import hand_in_loaded
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import KIND
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EMBEDDED_CHARS
+from querymill_workers.retrievers.conversations.write.ingest import apply_updates
+from querymill_workers.retrievers.conversations.write.load import hand_in_loaded
 
 #: Seconds that grown sessions wait for more before they are embedded. One that grows every second, as a follower sends
 #: it, would have its last passage embedded every second. Its words are found at once.

@@ -12,7 +12,7 @@ from querymill_shared.contracts.conversations.ingest import (
     UpdateConversation,
 )
 from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatSession
-from querymill_workers.retrievers.conversations.prepare import prepare_session
+from querymill_workers.retrievers.conversations.write.derived import prepare_session
 from tests.fixtures.conversation_jobs import (
     POOLS,
     UPDATE,

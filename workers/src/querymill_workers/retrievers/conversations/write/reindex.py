@@ -6,7 +6,7 @@ from typing import Final
 from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPACE
-from querymill_workers.retrievers.conversations.prepare import entries_of
+from querymill_workers.retrievers.conversations.write.derived import entries_of
 from querymill_workers.words.ports import Space
 
 #: The indexes of this retriever.

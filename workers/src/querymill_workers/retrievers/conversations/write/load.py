@@ -15,13 +15,13 @@ from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.ledger.ports import Standing, Version, version_of
 from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from querymill_workers.retrievers.conversations.history import History, put_whole, session_of
-from querymill_workers.retrievers.conversations.ingest import acceptance_of, subject_of, too_late
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import KIND, Replacement, StoredConversation
-from querymill_workers.retrievers.conversations.prepare import prepare_history, revision_of
-from querymill_workers.retrievers.conversations.ranks.recompute import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EMBEDDED_CHARS
-from querymill_workers.retrievers.conversations.storing import Change, change_of, is_new, replace_all
+from querymill_workers.retrievers.conversations.write.derived import prepare_history, revision_of
+from querymill_workers.retrievers.conversations.write.follow_up import update_soon, update_what_waits
+from querymill_workers.retrievers.conversations.write.ingest import acceptance_of, subject_of, too_late
+from querymill_workers.retrievers.conversations.write.store_sessions import Change, change_of, is_new, replace_all
 from querymill_workers.vectors.embedding import submit_embedding
 
 

@@ -1,8 +1,8 @@
 """Rebuilding the text index from the stored sessions."""
 
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, PreparedConversation
-from querymill_workers.retrievers.conversations.prepare import prepare_session
-from querymill_workers.retrievers.conversations.reindex import SPACES, reindexed
+from querymill_workers.retrievers.conversations.write.derived import prepare_session
+from querymill_workers.retrievers.conversations.write.reindex import SPACES, reindexed
 from tests.fixtures.conversation_jobs import ingest, session
 from tests.fixtures.world import World
 
