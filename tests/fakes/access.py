@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, cast
 
 from querymill import Job
-from querymill.agents.places import Place
 from querymill.keys import Scope
+from querymill.presenting.places import Place
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.events import Event
 from querymill_shared.contracts.filters import Retriever

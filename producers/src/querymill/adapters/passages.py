@@ -4,13 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from querymill_shared.contracts.conversations.search import ConversationHit
-from querymill_shared.contracts.fields import Contract
+from querymill.presenting.hit import HitView, views_of
 from querymill_shared.contracts.files.search import FileHit
 from querymill_shared.contracts.jobs import SearchResult
-from querymill_shared.contracts.messages.search import MessageHit
-from querymill_shared.contracts.modules.search import ModuleDocumentHit
-from querymill_shared.contracts.reports.search import ReportHit
 
 #: Documents by their ids, as ingestion reads them.
 Documents = Mapping[str, Mapping[str, Any]]
@@ -48,9 +44,9 @@ def passages_of(result: SearchResult, documents: Documents) -> list[Passage]:
     degraded = [{"stage": part.stage, "reason": part.reason} for part in result.degraded]
     common = {"kind": result.kind, "collection": result.collection, "degraded": degraded}
     return [
-        _passage(hit, common, documents)
-        for hit in result.results
-        if not isinstance(hit, FileHit) or hit.path in documents
+        _passage(view, common, documents)
+        for view in views_of(result)
+        if not isinstance(view.hit, FileHit) or view.hit.path in documents
     ]
 
 
@@ -59,36 +55,20 @@ def files_to_read(result: SearchResult) -> list[str]:
     return [hit.path for hit in result.results if isinstance(hit, FileHit)]
 
 
-def _passage(hit: Contract, common: Mapping[str, Any], documents: Documents) -> Passage:
-    document, part, text = _parts(hit, documents)
-    fields = hit.model_dump(mode="json", exclude_none=True)
+def _passage(view: HitView, common: Mapping[str, Any], documents: Documents) -> Passage:
+    document, text = view.key if view.place is None else view.place.document, view.text
+    fields = view.hit.model_dump(mode="json", exclude_none=True)
     shown = {name: value for name, value in fields.items() if name not in _LEFT_OUT}
-    if isinstance(hit, FileHit):
-        shown["file_kind"] = hit.kind  # "kind" is the retriever's, for every passage
+    if isinstance(view.hit, FileHit):
+        shown["file_kind"] = view.hit.kind  # "kind" is the retriever's, for every passage
+        text = _excerpt(view.hit, str(documents[document].get("content", "")))
     return Passage(
-        id=f"{common['kind']}:{common['collection']}/{document}{part}",
+        id=f"{common['kind']}:{common['collection']}/{document}{view.part}",
         document=document,
         text=text,
         score=fields["score"],
         metadata={**fields.get("metadata", {}), **shown, "document": document, **common},
     )
-
-
-def _parts(hit: Contract, documents: Documents) -> tuple[str, str, str]:
-    """Return the id of a hit's document, which part of it the hit is, and the text."""
-    match hit:
-        case ReportHit():
-            return hit.document, f"#{'p' if hit.unit == 'page' else 'c'}{hit.number}", hit.text
-        case MessageHit():
-            return hit.session_id, f"#{hit.vector_id}", hit.content
-        case ConversationHit():
-            return hit.session_id, "", hit.snippet
-        case ModuleDocumentHit():
-            return str(hit.document), "", "\n".join(part for part in (hit.description, hit.code) if part)
-        case FileHit():
-            return hit.path, "", _excerpt(hit, str(documents[hit.path].get("content", "")))
-        case _:
-            raise TypeError(f"{type(hit).__name__}: adapters do not know this kind of hit yet")
 
 
 def _excerpt(hit: FileHit, content: str) -> str:

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from querymill.agents.places import Place
 from querymill.client.mill import AsyncQuerymill
 from querymill.keys import Scope
+from querymill.presenting.places import Place
 from querymill_shared.contracts.errors import QuerymillError, UnknownCollection
 from querymill_shared.contracts.events import Event
 from querymill_shared.contracts.filters import Retriever

@@ -9,8 +9,8 @@ from typing import Any, Final
 from rich.text import Text
 
 from querymill.cli.exits import WrongUse
-from querymill.cli.screen import written_in
 from querymill.cli.terminal import Console, echo
+from querymill.presenting.hit import written_in
 from querymill_shared.contracts.filters import RESERVED, Retriever
 from querymill_shared.contracts.sessions import place_in_file
 

@@ -89,11 +89,6 @@ def show_reranked(console: Console, result: RerankResult) -> None:
         console.print(Text(f"  {part.stage}: {part.reason}", style="yellow"))
 
 
-def written_in(source: str | None, line: int | None) -> str:
-    """Return a place as terminals and editors jump to it, ``notes.jsonl:12``, or "" if there is none."""
-    return "" if source is None else source if line is None else f"{source}:{line}"
-
-
 def _made_of(hit: RerankedHit) -> str:
     numbers = {name: value for name, value in hit.explanation.items() if isinstance(value, float)}
     formula = str(hit.explanation["formula"])

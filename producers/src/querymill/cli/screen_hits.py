@@ -1,40 +1,65 @@
 """What a hit looks like on a terminal: what it is, what it says about the question, and what its score is made of."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from querymill.cli.terminal import Console
+from querymill.presenting.excerpts import excerpt
+from querymill.presenting.hit import HitView, views_of
+from querymill_shared.contracts.jobs import SearchResult
 
 _INDENT = 6
 _MARK = "bold yellow"
 
 
-def show_hit(
-    console: Console,
-    rank: int,
-    score: str,
-    heading: Text,
-    *,
-    says: Text | None = None,
-    made_of: Iterable[str] = (),
-    written_in: str = "",
-) -> None:
-    """Print a hit. Long lines wrap below their beginning.
+def _title(view: HitView) -> Text:
+    return Text(view.title)
 
-    ``says`` is the part of its text to read first, ``made_of`` the equation of its score, and ``written_in`` the place
-    in the source, on a line that is never wrapped, so that terminals can jump there.
+
+def _score(hit: Any) -> str:
+    return f"{hit.score:.4f}"
+
+
+def _nothing(_: Any) -> Iterable[str]:
+    return ()
+
+
+def show_hits(
+    console: Console,
+    result: SearchResult,
+    *,
+    limit: int | None = None,
+    heading: Callable[[HitView], Text] = _title,
+    score: Callable[[Any], str] = _score,
+    made_of: Callable[[Any], Iterable[str]] = _nothing,
+    none: str = "no hits",
+) -> None:
+    """Print the hits, or that there are none. Long lines wrap below their beginning.
+
+    Each has its ``score`` and its ``heading``; the part of its text to read first; the equations that its score is
+    ``made_of``; and the place in the source, on a line that is never wrapped, so that terminals can jump there.
     """
-    line = Table.grid(padding=(0, 2, 0, 0))
-    line.add_row(Text(f"{rank:>2}", "bold"), Text(score, "green"), heading)
-    console.print(line)
-    if says is not None and says.plain:
-        _print_indented(console, says)
-    for equation in made_of:
-        _print_indented(console, Text(equation, "dim"))
-    if written_in:
-        console.print(Text(" " * _INDENT + written_in, "dim"), soft_wrap=True)
+    for rank, view in enumerate(views_of(result, limit=limit), start=1):
+        line = Table.grid(padding=(0, 2, 0, 0))
+        line.add_row(Text(f"{rank:>2}", "bold"), Text(score(view.hit), "green"), heading(view))
+        console.print(line)
+        _print_indented(console, _says(view, result.query))
+        for equation in made_of(view.hit):
+            _print_indented(console, Text(equation, "dim"))
+        if view.written_in:
+            console.print(Text(" " * _INDENT + view.written_in, "dim"), soft_wrap=True)
+    if not result.results:
+        console.print(f"  {none}", style="yellow")
+
+
+def _says(view: HitView, question: str) -> Text:
+    if view.is_cut:
+        return _marked(view.shown.replace("\n", " "), view.marks)
+    said = excerpt(view.shown, question)
+    return _marked(said.text, said.marks)
 
 
 def _print_indented(console: Console, text: Text) -> None:
@@ -42,7 +67,7 @@ def _print_indented(console: Console, text: Text) -> None:
         console.print(Text(" " * _INDENT).append_text(line))
 
 
-def marked(text: str, marks: Sequence[tuple[int, int]]) -> Text:
+def _marked(text: str, marks: Sequence[tuple[int, int]]) -> Text:
     """Return a text with the places of the question's words emphasised."""
     shown = Text(text)
     for start, end in marks:

@@ -14,7 +14,6 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from querymill.agents.access import Access, Running
-from querymill.agents.places import Place
 from querymill.agents.server import Context, serve_tools
 from querymill.agents.tools import faults
 from querymill.gateway.http import problems
@@ -22,6 +21,7 @@ from querymill.gateway.http.door import MAX_BODY
 from querymill.gateway.http.gate import caller_of, gate_of
 from querymill.gateway.http.submitting import submit_job
 from querymill.keys import Scope as KeyScope
+from querymill.presenting.places import Place
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
 

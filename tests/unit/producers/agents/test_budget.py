@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from querymill.agents.budget import bound, end_within, fits
 from querymill.agents.found import Found
-from querymill.agents.places import Place, Span
 from querymill.agents.tools.replies import LEAST_TOKENS, compose, entry_of
+from querymill.presenting.places import Place, Span
 from tests.fixtures.tokens import TEXTS, counted
 
 

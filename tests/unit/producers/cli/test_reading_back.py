@@ -7,7 +7,6 @@ import pytest
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.reading_back import around, page, places_of, since
-from querymill.cli.screen import written_in
 from querymill_shared.contracts.filters import fits
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -67,11 +66,3 @@ def test_a_passage_is_marked_on_its_page_however_its_lines_are_broken() -> None:
     for number, passage in ((3, None), (1, "nine")):
         with pytest.raises(WrongUse, match=r"--page: 3|not on page 1"):
             page(report, number, passage)
-
-
-def test_a_place_is_written_as_editors_read_it() -> None:
-    assert (written_in("/a.jsonl", 3), written_in("/a.jsonl", None), written_in(None, 3)) == (
-        "/a.jsonl:3",
-        "/a.jsonl",
-        "",
-    )

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from querymill.agents.access import PATIENCE_S, Access, Running
-from querymill.agents.places import Place
 from querymill.agents.tools.faults import Fault, listed, of_rules, quoted
 from querymill.agents.tools.replies import Entry, compose
 from querymill.ingesting.jsonl import Lines
 from querymill.ingesting.kinds import KINDS
+from querymill.presenting.places import Place
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest

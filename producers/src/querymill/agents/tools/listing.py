@@ -7,12 +7,12 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from querymill.agents.access import Access, run
-from querymill.agents.places import KINDS, Place
 from querymill.agents.searches import dated
 from querymill.agents.stored_text import clean_line
 from querymill.agents.tools.replies import Entry, compose
 from querymill.agents.tools.scope import chosen
 from querymill.presenting.numbers import quantity
+from querymill.presenting.places import KINDS, Place
 from querymill_shared.contracts.documents import DocumentCard, DocumentList, ListDocuments
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.filters import RESERVED, Retriever

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from querymill.agents.access import Access, run
 from querymill.agents.budget import bound, end_within
-from querymill.agents.places import LETTERS, Place, Span
 from querymill.agents.stored_text import clean, clean_line, fence, introduction
 from querymill.agents.tools.faults import Fault
 from querymill.agents.tools.replies import Budget
 from querymill.agents.tools.scope import chosen
+from querymill.presenting.places import LETTERS, Place, Span
 from querymill_shared.contracts.documents import ShowDocument
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.filters import Retriever

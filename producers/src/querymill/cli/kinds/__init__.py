@@ -1,16 +1,13 @@
 """The retrievers as the command line knows them: whatever lists kinds is derived from `KINDS`."""
 
-from importlib.metadata import EntryPoint
 from typing import Any, Final
 
+from querymill import kinds
 from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
-from querymill.ingesting import kinds
 
-#: What can be ingested can be searched: each kind has a folder here.
-KINDS: Final[tuple[Kind[Any], ...]] = tuple(
-    EntryPoint(kind.name, f"{__name__}.{kind.name}:KIND", "querymill.kinds").load() for kind in kinds.KINDS
-)
+#: What can be searched is a command: each kind has a folder here.
+KINDS: Final[tuple[Kind[Any], ...]] = tuple(kinds.part_of("cli.kinds", name, "KIND") for name in kinds.NAMES)
 
 
 def kind_named(name: str) -> Kind[Any]:
@@ -22,4 +19,4 @@ def kind_named(name: str) -> Kind[Any]:
     for kind in KINDS:
         if kind.name == name:
             return kind
-    raise WrongUse(f"kind: {name!r} is not one of: {kinds.NAMES}")
+    raise WrongUse(f"kind: {name!r} is not one of: {', '.join(kinds.NAMES)}")

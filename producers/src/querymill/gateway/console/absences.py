@@ -13,13 +13,8 @@ from querymill.gateway.http.gate import gate_of
 from querymill.gateway.http.problems import Problem, not_found
 from querymill.gateway.http.submitting import submit_job
 from querymill.gateway.http.waiting import look_at
-from querymill_shared.contracts.conversations.search import ConversationHit
 from querymill_shared.contracts.documents import ShowDocument, ShownDocument
-from querymill_shared.contracts.files.search import FileHit
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.search import MessageHit
-from querymill_shared.contracts.modules.search import ModuleDocumentHit
-from querymill_shared.contracts.reports.search import ReportHit
 from querymill_shared.contracts.results import JobResult
 
 router = APIRouter()
@@ -98,22 +93,5 @@ async def _candidates(request: Request, asked: JobRequest, words: str) -> list[t
         result: Any = await fetch(request, search, JobResult)
     except (Problem, ValidationError):
         return []
-    views = hits_of(result, result.job_id, limit=CANDIDATES)
-    return [(id_of(hit), view.title, view.folded.text) for hit, view in zip(result.results, views, strict=False)]
-
-
-def id_of(hit: Any) -> str:
-    """Return the id by which a search is asked why a hit of another search is not among its own."""
-    match hit:
-        case ReportHit():
-            return f"{hit.document}/{hit.unit}/{hit.number}"
-        case MessageHit():
-            return hit.vector_id
-        case ConversationHit():
-            return hit.session_id
-        case ModuleDocumentHit():
-            return str(hit.document)
-        case FileHit():
-            return hit.path
-        case _:
-            return ""
+    hits = hits_of(result, result.job_id, limit=CANDIDATES)
+    return [(hit.view.key, hit.view.title, hit.folded.text) for hit in hits]

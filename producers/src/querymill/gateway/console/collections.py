@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
 
-from querymill.gateway.console.hits import PAGE, hits_of
+from querymill.gateway.console.hits import NumberedHit, hits_of
 from querymill.gateway.console.job_list import rows_of
 from querymill.gateway.console.pictures import picture_beside
 from querymill.gateway.console.reading import MAX_DIGITS, number_of, reading_of
@@ -128,7 +128,8 @@ async def read(request: Request, collection: str, kind: Retriever, document: str
         raise not_found()
     shown = await fetch_whole(request, collection, kind, document)
     hit = await _hit(request, collection, params.get("job", ""), params.get("hit", ""))
-    reading = reading_of(kind, document, shown.document, hit, page=params.get("page"), message=params.get("message"))
+    view = hit.view if hit else None
+    reading = reading_of(kind, document, shown.document, view, page=params.get("page"), message=params.get("message"))
     return render(
         request,
         "reader.html",
@@ -141,7 +142,7 @@ async def read(request: Request, collection: str, kind: Retriever, document: str
     )
 
 
-async def _hit(request: Request, collection: str, job_id: str, number: str) -> Any:
+async def _hit(request: Request, collection: str, job_id: str, number: str) -> NumberedHit | None:
     """Return the hit that the visitor came from, None if there is none any more."""
     wanted = number_of(number)
     if not job_id or not wanted:
@@ -154,6 +155,4 @@ async def _hit(request: Request, collection: str, job_id: str, number: str) -> A
         return None
     if found.record.collection != collection:
         return None
-    hits = hits_of(result, job_id, start=wanted - 1, limit=min(1, PAGE))
-    raw = getattr(result, "results", ())
-    return (hits[0], raw[wanted - 1]) if hits else None
+    return next(iter(hits_of(result, job_id, start=wanted - 1, limit=1)), None)

@@ -1,21 +1,16 @@
 """Hits of every kind as the job page shows them: a title, where it was found, the passage, and a way to the source."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, get_args
 
 from querymill.gateway.console.rendering import address
 from querymill.presenting.excerpts import Excerpt, excerpt, marks_of, question_words
-from querymill.presenting.explain.score_trees import score_tree
 from querymill.presenting.explain.scores import Balance, ScorePart, adds_up, equation
+from querymill.presenting.hit import HitView, views_of
 from querymill_shared.contracts.answer import AnswerResult
-from querymill_shared.contracts.conversations.search import ConversationHit, ConversationResult
-from querymill_shared.contracts.files.search import FileHit, FileResult
-from querymill_shared.contracts.jobs import AnyResult
-from querymill_shared.contracts.messages.search import MessageHit, MessageResult
-from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult
-from querymill_shared.contracts.reports.search import ORIGINAL, ReportHit, ReportResult
+from querymill_shared.contracts.jobs import AnyResult, SearchResult
 from querymill_shared.contracts.rerank import RerankResult
 
 #: Hits on one page, and characters of a passage before it is folded.
@@ -24,177 +19,78 @@ SHOWN_CHARS: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
-class HitView:
-    """A hit: its rank from 1, its score, what it is and where it was found; ``source`` leads to the reader."""
+class NumberedHit:
+    """A hit with its rank, from 1, and the tree of its score; ``source`` leads to the reader."""
 
     number: int
-    score: float | None
-    title: str
-    text: str = ""
-    facts: tuple[str, ...] = ()
-    found_by: tuple[str, ...] = ()
-    marks: tuple[tuple[int, int], ...] = ()
+    view: HitView
+    tree: ScorePart
     source: str = ""
     question: str = ""
-    tree: ScorePart | None = None
 
     @property
     def balance(self) -> Balance | None:
         """Whether the tree folds to the score, None if there is nothing to fold."""
-        if self.tree is None or self.score is None or not self.tree.parts or self.tree.op == "given":
+        score = self.view.score
+        if score is None or not self.tree.parts or self.tree.op == "given":
             return None
         try:
-            return adds_up(self.tree, self.score)
+            return adds_up(self.tree, score)
         except ValueError:
-            return Balance(is_even=False, difference=abs(self.score))
+            return Balance(is_even=False, difference=abs(score))
 
     @property
     def equation(self) -> str:
         """The first level of the tree in one line, "" if the score is given as it is."""
-        return "" if self.balance is None or self.tree is None else equation(self.tree)
+        return "" if self.balance is None else equation(self.tree)
 
     @property
     def is_long(self) -> bool:
         """Whether the passage is folded."""
-        return len(self.text) > SHOWN_CHARS
+        return len(self.view.shown) > SHOWN_CHARS
 
     @property
     def whole(self) -> Excerpt:
         """The passage with the places that the search marked, else those of the question's words."""
-        return Excerpt(self.text, self.marks or marks_of(self.text, question_words(self.question)))
+        text = self.view.shown
+        return Excerpt(text, self.view.marks or marks_of(text, question_words(self.question)))
 
     @property
     def folded(self) -> Excerpt:
         """The part of the passage that is always shown."""
-        return excerpt(self.text, self.question, most=SHOWN_CHARS) if self.is_long else self.whole
+        return excerpt(self.view.shown, self.question, most=SHOWN_CHARS) if self.is_long else self.whole
 
 
-def hits_of(result: AnyResult, job_id: str, *, start: int = 0, limit: int = PAGE) -> list[HitView]:
+def hits_of(result: AnyResult, job_id: str, *, start: int = 0, limit: int = PAGE) -> list[NumberedHit]:
     """Return the hits of a result from one on. A result of another kind has none."""
-    view = next((make for kind, make in _VIEWS.items() if isinstance(result, kind)), None)
-    if view is None:
-        return []
-    chosen: Sequence[Any] = result.results[start : start + limit]  # type: ignore[union-attr]  # those of `_VIEWS`
-    collection, question = result.collection, result.query  # type: ignore[union-attr]  # those of `_VIEWS`
-    views = [
-        replace(
-            view(hit, number, collection, job_id),
-            question=question,
-            tree=score_tree(result.kind, hit.model_dump(mode="json")),
-        )
-        for number, hit in enumerate(chosen, start=start + 1)
-    ]
-    return _by_step(views, result) if isinstance(result, ReportResult) else views
-
-
-def _by_step(views: Sequence[HitView], result: ReportResult) -> list[HitView]:
-    """Name the steps that found each hit instead of the texts that they searched."""
-    step_of = {text: step for step, texts in result.expansion_texts.items() for text in texts}
-    step_of[result.query] = ORIGINAL
+    views: list[HitView] = []
+    if isinstance(result, get_args(SearchResult)):
+        views = views_of(result, start=start, limit=limit)
+    elif isinstance(result, RerankResult):
+        views = [HitView(hit, str(hit.id), facts=(_judged(hit.relevance),)) for hit in result.results[start:][:limit]]
+    elif isinstance(result, AnswerResult):
+        views = [_answered(hit) for hit in result.results[start:][:limit]]
     return [
-        replace(view, found_by=tuple(dict.fromkeys(step_of.get(text, text) for text in view.found_by)))
-        for view in views
+        NumberedHit(number, view, view.tree(result.kind), _source(view, job_id, number), getattr(result, "query", ""))
+        for number, view in enumerate(views, start=start + 1)
     ]
 
 
-def _report(hit: ReportHit, number: int, collection: str, job_id: str) -> HitView:
-    about = [name for name in (hit.company, hit.period) if name]
-    return HitView(
-        number,
-        hit.score,
-        f"{hit.title}, page {hit.page}",
-        hit.text,
-        tuple(about),
-        tuple(hit.explanation.get("queries", {})),
-        source=address("collections", collection, "reports", hit.document, page=hit.page, job=job_id, hit=number),
-    )
+def _source(view: HitView, job_id: str, number: int) -> str:
+    """Return the address of the reader that shows the hit where it stands, "" if it is stored nowhere."""
+    if view.place is None:
+        return ""
+    at = {"page": getattr(view.hit, "page", None), "message": getattr(view.hit, "message_id", None)}
+    place = view.place
+    return address("collections", place.collection, place.kind, place.document, **at, job=job_id, hit=number)
 
 
-def _message(hit: MessageHit, number: int, collection: str, job_id: str) -> HitView:
-    passage = hit.explanation.get("passage")
-    marks = ((passage["start"], passage["end"]),) if isinstance(passage, dict) else ()
-    who = " · ".join(name for name in (hit.message_role, hit.user_name) if name)
-    facts = (who, f"{hit.created_at:%Y-%m-%d %H:%M}", f"{hit.band} {hit.similarity:.3g}", *_must_use(hit))
-    return HitView(
-        number,
-        hit.score,
-        hit.session_name or hit.session_id,
-        hit.content,
-        tuple(fact for fact in facts if fact),
-        hit.found_by,
-        marks,
-        address("collections", collection, "messages", hit.session_id, message=hit.message_id, job=job_id, hit=number),
-    )
+def _judged(relevance: float | None) -> str:
+    return "not judged" if relevance is None else f"relevance {relevance:g}"
 
 
-def _must_use(hit: MessageHit) -> tuple[str, ...]:
-    return ("must be used",) if hit.must_use else ()
-
-
-def _conversation(hit: ConversationHit, number: int, collection: str, job_id: str) -> HitView:
-    placed = () if hit.placed_for is None else (f"placed by {hit.placed_by}: {hit.placed_for}",)
-    who = (hit.user_name,) if hit.user_name else ()
-    at = address(
-        "collections", collection, "conversations", hit.session_id, message=hit.message_id, job=job_id, hit=number
-    )
-    return HitView(
-        number,
-        hit.score,
-        hit.name or hit.session_id,
-        hit.snippet,
-        (*who, f"last active {hit.last_active:%Y-%m-%d %H:%M}", *placed),
-        (),
-        hit.marks,
-        at,
-    )
-
-
-def _module(hit: ModuleDocumentHit, number: int, collection: str, job_id: str) -> HitView:
-    named = ", ".join(hit.modules[:8]) + (f" and {len(hit.modules) - 8} more" if len(hit.modules) > 8 else "")
-    return HitView(
-        number,
-        hit.score,
-        hit.file_path,
-        hit.description or hit.code,
-        (named,) if named else (),
-        tuple(hit.channels),
-        source=address("collections", collection, "modules", str(hit.document), job=job_id, hit=number),
-    )
-
-
-def _file(hit: FileHit, number: int, collection: str, job_id: str) -> HitView:
-    lines = ", ".join(f"{part.first}–{part.last}" for part in hit.excerpt[:4])
-    facts = (hit.band, f"round {hit.round}", f"lines {lines}" if lines else "", f"{hit.tokens:,} tokens")
-    return HitView(
-        number,
-        hit.score,
-        hit.path,
-        hit.why,
-        tuple(fact for fact in facts if fact),
-        hit.found_by,
-        source=address("collections", collection, "files", hit.path, job=job_id, hit=number),
-    )
-
-
-def _reranked(hit: Any, number: int, _: str, __: str) -> HitView:
-    judged = "not judged" if hit.relevance is None else f"relevance {hit.relevance:g}"
-    return HitView(number, hit.score, str(hit.id), facts=(judged,))
-
-
-def _answered(hit: Any, number: int, _: str, __: str) -> HitView:
-    facts = () if hit.page is None else (f"page {hit.page}",)
-    return HitView(number, hit.score, hit.title or str(hit.id), facts=facts)
-
-
-_VIEWS: Final[Mapping[type[Any], Callable[[Any, int, str, str], HitView]]] = {
-    ReportResult: _report,
-    MessageResult: _message,
-    ConversationResult: _conversation,
-    ModuleResult: _module,
-    FileResult: _file,
-    RerankResult: _reranked,
-    AnswerResult: _answered,
-}
+def _answered(hit: Any) -> HitView:
+    return HitView(hit, hit.title or str(hit.id), facts=() if hit.page is None else (f"page {hit.page}",))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from querymill.gateway.console.absences import may_ask_why_not
 from querymill.gateway.console.copying import copies_of
 from querymill.gateway.console.drawing import draw
 from querymill.gateway.console.findings import facts_of, missed_of
-from querymill.gateway.console.hits import PAGE, HitView, answer_pieces, answer_so_far, hits_of
+from querymill.gateway.console.hits import PAGE, NumberedHit, answer_pieces, answer_so_far, hits_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http import audit, events, jobs
 from querymill.gateway.http.gate import caller_of, gate_of
@@ -113,7 +113,7 @@ def job_values(
     result = _read(text)
     fall = waterfall(picture, now=now)
     answer: WrittenAnswer | None = getattr(result, "answer", None)
-    shown: list[HitView] = [] if result is None else hits_of(result, record.job_id, start=start)
+    shown: list[NumberedHit] = [] if result is None else hits_of(result, record.job_id, start=start)
     numbers = [citation.number for citation in answer.citations] if answer else []
     return {
         "record": record,

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from querymill.gateway.console.hits import HitView
 from querymill.gateway.console.wording import moment, shown_metadata
+from querymill.presenting.hit import HitView
 
 #: Passages before and after the one that is looked at; lines of a file that are shown around those marked.
 NEIGHBOURS: Final = 15
@@ -53,7 +53,7 @@ def reading_of(
     kind: str,
     name: str,
     document: Mapping[str, Any],
-    hit: tuple[HitView, Any] | None,
+    hit: HitView | None,
     *,
     page: str | None = None,
     message: str | None = None,
@@ -83,13 +83,13 @@ def place_of(passage: str, text: str) -> tuple[tuple[int, int], ...]:
     return () if found < 0 else ((kept[found], kept[found + sum(map(len, words)) - 1] + 1),)
 
 
-def _report(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | None, page: str | None) -> Reading:
+def _report(name: str, document: Mapping[str, Any], hit: HitView | None, page: str | None) -> Reading:
     pages: Sequence[Mapping[str, Any]] = document["pages"]
     numbers = [int(each["page"]) for each in pages]
     wanted = number_of(page)
     place = numbers.index(wanted) if wanted in numbers else 0
     text = str(pages[place]["text"])
-    marks = place_of(hit[0].text, text) if hit else ()
+    marks = place_of(hit.shown, text) if hit else ()
     return Reading(
         str(document.get("title") or name),
         (Passage(f"Page {numbers[place]} of {len(pages)}", text, marks=marks, is_here=True),),
@@ -100,13 +100,13 @@ def _report(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | N
     )
 
 
-def _session(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | None, message: str | None) -> Reading:
+def _session(name: str, document: Mapping[str, Any], hit: HitView | None, message: str | None) -> Reading:
     messages: Sequence[Mapping[str, Any]] = document["messages"]
     at = next(
         (place for place, each in enumerate(messages) if message and str(each.get("message_id")) == message), None
     )
     if at is None:
-        number = getattr(hit[1], "message_number", None) if hit else _number(message, most=len(messages))
+        number = getattr(hit.hit, "message_number", None) if hit else _number(message, most=len(messages))
         at = number - 1 if number else None
     first = max(0, (at or 0) - NEIGHBOURS)
     last = min(len(messages), (at or 0) + NEIGHBOURS + 1)
@@ -132,17 +132,17 @@ def number_of(written: str | None) -> int | None:
     return int(written or "0") if is_number else None
 
 
-def _message(message: Mapping[str, Any], place: int, hit: tuple[HitView, Any] | None, *, is_here: bool) -> Passage:
+def _message(message: Mapping[str, Any], place: int, hit: HitView | None, *, is_here: bool) -> Passage:
     text = str(message["text"])
-    marks = (place_of(hit[0].text.strip("… "), text) or hit[0].marks) if hit else ()
+    marks = (place_of(hit.shown.strip("… "), text) or hit.marks) if hit else ()
     facts = [str(message["role"])] if message.get("role") else []
     if message.get("created_at"):
         facts.append(moment(str(message["created_at"])))
     return Passage(f"Message {place + 1}", text, tuple(facts), marks, is_here)
 
 
-def _file(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | None) -> Reading:
-    ranges = [(part.first, part.last) for part in getattr(hit[1], "excerpt", ())] if hit else []
+def _file(name: str, document: Mapping[str, Any], hit: HitView | None) -> Reading:
+    ranges = [(part.first, part.last) for part in getattr(hit.hit, "excerpt", ())] if hit else []
     lines = str(document.get("content") or document.get("text") or "").split("\n")
     near = [
         number
@@ -153,10 +153,10 @@ def _file(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | Non
     return Reading(name, lines=shown, metadata=_metadata(document, "content", "text"), left_out=len(lines) - len(shown))
 
 
-def _whole(name: str, document: Mapping[str, Any], hit: tuple[HitView, Any] | None) -> Reading:
+def _whole(name: str, document: Mapping[str, Any], hit: HitView | None) -> Reading:
     field = next((field for field in ("code", "content", "text") if document.get(field)), "")
     text = str(document.get(field, ""))
-    marks = place_of(hit[0].text, text) if hit else ()
+    marks = place_of(hit.shown, text) if hit else ()
     return Reading(name, (Passage("", text, marks=marks),), metadata=_metadata(document, field))
 
 

@@ -18,7 +18,6 @@ from pydantic import ValidationError
 
 from querymill.agents.access import Access
 from querymill.agents.answering import NoAnswer, Question, Sources, begin_answer, end_of, parts_of, sources_of
-from querymill.agents.places import KINDS
 from querymill.agents.questions import question_of
 from querymill.agents.searches import preferred
 from querymill.gateway.http import sse
@@ -45,6 +44,7 @@ from querymill.gateway.openai.shape import (
     status_of,
 )
 from querymill.keys import Scope
+from querymill.presenting.places import KINDS
 from querymill_shared.addresses import mask_text
 from querymill_shared.contracts.answer import ANSWER, COMPLETION_TOKENS, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.fields import MAX_QUERY_CHARS

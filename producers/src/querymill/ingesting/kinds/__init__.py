@@ -2,18 +2,12 @@
 
 from typing import Final
 
-from querymill.ingesting.kinds import conversations, files, messages, modules, reports
+from querymill import kinds
 from querymill.ingesting.loadable import Loadable
 
-#: In the order of help texts and of the demo.
-KINDS: Final[tuple[Loadable, ...]] = (
-    reports.KIND,
-    modules.KIND,
-    messages.KIND,
-    conversations.KIND,
-    files.KIND,
-)
-NAMES: Final = ", ".join(kind.name for kind in KINDS)
+#: What can be searched can be ingested: each kind has a module here.
+KINDS: Final[tuple[Loadable, ...]] = tuple(kinds.part_of("ingesting.kinds", name, "KIND") for name in kinds.NAMES)
+NAMES: Final = ", ".join(kinds.NAMES)
 
 
 def loadable_named(name: str) -> Loadable:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from querymill import AnswerQuestion, IngestModule, IngestReport
 from querymill.agents.answering import Question
 from querymill.agents.found import Found
-from querymill.agents.places import Place, Span
 from querymill.gateway.http.problems import Problem, invalid
 from querymill.gateway.openai.completion_stream import BEGUN_AGAIN, Finished, Transcript
 from querymill.gateway.openai.completions import told
@@ -20,6 +19,7 @@ from querymill.gateway.openai.shape import (
     is_openai_path,
     models_of,
 )
+from querymill.presenting.places import Place, Span
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.events import AnswerPart
 from tests.fakes.access import MemoryAccess

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from querymill.cli.screen import show_degraded, written_in
-from querymill.cli.screen_hits import joined_ranks, marked, show_hit
+from querymill.cli.screen import show_degraded
+from querymill.cli.screen_hits import joined_ranks, show_hits
 from querymill.cli.terminal import Console
+from querymill.presenting.hit import HitView
 from querymill.presenting.numbers import laps
 from querymill_shared.contracts.conversations.search import (
     ConversationHit,
@@ -20,18 +21,7 @@ def show(console: Console, result: ConversationResult, *, limit: int | None = No
     """Print how the query was understood, then the hits with what their scores are made of."""
     for line in _understood(result.understanding):
         console.print(Text(f"  {line}", "dim"))
-    for place, hit in enumerate(result.results[:limit], start=1):
-        show_hit(
-            console,
-            place,
-            f"{hit.score:.4f}",
-            _heading(hit),
-            says=marked(hit.snippet.replace("\n", " "), hit.marks),
-            made_of=[_why(hit)],
-            written_in=written_in(hit.source, hit.line),
-        )
-    if not result.results:
-        console.print("  no hits", style="yellow")
+    show_hits(console, result, limit=limit, heading=_heading, made_of=lambda hit: [_why(hit)])
     show_degraded(console, result.degraded)
     if (lost := result.why_not) is not None:
         gate = "is a hit" if lost.gate is None else f"was lost at: {lost.gate}"
@@ -55,9 +45,10 @@ def _range(time: UnderstoodTime) -> str:
     return f"{start}{'' if time.end is None else f'until {time.end:%Y-%m-%d %H:%M} '}UTC"
 
 
-def _heading(hit: ConversationHit) -> Text:
+def _heading(view: HitView) -> Text:
+    hit: ConversationHit = view.hit
     why = hit.placed_by if hit.placed_for is None else f"{hit.placed_by}: {hit.placed_for}"
-    return Text(hit.name or hit.session_id).append(f"  {hit.last_active:%Y-%m-%d}  {why}", "dim")
+    return Text(view.title).append(f"  {hit.last_active:%Y-%m-%d}  {why}", "dim")
 
 
 def _why(hit: ConversationHit) -> str:

@@ -5,22 +5,15 @@ from typing import Any
 from rich.text import Text
 
 from querymill.cli.screen import show_absence, show_degraded
-from querymill.cli.screen_hits import joined_ranks, marked, show_hit
+from querymill.cli.screen_hits import joined_ranks, show_hits
 from querymill.cli.terminal import Console
-from querymill.presenting.excerpts import excerpt
 from querymill.presenting.numbers import laps
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult
 
 
 def show(console: Console, result: ModuleResult, *, limit: int | None = None) -> None:
     """Print the hits with what their scores are made of, then how the search went."""
-    hits = result.results[:limit]
-    for rank, hit in enumerate(hits, start=1):
-        said = excerpt(hit.description, result.query)
-        says = marked(said.text, said.marks)
-        show_hit(console, rank, f"{hit.score:.4f}", Text(hit.file_path), says=says, made_of=_why(hit))
-    if not result.results:
-        console.print("  no hits", style="yellow")
+    show_hits(console, result, limit=limit, made_of=_why)
     for name in result.unknown_modules:
         console.print(Text(f"  no document uses {name}", style="yellow"))
     for part in result.raw_history:

@@ -7,9 +7,8 @@ from rich.text import Text
 
 from querymill.cli.screen import show_absence, show_degraded
 from querymill.cli.screen_answers import show_answer
-from querymill.cli.screen_hits import joined_ranks, marked, show_hit
+from querymill.cli.screen_hits import joined_ranks, show_hits
 from querymill.cli.terminal import Console
-from querymill.presenting.excerpts import excerpt
 from querymill.presenting.numbers import laps, quantity
 from querymill_shared.contracts.reports.search import ReportHit, ReportResult
 
@@ -18,13 +17,7 @@ def show(console: Console, result: ReportResult, *, limit: int | None = None) ->
     """Print the hits with what their scores are made of, then how the search went."""
     if result.answer is not None:
         show_answer(console, result.answer)
-    hits = result.results[:limit]
-    for rank, hit in enumerate(hits, start=1):
-        said = excerpt(hit.text, result.query)
-        heading = Text(f"{hit.title}, page {hit.page}")
-        show_hit(console, rank, f"{hit.score:.4f}", heading, says=marked(said.text, said.marks), made_of=[_why(hit)])
-    if not result.results:
-        console.print("  no hits", style="yellow")
+    show_hits(console, result, limit=limit, made_of=lambda hit: [_why(hit)])
     console.print(Text(f"  searched: {result.routing.reason}", style="dim"))
     for term, stated in result.terms.items():
         console.print(Text(f"  {term}: searched by {stated}, too", style="dim"))

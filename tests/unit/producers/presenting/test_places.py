@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill.agents.places import LETTERS, Place, Span
+from querymill.presenting.places import LETTERS, Place, Span
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 
