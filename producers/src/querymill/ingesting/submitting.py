@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from querymill.ingesting.jsonl import GoodLine, Ingested, Packing
+from querymill.ingesting.packing import Limits, Packer
 from querymill_shared.board import Picture
 from querymill_shared.contracts.documents import DocumentList, DropResult
 from querymill_shared.contracts.errors import JobEnded
@@ -25,7 +26,7 @@ IN_FLIGHT: Final = 8
 #: Seconds without news of a job after which a caller is told what it waits for.
 QUIET_S: Final = 5.0
 #: Documents, and bytes of their lines, that are packed into one job: a second or so of work.
-PACKED_DOCUMENTS, PACKED_BYTES = 64, 400_000
+PACKED: Final = Limits(64, 400_000)
 
 
 class Followed(Protocol[R_co]):
@@ -123,25 +124,20 @@ class Parcel:
         return frozenset(line.name for line in self.lines)
 
 
-def pack(lines: Iterable[GoodLine[Any]], packing: Packing | None) -> Iterator[Parcel]:
-    """Cut lines into jobs, in their order. No job holds two versions of a document."""
-    held: list[GoodLine[Any]] = []
-    names: set[str] = set()
-    size = 0
-    for line in lines:
-        full = packing is None or len(held) == PACKED_DOCUMENTS or size + line.size > PACKED_BYTES
-        if held and (full or line.name in names):
-            yield _parcel(held, packing)
-            held, names, size = [], set(), 0
-        held.append(line)
-        names.add(line.name)
-        size += line.size
-    if held:
-        yield _parcel(held, packing)
+def packer_of(packing: Packing | None) -> Packer[GoodLine[Any]]:
+    """Return what holds lines for one job. No job holds two versions of a document; without a packing, it holds one."""
+    limits = Limits(1, PACKED.size) if packing is None else PACKED
+    return Packer(limits, size_of=lambda line: line.size, name_of=lambda line: line.name)
 
 
-def _parcel(lines: Sequence[GoodLine[Any]], packing: Packing | None) -> Parcel:
+def parcel_of(lines: Sequence[GoodLine[Any]], packing: Packing | None) -> Parcel:
+    """Return the lines of one job with its request."""
     return Parcel(lines, lines[0].request if packing is None else packing.request_of(lines))
+
+
+def pack(lines: Iterable[GoodLine[Any]], packing: Packing | None) -> Iterator[Parcel]:
+    """Cut lines into jobs, in their order."""
+    return (parcel_of(held, packing) for held in packer_of(packing).cut(lines))
 
 
 def ingest(

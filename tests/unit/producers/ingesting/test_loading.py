@@ -5,6 +5,7 @@ import itertools
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from querymill import (
 )
 from querymill.ingesting import submitting
 from querymill.ingesting.loading import load_async
-from querymill.ingesting.submitting import IN_FLIGHT, PACKED_DOCUMENTS
+from querymill.ingesting.submitting import IN_FLIGHT, PACKED
 from querymill.testing import MemoryMill
 
 
@@ -52,10 +53,10 @@ def test_rows_are_in_when_the_call_returns_and_again_change_nothing(mill: Memory
 
 def test_a_file_is_ingested_by_its_path(mill: MemoryMill, tmp_path: Path) -> None:
     path = tmp_path / "reports.jsonl"
-    path.write_text("\n".join(json.dumps(report(f"r{number}")) for number in range(PACKED_DOCUMENTS + 3)))
+    path.write_text("\n".join(json.dumps(report(f"r{number}")) for number in range(PACKED.documents + 3)))
     for given in (path, str(path)):
         done = mill.ingest("reports", given, collection="filings")
-        assert (done.outcomes.total(), done.failed) == (PACKED_DOCUMENTS + 3, [])
+        assert (done.outcomes.total(), done.failed) == (PACKED.documents + 3, [])
 
 
 def test_a_contract_with_times_is_a_row(mill: MemoryMill) -> None:
@@ -95,7 +96,7 @@ def test_what_breaks_a_rule_as_a_whole_is_refused_before_a_row_is_read(mill: Mem
 
 
 def test_rows_are_read_while_others_are_ingested(mill: MemoryMill, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(submitting, "PACKED_DOCUMENTS", 3)
+    monkeypatch.setattr(submitting, "PACKED", replace(PACKED, documents=3))
     read = itertools.count()
     ahead: list[int] = []
     count = 3 * (IN_FLIGHT + 6)

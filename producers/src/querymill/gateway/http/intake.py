@@ -29,7 +29,8 @@ from querymill.gateway.http.submitting import submit_job
 from querymill.gateway.http.waiting import WaitSeconds, wait_for_ends
 from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.ingesting.kinds import KINDS
-from querymill.ingesting.submitting import IN_FLIGHT, PACKED_BYTES, PACKED_DOCUMENTS
+from querymill.ingesting.packing import Packer
+from querymill.ingesting.submitting import IN_FLIGHT, packer_of, parcel_of
 from querymill.keys import Scope
 from querymill_shared.contracts.errors import QuerymillError, Unavailable
 from querymill_shared.contracts.fields import CollectionName
@@ -66,14 +67,15 @@ class Upload:
     good: int = 0
     rejected: int = 0
     first_rejected: list[RejectedLine] = field(default_factory=list)
-    held: list[GoodLine[Any]] = field(default_factory=list)
-    names: set[str] = field(default_factory=set)
-    size: int = 0
     jobs: list[tuple[str, int]] = field(default_factory=list)
     began_at: float = 0.0
     remembered_at: float = 0.0
     under_way: deque[str] = field(default_factory=deque)
     documents: list[ReadDocument] = field(default_factory=list)
+    packer: Packer[GoodLine[Any]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.packer = packer_of(self.lines.packing)
 
     def reject(self, number: int, place: str, rule: str) -> None:
         """Note a line that breaks a rule."""
@@ -107,17 +109,6 @@ class Upload:
     def has_ended(self) -> bool:
         """Whether more than its share of the lines was refused."""
         return self.rejected > REFUSED_BEYOND_GOOD + self.good
-
-    def is_full(self, line: GoodLine[Any]) -> bool:
-        """Return whether the lines that are held must go before another one is held."""
-        full = self.lines.packing is None or len(self.held) == PACKED_DOCUMENTS or self.size + line.size > PACKED_BYTES
-        return bool(self.held) and (full or line.name in self.names)
-
-    def hold(self, line: GoodLine[Any]) -> None:
-        """Hold a line for the next job."""
-        self.held.append(line)
-        self.names.add(line.name)
-        self.size += line.size
 
 
 IncludeSecrets = Annotated[
@@ -214,8 +205,7 @@ async def _take_document(request: Request, state: Upload, given: GivenFields) ->
         document = await room.read(file)
         line, told = await asyncio.to_thread(line_of, state.lines, state.collection, document, file, given)
     state.documents.append(told)
-    state.hold(line)
-    await _hand_on(request, state)
+    await _hand_on(request, state, [line])
 
 
 async def _take_lines(request: Request, state: Upload) -> None:
@@ -228,9 +218,9 @@ async def _take_lines(request: Request, state: Upload) -> None:
         try:
             await _take(request, state)
         except ClientDisconnect:
-            await _hand_on(request, state)
+            await _hand_on(request, state, state.packer.take())
         except TimeoutError:
-            await _hand_on(request, state)
+            await _hand_on(request, state, state.packer.take())
             raise Problem("unavailable", "the gateway is stopping", headers=_STOPPING) from None
     except (Problem, QuerymillError) as error:
         with suppress(Unavailable):  # the answer still says how much was accepted
@@ -267,12 +257,12 @@ async def _take(request: Request, state: Upload) -> None:
     async for lines in _lines(request, parts):
         # In a thread: the gateway serves others in the meantime, however long these lines take to check.
         for line in await asyncio.to_thread(state.read_all, lines) if lines else ():
-            await _hold(request, state, line)
+            await _hand_on(request, state, state.packer.put(line))
         if state.has_ended:
-            await _hand_on(request, state)
+            await _hand_on(request, state, state.packer.take())
             await _throw_away(request, parts)
             raise _too_many_refused(state)
-    await _hand_on(request, state)
+    await _hand_on(request, state, state.packer.take())
 
 
 def _too_many_refused(state: Upload) -> Problem:
@@ -288,12 +278,6 @@ async def _throw_away(request: Request, parts: AsyncGenerator[bytes]) -> None:
     with suppress(ClientDisconnect, TimeoutError):
         while left > 0 and (chunk := await _next(request, parts)) is not None:
             left -= len(chunk)
-
-
-async def _hold(request: Request, state: Upload, line: GoodLine[Any]) -> None:
-    if state.is_full(line):
-        await _hand_on(request, state)
-    state.hold(line)
 
 
 async def _lines(request: Request, parts: AsyncGenerator[bytes]) -> AsyncIterator[Sequence[tuple[int, bytes | None]]]:
@@ -333,19 +317,17 @@ async def _next(request: Request, parts: AsyncGenerator[bytes]) -> bytes | None:
             return await anext(parts, None)
 
 
-async def _hand_on(request: Request, state: Upload) -> None:
-    """Submit the lines that are held as one job, once few enough are under way."""
-    if not state.held:
+async def _hand_on(request: Request, state: Upload, lines: Sequence[GoodLine[Any]]) -> None:
+    """Submit lines, if there are any, as one job, once few enough are under way."""
+    if not lines:
         return
     if len(state.under_way) >= UNDER_WAY:
         await _oldest_over(request, state)
-    packing = state.lines.packing
-    asked = state.held[0].request if packing is None else packing.request_of(state.held)
+    asked = parcel_of(lines, state.lines.packing).request
     job = await submit_job(request, cast("JobRequest", asked), is_noted=False)
-    state.jobs.append((job.id, len(state.held)))
+    state.jobs.append((job.id, len(lines)))
     state.under_way.append(job.id)
-    state.accepted += len(state.held)
-    state.held, state.names, state.size = [], set(), 0
+    state.accepted += len(lines)
     if asyncio.get_running_loop().time() - state.remembered_at > REMEMBERED_EVERY_S:
         await _remember(request, state, is_open=True)
 

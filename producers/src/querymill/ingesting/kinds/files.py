@@ -7,25 +7,22 @@ from querymill.code_bases.notebooks import by_cells
 from querymill.code_bases.reading import secret_reason
 from querymill.ingesting.jsonl import GoodLine, Lines, Packing
 from querymill.ingesting.loadable import Loadable
+from querymill.ingesting.packing import Limits, Packer
 from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
 
 #: Files, and characters of their contents, that are sent in one job: some seconds of work.
-BATCH_FILES, BATCH_CHARACTERS = 64, 300_000
+BATCH: Final = Limits(64, 300_000)
 
 
 def batched(files: Iterable[SourceFile], collection: str, *, vectors: bool = False) -> Iterator[GoodLine[IngestFiles]]:
     """Join files into jobs, which ask for ``vectors`` or do not."""
-    held: list[SourceFile] = []
-    number = 0
-    for file in files:
-        full = sum(len(other.content) for other in held) + len(file.content) > BATCH_CHARACTERS
-        if held and (full or len(held) == BATCH_FILES):
-            number += 1
-            yield _batch(number, held, collection, vectors=vectors)
-            held = []
-        held.append(file)
-    if held:
-        yield _batch(number + 1, held, collection, vectors=vectors)
+    packer = Packer(BATCH, size_of=_characters)
+    for number, held in enumerate(packer.cut(files), start=1):
+        yield _batch(number, held, collection, vectors=vectors)
+
+
+def _characters(file: SourceFile) -> int:
+    return len(file.content)
 
 
 def document_of(request: IngestFiles) -> str:

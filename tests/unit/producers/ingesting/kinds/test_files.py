@@ -2,32 +2,20 @@
 
 import json
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from querymill.ingesting.jsonl import BadLine, GoodLine
-from querymill.ingesting.kinds.files import BATCH_CHARACTERS, BATCH_FILES, LINES, batched
+from querymill.ingesting.kinds.files import BATCH, LINES, batched
 from querymill_shared.contracts.files.ingest import SourceFile
-
-LENGTHS = st.lists(st.sampled_from([0, 1, 149_999, 150_000, 299_999, BATCH_CHARACTERS, 400_000]), max_size=12)
 
 
 def files(*lengths: int) -> list[SourceFile]:
     return [SourceFile(path=f"{number}.py", content="x" * length) for number, length in enumerate(lengths)]
 
 
-@given(LENGTHS)
-def test_every_file_is_in_one_batch_and_only_a_file_alone_is_larger_than_a_batch(lengths: list[int]) -> None:
-    given_files = files(*lengths)
-    batches = list(batched(given_files, "c"))
-    assert [file for batch in batches for file in batch.request.files] == given_files
-    assert all(batch.size <= BATCH_CHARACTERS or len(batch.request.files) == 1 for batch in batches)
-    assert [batch.number for batch in batches] == list(range(1, len(batches) + 1))
-
-
-def test_a_batch_holds_so_many_files_and_no_more() -> None:
-    sizes = [len(batch.request.files) for batch in batched(files(*[1] * (2 * BATCH_FILES + 1)), "c")]
-    assert sizes == [BATCH_FILES, BATCH_FILES, 1]
+def test_batches_are_numbered_and_hold_so_many_files_or_characters() -> None:
+    many = list(batched(files(*[1] * (2 * BATCH.documents + 1)), "c"))
+    assert [(batch.number, len(batch.request.files)) for batch in many] == [(1, 64), (2, 64), (3, 1)]
+    large = batched(files(1, BATCH.size, 1), "c")
+    assert [batch.size for batch in large] == [1, BATCH.size, 1]
 
 
 def test_a_batch_is_named_by_its_first_file_and_sized_in_bytes() -> None:
