@@ -74,8 +74,12 @@ export interface components {
         readonly AnswerQuestion: {
             /** @default 500 */
             readonly answer_tokens?: number;
+            /** @description name of the collection */
             readonly collection: string;
-            /** @default 60 */
+            /**
+             * @description seconds until the result is due
+             * @default 60
+             */
             readonly deadline?: number;
             readonly hits: readonly components["schemas"]["AnswerHit"][];
             /** @default false */
@@ -85,12 +89,18 @@ export interface components {
              * @enum {string}
              */
             readonly kind: "answer";
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @default null */
             readonly passage_tokens?: number | null;
             readonly query: string;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description The result of an `AnswerQuestion`: the hits, and the answer if it was written. ``total`` counts the hits. */
@@ -260,6 +270,7 @@ export interface components {
          *     `IngestFiles`.
          */
         readonly CompareFiles: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -277,7 +288,10 @@ export interface components {
             readonly remove?: boolean;
             /** @default false */
             readonly vectors?: boolean;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -464,19 +478,39 @@ export interface components {
          *     metadata of sessions. A session passes one on role or time if one of its messages does.
          */
         readonly ConversationSearch: {
+            /** @description name of the collection */
             readonly collection: string;
-            /** @default 1.2 */
+            /**
+             * @description maximum boost for your own sessions in bounded scoring
+             * @default 1.2
+             */
             readonly context_cap?: number;
-            /** @default null */
+            /**
+             * @description current session (×2)
+             * @default null
+             */
             readonly current_session?: string | null;
-            /** @default 30 */
+            /**
+             * @description seconds until the result is due
+             * @default 30
+             */
             readonly deadline?: number;
-            /** @default 0.1 */
+            /**
+             * @description weight of age in bounded scoring
+             * @default 0.1
+             */
             readonly decay_swing?: number;
-            /** @default false */
+            /**
+             * @description mix ages and topics
+             * @default false
+             */
             readonly diversify?: boolean;
-            /** @default null */
+            /**
+             * @description also search synonyms (default: where the words find too little)
+             * @default null
+             */
             readonly expansion?: boolean | null;
+            /** @description conditions that a document must meet, by field */
             readonly filter?: {
                 readonly [key: string]: string | number | boolean | null | readonly (string | number | boolean)[] | {
                     readonly prefix: string;
@@ -493,37 +527,78 @@ export interface components {
              * @enum {string}
              */
             readonly kind: "conversations";
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default false */
+            /**
+             * @description return the metadata of each hit's document
+             * @default false
+             */
             readonly metadata?: boolean;
-            /** @default null */
+            /**
+             * @description reference time for relative dates (default: when the job runs)
+             * @default null
+             */
             readonly now?: string | null;
+            /** @description the question */
             readonly query: string;
-            /** @default 0.2 */
+            /**
+             * @description weight of ConversationRank in bounded scoring
+             * @default 0.2
+             */
             readonly rank_swing?: number;
-            /** @default [] */
+            /**
+             * @description recently used session (×1.5)
+             * @default []
+             */
             readonly recent_sessions?: readonly string[];
             /**
+             * @description product: relevance × rank × recency; bounded: each factor stays near 1; bm25: relevance alone
              * @default bounded
              * @enum {string}
              */
             readonly scoring?: "product" | "bounded" | "bm25";
-            /** @default true */
+            /**
+             * @description drop filler words
+             * @default true
+             */
             readonly simplification?: boolean;
-            /** @default true */
+            /**
+             * @description correct words that the collection does not contain
+             * @default true
+             */
             readonly spelling?: boolean;
-            /** @default true */
+            /**
+             * @description filter by dates found in the query
+             * @default true
+             */
             readonly time_filter?: boolean;
-            /** @default UTC */
+            /**
+             * @description time zone for dates in the query, such as Asia/Shanghai
+             * @default UTC
+             */
             readonly time_zone?: string;
-            /** @default null */
+            /**
+             * @description number of sessions returned (default: 10, or 20 in a deep search)
+             * @default null
+             */
             readonly top_n?: number | null;
-            /** @default null */
+            /**
+             * @description also rank by meaning (default: in bounded scoring that is not diversified)
+             * @default null
+             */
             readonly vectors?: boolean | null;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
-            /** @default null */
+            /**
+             * @description explain why this session was not returned, by its id
+             * @default null
+             */
             readonly why_not?: string | null;
         };
         /** @description A part of the request that the result lacks, and why. */
@@ -631,6 +706,7 @@ export interface components {
         };
         /** @description Drop a session. Dropping a session that is not stored changes nothing. */
         readonly DropConversation: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -642,7 +718,10 @@ export interface components {
             /** @default normal */
             readonly lane?: components["schemas"]["Lane"];
             readonly session_id: string;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -654,11 +733,13 @@ export interface components {
          *     version that was accepted before, passes, and comes late is forgotten with what it replaces.
          */
         readonly DropDocuments: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
             /** @default false */
             readonly everything?: boolean;
+            /** @description conditions that a document must meet, by field */
             readonly filter?: {
                 readonly [key: string]: string | number | boolean | null | readonly (string | number | boolean)[] | {
                     readonly prefix: string;
@@ -681,7 +762,10 @@ export interface components {
             readonly lane?: components["schemas"]["Lane"];
             /** @enum {string} */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description What was dropped. */
@@ -722,6 +806,7 @@ export interface components {
         };
         /** @description Embed the passages of documents that have no vector. Ingestion submits it. Nothing is embedded twice. */
         readonly EmbedDocuments: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -744,7 +829,10 @@ export interface components {
              * @default 0
              */
             readonly settle_s?: number;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -830,6 +918,7 @@ export interface components {
          *     is durable: it has no deadline.
          */
         readonly EmbedTexts: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -851,7 +940,10 @@ export interface components {
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
             readonly texts: readonly components["schemas"]["TextToEmbed"][];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description An event of a job, with its id in the stream. ``data`` has the type of the event. */
@@ -864,11 +956,16 @@ export interface components {
         };
         /** @description Return documents whole, as ingestion reads them. A page ends early where it has become long. */
         readonly ExportDocuments: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly cursor?: string | null;
-            /** @default 30 */
+            /**
+             * @description seconds until the result is due
+             * @default 30
+             */
             readonly deadline?: number;
+            /** @description conditions that a document must meet, by field */
             readonly filter?: {
                 readonly [key: string]: string | number | boolean | null | readonly (string | number | boolean)[] | {
                     readonly prefix: string;
@@ -885,13 +982,19 @@ export interface components {
              * @enum {string}
              */
             readonly kind: "export_documents";
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @default 200 */
             readonly limit?: number;
             /** @enum {string} */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description The job ended without a result. */
@@ -1008,26 +1111,42 @@ export interface components {
          *     metadata) are searched. ``why_not`` is the path of a file whose absence the result should explain.
          */
         readonly FileSearch: {
-            /** @default 20 */
+            /**
+             * @description files evaluated per round
+             * @default 20
+             */
             readonly candidates?: number;
             /**
+             * @description what is searched
              * @default [
              *       "words"
              *     ]
              */
             readonly channels?: readonly ("words" | "vectors")[];
+            /** @description name of the collection */
             readonly collection: string;
-            /** @default 8000 */
+            /**
+             * @description token budget for `context`; 0 = none
+             * @default 8000
+             */
             readonly context_budget?: number;
-            /** @default 30 */
+            /**
+             * @description seconds until the result is due
+             * @default 30
+             */
             readonly deadline?: number;
             /**
+             * @description what says how relevant a file is: default (evidence), judge (a chat model)
              * @default default
              * @enum {string}
              */
             readonly evaluator?: "default" | "judge";
-            /** @default [] */
+            /**
+             * @description exclude files that match this pattern
+             * @default []
+             */
             readonly exclude?: readonly string[];
+            /** @description conditions that a document must meet, by field */
             readonly filter?: {
                 readonly [key: string]: string | number | boolean | null | readonly (string | number | boolean)[] | {
                     readonly prefix: string;
@@ -1039,38 +1158,73 @@ export interface components {
                     readonly to?: number;
                 };
             };
-            /** @default [] */
+            /**
+             * @description pattern for paths, as in ignore files
+             * @default []
+             */
             readonly globs?: readonly string[];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             readonly kind: "files";
-            /** @default [] */
+            /**
+             * @description kinds of files that are searched (default: all)
+             * @default []
+             */
             readonly kinds?: readonly ("code" | "tests" | "documentation" | "generated")[];
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
             /**
+             * @description iterative: rounds of search and evaluation; oneshot: a single round
              * @default iterative
              * @enum {string}
              */
             readonly mode?: "iterative" | "oneshot";
-            /** @default [] */
+            /**
+             * @description regular expression for contents (RE2)
+             * @default []
+             */
             readonly patterns?: readonly string[];
+            /** @description the question: words and identifiers */
             readonly query: string;
-            /** @default false */
+            /**
+             * @description also return files of low relevance
+             * @default false
+             */
             readonly return_low?: boolean;
-            /** @default 3 */
+            /**
+             * @description maximum rounds
+             * @default 3
+             */
             readonly rounds?: number;
-            /** @default 200000 */
+            /**
+             * @description tokens after which no further round begins
+             * @default 200000
+             */
             readonly token_budget?: number;
-            /** @default 50 */
+            /**
+             * @description number of files returned
+             * @default 50
+             */
             readonly top_n?: number;
-            /** @default [] */
+            /**
+             * @description search only below this folder
+             * @default []
+             */
             readonly under?: readonly string[];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
-            /** @default null */
+            /**
+             * @description explain why this file was not returned, by its path
+             * @default null
+             */
             readonly why_not?: string | null;
         };
         /**
@@ -1143,6 +1297,7 @@ export interface components {
         };
         /** @description Drop a session: its messages, their index entries and their vectors. Idempotent. */
         readonly ForgetSession: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1154,7 +1309,10 @@ export interface components {
             /** @default normal */
             readonly lane?: components["schemas"]["Lane"];
             readonly session_id: string;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description A condition that a hit has to meet, and what became of the thing there. ``said`` has the numbers, or is "". */
@@ -1167,6 +1325,7 @@ export interface components {
         };
         /** @description Add live messages to sessions, or replace them, each as an `UpdateConversation` does. */
         readonly GrowConversations: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1178,7 +1337,10 @@ export interface components {
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
             readonly updates: readonly components["schemas"]["SessionUpdate"][];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description The outcome of each session; ``total`` counts its messages. */
@@ -1217,6 +1379,7 @@ export interface components {
          *     The same growth again is "unchanged".
          */
         readonly GrowSessions: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1228,7 +1391,10 @@ export interface components {
             readonly kind: "grow_messages";
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description The outcome of each session; ``total`` counts its passages. */
@@ -1273,6 +1439,7 @@ export interface components {
         };
         /** @description Ingest one whole session in place of its stored version. Ingesting the same content again changes nothing. */
         readonly IngestConversation: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1284,7 +1451,10 @@ export interface components {
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
             readonly session: components["schemas"]["ChatSession"];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -1331,6 +1501,7 @@ export interface components {
          *     changed file gets its vectors, with or without ``vectors``, until the collection is dropped.
          */
         readonly IngestFiles: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1344,7 +1515,10 @@ export interface components {
             readonly lane?: components["schemas"]["Lane"];
             /** @default false */
             readonly vectors?: boolean;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -1391,6 +1565,7 @@ export interface components {
         };
         /** @description Ingest one code document. Ingesting the same content again changes nothing. */
         readonly IngestModule: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1402,7 +1577,10 @@ export interface components {
             readonly kind: "ingest_modules";
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -1445,6 +1623,7 @@ export interface components {
          *     Jobs that follow make the vectors.
          */
         readonly IngestReport: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1456,7 +1635,10 @@ export interface components {
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
             readonly report: components["schemas"]["Report"];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -1503,6 +1685,7 @@ export interface components {
          *     it submits has ended. Idempotent by content: an unchanged message is not embedded again.
          */
         readonly IngestSession: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1514,7 +1697,10 @@ export interface components {
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
             readonly session: components["schemas"]["ChatSession"];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -1644,6 +1830,7 @@ export interface components {
         readonly LearnLexicon: {
             /** @default false */
             readonly background?: boolean;
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1654,7 +1841,10 @@ export interface components {
             readonly kind: "learn_lexicon";
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -1706,11 +1896,16 @@ export interface components {
         };
         /** @description List documents, with the exact number of all that pass the filter. */
         readonly ListDocuments: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly cursor?: string | null;
-            /** @default 30 */
+            /**
+             * @description seconds until the result is due
+             * @default 30
+             */
             readonly deadline?: number;
+            /** @description conditions that a document must meet, by field */
             readonly filter?: {
                 readonly [key: string]: string | number | boolean | null | readonly (string | number | boolean)[] | {
                     readonly prefix: string;
@@ -1727,13 +1922,19 @@ export interface components {
              * @enum {string}
              */
             readonly kind: "list_documents";
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @default 100 */
             readonly limit?: number;
             /** @enum {string} */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -1745,25 +1946,36 @@ export interface components {
         readonly ListSetAside: {
             /** @default null */
             readonly after?: string | null;
+            /** @description name of the collection */
             readonly collection: string;
-            /** @default 30 */
+            /**
+             * @description seconds until the result is due
+             * @default 30
+             */
             readonly deadline?: number;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             readonly kind: "list_set_aside";
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @default 100 */
             readonly limit?: number;
             /** @default null */
             readonly of?: string | null;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description Ingest whole sessions, each as an `IngestConversation` does. */
         readonly LoadConversations: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1775,7 +1987,10 @@ export interface components {
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
             readonly sessions: readonly components["schemas"]["ChatSession"][];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description The outcome of each document. */
@@ -1824,6 +2039,7 @@ export interface components {
         };
         /** @description Ingest code documents, each as an `IngestModule` does. */
         readonly LoadModules: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1835,7 +2051,10 @@ export interface components {
             readonly kind: "load_modules";
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description The outcome of each document. */
@@ -1869,6 +2088,7 @@ export interface components {
         };
         /** @description Ingest reports, each as an `IngestReport` does. */
         readonly LoadReports: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1880,7 +2100,10 @@ export interface components {
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
             readonly reports: readonly components["schemas"]["Report"][];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description The outcome of each report. Its ``total`` counts the passages that were stored. */
@@ -1914,6 +2137,7 @@ export interface components {
         };
         /** @description Ingest whole sessions, each as an `IngestSession` does. */
         readonly LoadSessions: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -1925,7 +2149,10 @@ export interface components {
             /** @default bulk */
             readonly lane?: components["schemas"]["Lane"];
             readonly sessions: readonly components["schemas"]["ChatSession"][];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description The outcome of each document. */
@@ -2098,15 +2325,29 @@ export interface components {
          *     ``why_not`` is the ``vector_id`` of a message whose absence the result should explain.
          */
         readonly MessageSearch: {
-            /** @default false */
+            /**
+             * @description rank direct answers to the excluded message higher
+             * @default false
+             */
             readonly answers_first?: boolean;
+            /** @description name of the collection */
             readonly collection: string;
-            /** @default 30 */
+            /**
+             * @description seconds until the result is due
+             * @default 30
+             */
             readonly deadline?: number;
-            /** @default null */
+            /**
+             * @description exclude this message
+             * @default null
+             */
             readonly exclude_message_id?: string | null;
-            /** @default null */
+            /**
+             * @description session of the excluded message
+             * @default null
+             */
             readonly exclude_session_id?: string | null;
+            /** @description conditions that a document must meet, by field */
             readonly filter?: {
                 readonly [key: string]: string | number | boolean | null | readonly (string | number | boolean)[] | {
                     readonly prefix: string;
@@ -2118,47 +2359,89 @@ export interface components {
                     readonly to?: number;
                 };
             };
-            /** @default false */
+            /**
+             * @description join vector ranking and keyword ranking; not with the ranking best
+             * @default false
+             */
             readonly hybrid?: boolean;
-            /** @default false */
+            /**
+             * @description search both messages and contexts
+             * @default false
+             */
             readonly include_context?: boolean;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             readonly kind: "messages";
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default 5 */
+            /**
+             * @description number of messages returned
+             * @default 5
+             */
             readonly limit?: number;
-            /** @default false */
+            /**
+             * @description return the metadata of each hit's document
+             * @default false
+             */
             readonly metadata?: boolean;
-            /** @default null */
+            /**
+             * @description set threshold and limit for a purpose
+             * @default null
+             */
             readonly preset?: ("exact" | "related" | "fuzzy" | "persona" | "abbreviation" | "script" | "faq" | "recommend" | "explore") | null;
+            /** @description the question */
             readonly query: string;
             /**
+             * @description best: keyword and vector ranking joined; vectors: vector ranking alone
              * @default best
              * @enum {string}
              */
             readonly ranking?: "best" | "vectors";
-            /** @default 60 */
+            /**
+             * @description constant k of reciprocal rank fusion
+             * @default 60
+             */
             readonly rrf_k?: number;
-            /** @default null */
+            /**
+             * @description search only this session
+             * @default null
+             */
             readonly session_id?: string | null;
-            /** @default null */
+            /**
+             * @description minimum similarity; null = off
+             * @default null
+             */
             readonly similarity_threshold?: number | null;
             /**
+             * @description search messages alone, or each with its neighbours
              * @default message
              * @enum {string}
              */
             readonly vector_type?: "message" | "context";
-            /** @default 1 */
+            /**
+             * @description weight of vector ranking in the fusion
+             * @default 1
+             */
             readonly vector_weight?: number;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
-            /** @default null */
+            /**
+             * @description explain why this message was not returned, by its vector id
+             * @default null
+             */
             readonly why_not?: string | null;
-            /** @default 1 */
+            /**
+             * @description weight of keyword ranking in the fusion
+             * @default 1
+             */
             readonly words_weight?: number;
         };
         /** @description The modules and the description of a document's code. Unknown fields are stored as metadata. */
@@ -2292,13 +2575,24 @@ export interface components {
          *     of a document whose absence the result should explain.
          */
         readonly ModuleSearch: {
-            /** @default 50 */
+            /**
+             * @description documents taken from each channel
+             * @default 50
+             */
             readonly candidates?: number;
-            /** @default null */
+            /**
+             * @description what is searched
+             * @default null
+             */
             readonly channels?: readonly ("modules" | "text" | "vectors")[] | null;
+            /** @description name of the collection */
             readonly collection: string;
-            /** @default 30 */
+            /**
+             * @description seconds until the result is due
+             * @default 30
+             */
             readonly deadline?: number;
+            /** @description conditions that a document must meet, by field */
             readonly filter?: {
                 readonly [key: string]: string | number | boolean | null | readonly (string | number | boolean)[] | {
                     readonly prefix: string;
@@ -2315,32 +2609,59 @@ export interface components {
              * @enum {string}
              */
             readonly kind: "modules";
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default true */
+            /**
+             * @description expand plain words to module names (learned lexicon)
+             * @default true
+             */
             readonly lexicon?: boolean;
             /**
+             * @description how a module's name must match
              * @default exact
              * @enum {string}
              */
             readonly match?: "suffix" | "exact";
             /**
+             * @description what the score of modules counts
              * @default hits
              * @enum {string}
              */
             readonly mode?: "hits" | "coverage";
-            /** @default 4000 */
+            /**
+             * @description token budget for the prompt built from the hits; 0 = none
+             * @default 4000
+             */
             readonly prompt_tokens?: number;
+            /** @description the request */
             readonly query: string;
-            /** @default false */
+            /**
+             * @description let a chat model split the request into parts
+             * @default false
+             */
             readonly split?: boolean;
-            /** @default [] */
+            /**
+             * @description part of the request, with its weight
+             * @default []
+             */
             readonly sub_queries?: readonly components["schemas"]["SubQuery"][];
-            /** @default 6 */
+            /**
+             * @description number of documents returned
+             * @default 6
+             */
             readonly top_k?: number;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
-            /** @default null */
+            /**
+             * @description explain why this document was not returned, by its id
+             * @default null
+             */
             readonly why_not?: string | null;
         };
         /** @description What went wrong. */
@@ -2452,21 +2773,31 @@ export interface components {
         };
         /** @description List the sessions with the highest ranks as of ``now``. None is the time at which the job runs. */
         readonly RankList: {
+            /** @description name of the collection */
             readonly collection: string;
-            /** @default 30 */
+            /**
+             * @description seconds until the result is due
+             * @default 30
+             */
             readonly deadline?: number;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             readonly kind: "ranks";
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @default 20 */
             readonly limit?: number;
             /** @default null */
             readonly now?: string | null;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description The result of a `RankList`, highest rank first. ``waiting`` counts the sessions that changed since the update. */
@@ -2566,6 +2897,7 @@ export interface components {
         readonly RecomputeRanks: {
             /** @default false */
             readonly background?: boolean;
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -2588,7 +2920,10 @@ export interface components {
              * @enum {string}
              */
             readonly scope?: "changed" | "all";
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -2599,6 +2934,7 @@ export interface components {
          *     and go on getting them.
          */
         readonly Reembed: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -2613,7 +2949,10 @@ export interface components {
             readonly model: string;
             /** @enum {string} */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -2671,6 +3010,7 @@ export interface components {
          *     The new index is searched once it is complete. Until then searches go without text, and their results say so.
          */
         readonly Reindex: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -2683,7 +3023,10 @@ export interface components {
             readonly lane?: components["schemas"]["Lane"];
             /** @enum {string} */
             readonly of: "modules" | "messages" | "conversations" | "files" | "reports";
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**
@@ -2860,24 +3203,45 @@ export interface components {
          *     says in the result why that is not among the hits.
          */
         readonly ReportSearch: {
-            /** @default false */
+            /**
+             * @description let a chat model answer from the hits, with citations
+             * @default false
+             */
             readonly answer?: boolean;
-            /** @default 500 */
+            /**
+             * @description maximum length of the answer in tokens
+             * @default 500
+             */
             readonly answer_tokens?: number;
-            /** @default null */
+            /**
+             * @description passages fetched per query and document
+             * @default null
+             */
             readonly candidates?: number | null;
+            /** @description name of the collection */
             readonly collection: string;
             /**
+             * @description how relevance and similarity become the score of a reranked hit
              * @default product
              * @enum {string}
              */
             readonly combine?: "product" | "weighted";
-            /** @default null */
+            /**
+             * @description search only this company's reports
+             * @default null
+             */
             readonly company?: string | null;
-            /** @default 30 */
+            /**
+             * @description seconds until the result is due
+             * @default 30
+             */
             readonly deadline?: number;
-            /** @default null */
+            /**
+             * @description search only these reports, by id
+             * @default null
+             */
             readonly documents?: readonly string[] | null;
+            /** @description conditions that a document must meet, by field */
             readonly filter?: {
                 readonly [key: string]: string | number | boolean | null | readonly (string | number | boolean)[] | {
                     readonly prefix: string;
@@ -2889,46 +3253,93 @@ export interface components {
                     readonly to?: number;
                 };
             };
-            /** @default true */
+            /**
+             * @description also search the words that reports use for the question's terms
+             * @default true
+             */
             readonly glossary?: boolean;
-            /** @default false */
+            /**
+             * @description also search by a hypothetical answer
+             * @default false
+             */
             readonly hyde?: boolean;
-            /** @default 1 */
+            /**
+             * @description weight of the inner product
+             * @default 1
+             */
             readonly inner_factor?: number;
-            /** @default false */
+            /**
+             * @description judge the answer: grounded, relevant, complete
+             * @default false
+             */
             readonly judge?: boolean;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             readonly kind: "reports";
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default false */
+            /**
+             * @description return the metadata of each hit's document
+             * @default false
+             */
             readonly metadata?: boolean;
-            /** @default [] */
+            /**
+             * @description also search by rewritten questions: synonym, subquestion, variant
+             * @default []
+             */
             readonly multi_query?: readonly ("synonym" | "subquestion" | "variant")[];
-            /** @default null */
+            /**
+             * @description token budget for the hits in the prompt
+             * @default null
+             */
             readonly passage_tokens?: number | null;
-            /** @default null */
+            /**
+             * @description search only this period's reports: 2022, FY2021 Q3
+             * @default null
+             */
             readonly period?: string | null;
+            /** @description the question */
             readonly query: string;
             /**
+             * @description hybrid: vector and keyword ranking joined; agreement: vector ranking alone
              * @default hybrid
              * @enum {string}
              */
             readonly ranking?: "hybrid" | "agreement";
-            /** @default false */
+            /**
+             * @description let a chat model judge the best hits, and order them by its judgement
+             * @default false
+             */
             readonly rerank?: boolean;
-            /** @default false */
+            /**
+             * @description return pages, not passages
+             * @default false
+             */
             readonly return_parent_pages?: boolean;
-            /** @default null */
+            /**
+             * @description today's date where you are (default: today in UTC)
+             * @default null
+             */
             readonly today?: string | null;
-            /** @default 10 */
+            /**
+             * @description number of hits returned
+             * @default 10
+             */
             readonly top_n?: number;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
-            /** @default null */
+            /**
+             * @description explain why this report, page or passage was not returned: ab12, ab12/page/3, ab12/chunk/7
+             * @default null
+             */
             readonly why_not?: string | null;
         };
         /**
@@ -2938,13 +3349,17 @@ export interface components {
          *     the number of hits returned; without it all are returned. Each batch of hits is a step.
          */
         readonly Rerank: {
+            /** @description name of the collection */
             readonly collection: string;
             /**
              * @default product
              * @enum {string}
              */
             readonly combine?: "product" | "weighted";
-            /** @default 30 */
+            /**
+             * @description seconds until the result is due
+             * @default 30
+             */
             readonly deadline?: number;
             readonly hits: readonly components["schemas"]["RerankCandidate"][];
             /**
@@ -2952,12 +3367,18 @@ export interface components {
              * @enum {string}
              */
             readonly kind: "rerank";
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
             readonly query: string;
             /** @default null */
             readonly top_n?: number | null;
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description A hit to judge. ``score`` is its similarity to the query; higher is better. */
@@ -3117,8 +3538,12 @@ export interface components {
         };
         /** @description Return one document whole, as ingestion reads it. */
         readonly ShowDocument: {
+            /** @description name of the collection */
             readonly collection: string;
-            /** @default 30 */
+            /**
+             * @description seconds until the result is due
+             * @default 30
+             */
             readonly deadline?: number;
             readonly id: string;
             /**
@@ -3126,11 +3551,17 @@ export interface components {
              * @enum {string}
              */
             readonly kind: "show_document";
-            /** @default interactive */
+            /**
+             * @description priority under a provider's rate limit
+             * @default interactive
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @enum {string} */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /** @description One document. ``total`` is 1. */
@@ -3258,8 +3689,12 @@ export interface components {
         };
         /** @description A part of the request with its weight. A plain string is a part of weight 5. */
         readonly SubQuery: {
+            /** @description text of the part */
             readonly description: string;
-            /** @default 5 */
+            /**
+             * @description weight of the part
+             * @default 5
+             */
             readonly weight?: number;
         };
         /** @description A term of the query, and the synonyms that were searched as well, at a lower weight. */
@@ -3336,6 +3771,7 @@ export interface components {
         };
         /** @description Add live messages to a session, or replace them. */
         readonly UpdateConversation: {
+            /** @description name of the collection */
             readonly collection: string;
             /** @default null */
             readonly deadline?: null;
@@ -3347,7 +3783,10 @@ export interface components {
             /** @default normal */
             readonly lane?: components["schemas"]["Lane"];
             readonly update: components["schemas"]["SessionUpdate"];
-            /** @default 1 */
+            /**
+             * @description version of the request; leave it out
+             * @default 1
+             */
             readonly version?: number;
         };
         /**

@@ -1,7 +1,7 @@
 """What the command line must know of a retriever."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -27,6 +27,18 @@ class Load(Protocol):
         ...
 
 
+class Read(Protocol):
+    """Reads what the options of a search gave."""
+
+    def __call__(self, given: dict[str, Any], *, with_file: bool) -> dict[str, Any]:
+        """Return the fields of the request that they mean."""
+        ...
+
+
+def _as_given(given: dict[str, Any], *, with_file: bool) -> dict[str, Any]:  # noqa: ARG001
+    return given
+
+
 @dataclass(frozen=True, slots=True)
 class DemoStep:
     """A step of the demo: ``show`` prints what happens, and returns the results."""
@@ -37,19 +49,22 @@ class DemoStep:
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[R]):
-    """A retriever: its search and the result, its options, its screen, how it is loaded, and its part of the demo.
+    """A retriever: its search and the result, its command, its screen, how it is loaded, and its part of the demo.
 
-    ``options`` is the signature of ``querymill search NAME``: its parameters are the options, its docstring is the
-    help, and it returns the fields of the request that were given. ``follow`` shows a search while it runs, ``show``
-    its result. ``load`` ingests a path in a way of its own; without it, JSON lines are ingested.
+    ``help`` is that of ``querymill search NAME``, whose options are the fields of the search; ``flags`` names those
+    that are called otherwise. ``read`` returns the fields that are meant by those that were given; it is told whether
+    a request file has others. ``follow`` shows a search while it runs, ``show`` its result. ``load`` ingests a path in
+    a way of its own; without it, JSON lines are ingested.
     """
 
     loadable: Loadable
     search: type[Asks[R]]
     result: type[R]
-    options: Callable[..., dict[str, Any]]
+    help: str
     show: Callable[[Console, R], None]
     demo: tuple[DemoStep, ...]
+    flags: Mapping[str, str] = field(default_factory=dict)
+    read: Read = _as_given
     follow: Callable[[Console, str, Iterable[Event]], None] = screen.follow
     load: Load | None = None
 

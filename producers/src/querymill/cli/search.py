@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import wraps
 from typing import Annotated, Any, Final, Protocol
 
 import typer
@@ -13,6 +12,7 @@ from querymill.cli.documents import filter_of, retriever_named
 from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
 from querymill.cli.kinds import KINDS
+from querymill.cli.options import given, signature_of
 from querymill.cli.request_file import fields_in
 from querymill.cli.terminal import Console, echo
 from querymill.client.job import Job
@@ -39,12 +39,15 @@ class Run(Protocol):
 
 
 def command_of(kind: Kind[Any], run: Run) -> Callable[..., None]:
-    """Make the command of a kind: it has the kind's options, and runs with the request that they make."""
+    """Make the command of a kind: its options are the fields of the search, and it runs with the request they make."""
 
-    @wraps(kind.options)
     def command(**parameters: Any) -> None:
         run(kind, request_of(kind, parameters), as_json=parameters["as_json"])
 
+    signature = signature_of(kind.search, kind.flags)
+    command.__doc__ = kind.help
+    command.__signature__ = signature  # type: ignore[attr-defined]  # what typer reads
+    command.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return command
 
 
@@ -57,10 +60,10 @@ def request_of(kind: Kind[Any], parameters: Mapping[str, Any]) -> Search:
     """
     path = parameters["request"]
     from_file = {} if path is None else fields_in(path, named="--request")
-    given = kind.options(**parameters)
-    if "filter" in given:
-        given["filter"] = filter_of(given["filter"], retriever_named(kind.name))
-    fields = from_file | {"kind": kind.name} | given
+    asked = kind.read(given(parameters, kind.search), with_file=path is not None)
+    if "filter" in asked:
+        asked["filter"] = filter_of(asked["filter"], retriever_named(kind.name))
+    fields = from_file | {"kind": kind.name} | asked
     if "query" in fields and "collection" not in fields:
         raise WrongUse("--collection: name the collection to search")
     return search_of(fields)

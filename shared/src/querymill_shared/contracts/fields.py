@@ -141,7 +141,7 @@ FROM_BOARD: Literal["from the board"] = "from the board"
 Growing = WrapValidator(_or_as_it_is)
 
 #: Seconds from submission until the result is due.
-DeadlineSeconds = Annotated[FiniteFloat, Field(gt=0, le=600)]
+DeadlineSeconds = Annotated[FiniteFloat, Field(gt=0, le=600, description="seconds until the result is due")]
 
 
 def from_board(read: TypeAdapter[T], written: str | bytes | Mapping[str, Any]) -> T:
@@ -198,9 +198,9 @@ class Request(Contract):
     #: A release that does not know a version leaves the job to one that does.
     newest_version: ClassVar[int] = 1
 
-    version: Annotated[int, Field(ge=1, strict=True)] = 1
-    collection: CollectionName
-    lane: Lane = Lane.INTERACTIVE
+    version: Annotated[int, Field(ge=1, strict=True, description="version of the request; leave it out")] = 1
+    collection: Annotated[CollectionName, Field(description="name of the collection")]
+    lane: Annotated[Lane, Field(description="priority under a provider's rate limit")] = Lane.INTERACTIVE
 
     @field_validator("version")
     @classmethod

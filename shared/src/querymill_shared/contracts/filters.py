@@ -255,7 +255,7 @@ def fits(conditions: Mapping[str, Any], retriever: Retriever) -> None:
 class Filtered(Request):
     """Base class of the requests that have a filter."""
 
-    filter: Filter = Field(default_factory=dict)
+    filter: Filter = Field(default_factory=dict, description="conditions that a document must meet, by field")
 
     @field_validator("filter")
     @classmethod
@@ -269,7 +269,7 @@ class Filtered(Request):
 class FilteredSearch(Filtered):
     """Base class of searches. Hits carry the metadata of their documents if a request has a filter or asks for it."""
 
-    metadata: bool = False
+    metadata: Annotated[bool, Field(description="return the metadata of each hit's document")] = False
 
     @property
     def shows_metadata(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from querymill.filters import HELP, read_filter
+from querymill.presenting.request_fields import may_be_null, resolved
 from querymill_shared.contracts.fields import Request
 from querymill_shared.contracts.filters import Retriever
 
@@ -101,17 +102,9 @@ def _field(
 
 
 def _resolved(about: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without references and without null as an alternative."""
-    found = dict(about)
-    several = found.pop("anyOf", [])
-    options = [part for part in several if part.get("type") != "null"]
-    if options:
-        found = dict(options[0]) | found
-        if options != several and found.get("type") == "boolean":
-            found["enum"] = ["true", "false"]  # or nothing of both
-    if "$ref" in found:
-        found = dict(schema["$defs"][found.pop("$ref").rsplit("/", 1)[1]]) | found
-    return found
+    """Return the schema of a field. What may be true, false or neither is a choice of two."""
+    found = resolved(about, schema)
+    return found | {"enum": ["true", "false"]} if may_be_null(about) and found.get("type") == "boolean" else found
 
 
 def _control(name: str, about: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[Control, tuple[str, ...]]:

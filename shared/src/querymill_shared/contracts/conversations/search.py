@@ -81,23 +81,42 @@ class ConversationSearch(FilteredSearch, Asks["ConversationResult"]):
 
     queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["conversations"] = "conversations"
-    query: QueryText
-    current_session: Id | None = None
-    recent_sessions: Annotated[tuple[Id, ...], Field(max_length=_MAX_RECENT), Distinct] = ()
-    top_n: TopN | None = None
-    scoring: Scoring = "bounded"
-    rank_swing: Swing = 0.2
-    decay_swing: Swing = 0.1
-    context_cap: Annotated[FiniteFloat, Field(ge=1, le=2)] = 1.2
-    diversify: bool = False
-    vectors: bool | None = None
-    time_filter: bool = True
-    expansion: bool | None = None
-    spelling: bool = True
-    simplification: bool = True
-    now: Moment | None = None
-    time_zone: Annotated[Name, AfterValidator(_known_zone)] = "UTC"
-    why_not: Id | None = None
+    query: Annotated[QueryText, Field(description="the question")]
+    current_session: Annotated[Id | None, Field(description="current session (×2)")] = None
+    recent_sessions: Annotated[
+        tuple[Id, ...], Field(max_length=_MAX_RECENT, description="recently used session (×1.5)"), Distinct
+    ] = ()
+    top_n: Annotated[
+        TopN | None, Field(description="number of sessions returned (default: 10, or 20 in a deep search)")
+    ] = None
+    scoring: Annotated[
+        Scoring,
+        Field(
+            description="product: relevance × rank × recency; bounded: each factor stays near 1; bm25: relevance alone"
+        ),
+    ] = "bounded"
+    rank_swing: Annotated[Swing, Field(description="weight of ConversationRank in bounded scoring")] = 0.2
+    decay_swing: Annotated[Swing, Field(description="weight of age in bounded scoring")] = 0.1
+    context_cap: Annotated[
+        FiniteFloat, Field(ge=1, le=2, description="maximum boost for your own sessions in bounded scoring")
+    ] = 1.2
+    diversify: Annotated[bool, Field(description="mix ages and topics")] = False
+    vectors: Annotated[
+        bool | None, Field(description="also rank by meaning (default: in bounded scoring that is not diversified)")
+    ] = None
+    time_filter: Annotated[bool, Field(description="filter by dates found in the query")] = True
+    expansion: Annotated[
+        bool | None, Field(description="also search synonyms (default: where the words find too little)")
+    ] = None
+    spelling: Annotated[bool, Field(description="correct words that the collection does not contain")] = True
+    simplification: Annotated[bool, Field(description="drop filler words")] = True
+    now: Annotated[
+        Moment | None, Field(description="reference time for relative dates (default: when the job runs)")
+    ] = None
+    time_zone: Annotated[
+        Name, Field(description="time zone for dates in the query, such as Asia/Shanghai"), AfterValidator(_known_zone)
+    ] = "UTC"
+    why_not: Annotated[Id | None, Field(description="explain why this session was not returned, by its id")] = None
     deadline: DeadlineSeconds = 30.0
 
     @property

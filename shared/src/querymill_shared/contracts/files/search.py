@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, Growing, QueryText
+from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, FilePath, Growing, QueryText
 from querymill_shared.contracts.files.steps import FileStep, FirstSearch
 from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.results import Asks, JobResult
@@ -55,21 +55,38 @@ class FileSearch(Filtered, AsksWhyNot, Asks["FileResult"]):
 
     queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["files"] = "files"
-    query: QueryText
-    mode: Literal["iterative", "oneshot"] = "iterative"
-    channels: Annotated[tuple[Channel, ...], Field(min_length=1), Distinct] = ("words",)
-    patterns: Annotated[tuple[Pattern, ...], Field(max_length=8), Distinct] = ()
-    globs: Annotated[tuple[Glob, ...], Field(max_length=8), Distinct] = ()
-    rounds: Annotated[int, Field(ge=1, le=3)] = 3
-    candidates: Annotated[int, Field(ge=20, le=50)] = 20
-    top_n: Annotated[int, Field(ge=1, le=200)] = 50
-    evaluator: Literal["default", "judge"] = "default"
-    token_budget: Annotated[int, Field(ge=1_000, le=10_000_000)] = 200_000
-    context_budget: Annotated[int, Field(ge=0, le=200_000)] = 8_000
-    return_low: bool = False
-    under: Annotated[tuple[Glob, ...], Field(max_length=20), Distinct] = ()
-    exclude: Annotated[tuple[Glob, ...], Field(max_length=20), Distinct] = ()
-    kinds: Annotated[tuple[FileKind, ...], Distinct] = ()
+    query: Annotated[QueryText, Field(description="the question: words and identifiers")]
+    mode: Annotated[
+        Literal["iterative", "oneshot"],
+        Field(description="iterative: rounds of search and evaluation; oneshot: a single round"),
+    ] = "iterative"
+    channels: Annotated[tuple[Channel, ...], Field(min_length=1, description="what is searched"), Distinct] = ("words",)
+    patterns: Annotated[
+        tuple[Pattern, ...], Field(max_length=8, description="regular expression for contents (RE2)"), Distinct
+    ] = ()
+    globs: Annotated[
+        tuple[Glob, ...], Field(max_length=8, description="pattern for paths, as in ignore files"), Distinct
+    ] = ()
+    rounds: Annotated[int, Field(ge=1, le=3, description="maximum rounds")] = 3
+    candidates: Annotated[int, Field(ge=20, le=50, description="files evaluated per round")] = 20
+    top_n: Annotated[int, Field(ge=1, le=200, description="number of files returned")] = 50
+    evaluator: Annotated[
+        Literal["default", "judge"],
+        Field(description="what says how relevant a file is: default (evidence), judge (a chat model)"),
+    ] = "default"
+    token_budget: Annotated[
+        int, Field(ge=1_000, le=10_000_000, description="tokens after which no further round begins")
+    ] = 200_000
+    context_budget: Annotated[int, Field(ge=0, le=200_000, description="token budget for `context`; 0 = none")] = 8_000
+    return_low: Annotated[bool, Field(description="also return files of low relevance")] = False
+    under: Annotated[tuple[Glob, ...], Field(max_length=20, description="search only below this folder"), Distinct] = ()
+    exclude: Annotated[
+        tuple[Glob, ...], Field(max_length=20, description="exclude files that match this pattern"), Distinct
+    ] = ()
+    kinds: Annotated[
+        tuple[FileKind, ...], Field(description="kinds of files that are searched (default: all)"), Distinct
+    ] = ()
+    why_not: Annotated[FilePath | None, Field(description="explain why this file was not returned, by its path")] = None
     deadline: DeadlineSeconds = 30.0
 
     @property

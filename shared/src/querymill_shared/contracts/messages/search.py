@@ -9,6 +9,7 @@ from pydantic import Field, FiniteFloat, model_validator
 from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
+    FilePath,
     Growing,
     Id,
     PositiveFloat,
@@ -96,21 +97,31 @@ class MessageSearch(FilteredSearch, AsksWhyNot, Asks["MessageResult"]):
 
     queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["messages"] = "messages"
-    query: QueryText
-    session_id: Id | None = None
-    limit: TopN = 5
-    ranking: Ranking = "best"
-    similarity_threshold: Similarity | None = None
-    exclude_message_id: Id | None = None
-    exclude_session_id: Id | None = None
-    answers_first: bool = False
-    vector_type: VectorType = "message"
-    include_context: bool = False
-    preset: PresetName | None = None
-    hybrid: bool = False
-    vector_weight: PositiveFloat = 1.0
-    words_weight: PositiveFloat = 1.0
-    rrf_k: Annotated[int, Field(ge=1, le=10_000)] = 60
+    query: Annotated[QueryText, Field(description="the question")]
+    session_id: Annotated[Id | None, Field(description="search only this session")] = None
+    limit: Annotated[TopN, Field(description="number of messages returned")] = 5
+    ranking: Annotated[
+        Ranking,
+        Field(description="best: keyword and vector ranking joined; vectors: vector ranking alone"),
+    ] = "best"
+    similarity_threshold: Annotated[Similarity | None, Field(description="minimum similarity; null = off")] = None
+    exclude_message_id: Annotated[Id | None, Field(description="exclude this message")] = None
+    exclude_session_id: Annotated[Id | None, Field(description="session of the excluded message")] = None
+    answers_first: Annotated[bool, Field(description="rank direct answers to the excluded message higher")] = False
+    vector_type: Annotated[VectorType, Field(description="search messages alone, or each with its neighbours")] = (
+        "message"
+    )
+    include_context: Annotated[bool, Field(description="search both messages and contexts")] = False
+    preset: Annotated[PresetName | None, Field(description="set threshold and limit for a purpose")] = None
+    hybrid: Annotated[bool, Field(description="join vector ranking and keyword ranking; not with the ranking best")] = (
+        False
+    )
+    vector_weight: Annotated[PositiveFloat, Field(description="weight of vector ranking in the fusion")] = 1.0
+    words_weight: Annotated[PositiveFloat, Field(description="weight of keyword ranking in the fusion")] = 1.0
+    rrf_k: Annotated[int, Field(ge=1, le=10_000, description="constant k of reciprocal rank fusion")] = 60
+    why_not: Annotated[
+        FilePath | None, Field(description="explain why this message was not returned, by its vector id")
+    ] = None
     deadline: DeadlineSeconds = 30.0
 
     @model_validator(mode="before")

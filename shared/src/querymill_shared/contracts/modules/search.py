@@ -8,6 +8,7 @@ from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
     Distinct,
+    FilePath,
     QueryText,
 )
 from querymill_shared.contracts.filters import Filtered
@@ -36,8 +37,8 @@ CANDIDATES = 50
 class SubQuery(Contract):
     """A part of the request with its weight. A plain string is a part of weight 5."""
 
-    description: QueryText
-    weight: Annotated[FiniteFloat, Field(ge=0)] = WEIGHT
+    description: Annotated[QueryText, Field(description="text of the part")]
+    weight: Annotated[FiniteFloat, Field(ge=0, description="weight of the part")] = WEIGHT
 
 
 def _with_weight(part: object) -> object:
@@ -63,16 +64,24 @@ class ModuleSearch(Filtered, AsksWhyNot, Asks["ModuleResult"]):
 
     queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["modules"] = "modules"
-    query: QueryText
-    sub_queries: Annotated[tuple[Annotated[SubQuery, BeforeValidator(_with_weight)], ...], Field(max_length=32)] = ()
-    top_k: Annotated[int, Field(ge=1, le=100)] = 6
-    candidates: Annotated[int, Field(ge=1, le=1000)] = CANDIDATES
-    match: MatchMode = "exact"
-    mode: ScoreMode = "hits"
-    channels: Channels | None = None
-    lexicon: bool = True
-    split: bool = False
-    prompt_tokens: Annotated[int, Field(ge=0, le=200_000)] = 4_000
+    query: Annotated[QueryText, Field(description="the request")]
+    sub_queries: Annotated[
+        tuple[Annotated[SubQuery, BeforeValidator(_with_weight)], ...],
+        Field(max_length=32, description="part of the request, with its weight"),
+    ] = ()
+    top_k: Annotated[int, Field(ge=1, le=100, description="number of documents returned")] = 6
+    candidates: Annotated[int, Field(ge=1, le=1000, description="documents taken from each channel")] = CANDIDATES
+    match: Annotated[MatchMode, Field(description="how a module's name must match")] = "exact"
+    mode: Annotated[ScoreMode, Field(description="what the score of modules counts")] = "hits"
+    channels: Annotated[Channels | None, Field(description="what is searched")] = None
+    lexicon: Annotated[bool, Field(description="expand plain words to module names (learned lexicon)")] = True
+    split: Annotated[bool, Field(description="let a chat model split the request into parts")] = False
+    prompt_tokens: Annotated[
+        int, Field(ge=0, le=200_000, description="token budget for the prompt built from the hits; 0 = none")
+    ] = 4_000
+    why_not: Annotated[FilePath | None, Field(description="explain why this document was not returned, by its id")] = (
+        None
+    )
     deadline: DeadlineSeconds = 30.0
 
     @model_validator(mode="after")

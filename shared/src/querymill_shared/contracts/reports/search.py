@@ -16,6 +16,7 @@ from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
     Distinct,
+    FilePath,
     Name,
     PositiveFloat,
     QueryText,
@@ -72,25 +73,46 @@ class ReportSearch(FilteredSearch, AsksWhyNot, Asks["ReportResult"]):
 
     queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["reports"] = "reports"
-    query: QueryText
-    top_n: TopN = 10
-    candidates: Annotated[int, Field(ge=1, le=1000)] | None = None
-    hyde: bool = False
-    multi_query: Annotated[tuple[MultiQueryMethod, ...], Distinct] = ()
-    return_parent_pages: bool = False
-    inner_factor: PositiveFloat = 1.0
-    company: Name | None = None
-    period: Name | None = None
-    documents: Annotated[tuple[Sha1, ...], Field(min_length=1, max_length=1000), Distinct] | None = None
-    today: date | None = None
-    ranking: Ranking = "hybrid"
-    rerank: bool = False
-    combine: Combine = "product"
-    glossary: bool = True
-    answer: bool = False
-    judge: bool = False
-    answer_tokens: AnswerTokens = ANSWER_TOKENS
-    passage_tokens: PassageTokens = None
+    query: Annotated[QueryText, Field(description="the question")]
+    top_n: Annotated[TopN, Field(description="number of hits returned")] = 10
+    candidates: Annotated[
+        Annotated[int, Field(ge=1, le=1000)] | None, Field(description="passages fetched per query and document")
+    ] = None
+    hyde: Annotated[bool, Field(description="also search by a hypothetical answer")] = False
+    multi_query: Annotated[
+        tuple[MultiQueryMethod, ...],
+        Field(description="also search by rewritten questions: synonym, subquestion, variant"),
+        Distinct,
+    ] = ()
+    return_parent_pages: Annotated[bool, Field(description="return pages, not passages")] = False
+    inner_factor: Annotated[PositiveFloat, Field(description="weight of the inner product")] = 1.0
+    company: Annotated[Name | None, Field(description="search only this company's reports")] = None
+    period: Annotated[Name | None, Field(description="search only this period's reports: 2022, FY2021 Q3")] = None
+    documents: Annotated[
+        Annotated[tuple[Sha1, ...], Field(min_length=1, max_length=1000), Distinct] | None,
+        Field(description="search only these reports, by id"),
+    ] = None
+    today: Annotated[date | None, Field(description="today's date where you are (default: today in UTC)")] = None
+    ranking: Annotated[
+        Ranking, Field(description="hybrid: vector and keyword ranking joined; agreement: vector ranking alone")
+    ] = "hybrid"
+    rerank: Annotated[
+        bool, Field(description="let a chat model judge the best hits, and order them by its judgement")
+    ] = False
+    combine: Annotated[
+        Combine, Field(description="how relevance and similarity become the score of a reranked hit")
+    ] = "product"
+    glossary: Annotated[bool, Field(description="also search the words that reports use for the question's terms")] = (
+        True
+    )
+    answer: Annotated[bool, Field(description="let a chat model answer from the hits, with citations")] = False
+    judge: Annotated[bool, Field(description="judge the answer: grounded, relevant, complete")] = False
+    answer_tokens: Annotated[AnswerTokens, Field(description="maximum length of the answer in tokens")] = ANSWER_TOKENS
+    passage_tokens: Annotated[PassageTokens, Field(description="token budget for the hits in the prompt")] = None
+    why_not: Annotated[
+        FilePath | None,
+        Field(description="explain why this report, page or passage was not returned: ab12, ab12/page/3, ab12/chunk/7"),
+    ] = None
     deadline: DeadlineSeconds = 30.0
 
     @model_validator(mode="after")

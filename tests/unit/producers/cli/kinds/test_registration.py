@@ -1,6 +1,5 @@
 """Every kind that can be searched is registered once, and whatever lists kinds lists them all."""
 
-import inspect
 from typing import Any, cast, get_args
 
 import pytest
@@ -12,9 +11,10 @@ from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
 from querymill.cli.kinds import KINDS, kind_named
 from querymill.cli.main import app
-from querymill.cli.options import NOT_FIELDS, given
+from querymill.cli.options import NOT_FIELDS, given, signature_of
 from querymill_shared.contracts.jobs import JobRequest, Search, SearchResult
 from querymill_shared.contracts.reindex import IndexedKind
+from querymill_shared.contracts.reports.search import ReportSearch
 from tests.fixtures.options import fields_of
 
 KIND = pytest.mark.parametrize("kind", KINDS, ids=[kind.name for kind in KINDS])
@@ -39,14 +39,18 @@ def test_a_kind_has_the_name_that_its_request_and_result_bear(kind: Kind[Any]) -
 
 @KIND
 def test_a_kind_lives_in_a_folder_of_its_name(kind: Kind[Any]) -> None:
-    assert kind.options.__module__ == f"querymill.cli.kinds.{kind.name}.options"
     assert kind.show.__module__ == f"querymill.cli.kinds.{kind.name}.screen"
 
 
 @KIND
 def test_each_field_of_a_request_is_an_option_and_each_option_is_a_field(kind: Kind[Any]) -> None:
-    named = {name.removesuffix("_") for name in inspect.signature(kind.options).parameters}
-    assert named - NOT_FIELDS == fields_of(kind)
+    assert set(signature_of(kind.search, kind.flags).parameters) - NOT_FIELDS == fields_of(kind)
+
+
+@KIND
+def test_each_field_of_a_request_says_what_it_is(kind: Kind[Any]) -> None:
+    fields = cast("type[BaseModel]", kind.search).model_json_schema()["properties"].items()
+    assert [name for name, about in fields if name != "kind" and not about.get("description")] == []
 
 
 @KIND
@@ -81,13 +85,13 @@ def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
 
 def test_options_that_were_not_given_are_no_fields() -> None:
     asked = {"query": "q", "top_n": 0, "hyde": False, "company": "", "documents": [], "lane": None}
-    assert given(asked | {"request": "file.json", "as_json": True}) == {
+    assert given(asked | {"request": "file.json", "as_json": True}, ReportSearch) == {
         "query": "q", "top_n": 0, "hyde": False, "company": ""
     }  # fmt: skip
 
 
 @KIND
 def test_a_kind_is_explained_by_the_help(kind: Kind[Any]) -> None:
-    said = (inspect.getdoc(kind.options) or "").partition(";")[0]
+    said = kind.help.partition(";")[0]
     assert said
     assert said in printed_by("search", "--help")

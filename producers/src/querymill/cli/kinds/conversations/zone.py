@@ -1,8 +1,9 @@
 """The time zone of this machine: "yesterday" is that of the person who asks."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from querymill_shared.contracts.conversations.search import zone_named
 
@@ -10,6 +11,12 @@ from querymill_shared.contracts.conversations.search import zone_named
 LOCALTIME: Final = Path("/etc/localtime")
 _ZONES: Final = "zoneinfo"
 _UTC: Final = frozenset({"UTC", "Etc/UTC", "Universal", "Zulu"})
+
+
+def in_zone(given: dict[str, Any], *, with_file: bool) -> dict[str, Any]:
+    """Return the fields with the machine's zone, unless they or a request file say another."""
+    zone = None if with_file or "time_zone" in given else machine_zone(os.environ)
+    return given if zone is None else given | {"time_zone": zone}
 
 
 def machine_zone(environment: Mapping[str, str], *, localtime: Path = LOCALTIME) -> str | None:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from querymill.cli.kinds.conversations.options import options
-from querymill.cli.kinds.conversations.zone import machine_zone
+from querymill.cli.kinds.conversations.zone import in_zone, machine_zone
 
 
 def linked(folder: Path, name: str) -> Path:
@@ -29,8 +28,8 @@ def test_utc_and_unknown_names_are_not_sent(tmp_path: Path, name: str) -> None:
     assert machine_zone({}, localtime=tmp_path) is None
 
 
-def test_a_search_is_sent_with_the_zone_unless_it_says_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_search_is_sent_with_the_zone_unless_it_says_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Shanghai")
-    assert options(query="ships")["time_zone"] == "Asia/Shanghai"
-    assert options(query="ships", time_zone="UTC")["time_zone"] == "UTC"
-    assert "time_zone" not in options(request=tmp_path / "request.json")
+    assert in_zone({"query": "ships"}, with_file=False)["time_zone"] == "Asia/Shanghai"
+    assert in_zone({"query": "ships", "time_zone": "UTC"}, with_file=False)["time_zone"] == "UTC"
+    assert "time_zone" not in in_zone({"query": "ships"}, with_file=True)

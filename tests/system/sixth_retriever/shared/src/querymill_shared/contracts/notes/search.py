@@ -14,8 +14,8 @@ class NoteSearch(Request, Asks["NoteResult"]):
 
     queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["notes"] = "notes"
-    query: QueryText
-    limit: Annotated[int, Field(ge=1, le=100, description="how many notes to return")] = 5
+    query: Annotated[QueryText, Field(description="the question")]
+    limit: Annotated[int, Field(ge=1, le=100, description="number of notes returned")] = 5
     deadline: DeadlineSeconds = 10.0
 
     @property

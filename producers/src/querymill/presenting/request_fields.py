@@ -1,0 +1,21 @@
+"""The fields of a request as its JSON schema has them, for a form or a command in which people fill them in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def resolved(about: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field without references and without null as an alternative."""
+    found = dict(about)
+    several = found.pop("anyOf", [])
+    options = [part for part in several if part.get("type") != "null"]
+    if options:
+        found = dict(options[0]) | found
+    if "$ref" in found:
+        found = dict(schema["$defs"][found.pop("$ref").rsplit("/", 1)[1]]) | found
+    return found
+
+
+def may_be_null(about: Mapping[str, Any]) -> bool:
+    """Return whether a field may be null."""
+    return any(part.get("type") == "null" for part in about.get("anyOf", ()))
