@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from pydantic_core import PydanticCustomError
 from redis import BlockingConnectionPool, RedisError
 
-from querymill_shared.addresses import is_redis
+from querymill_shared.urls import is_redis
 
 
 def read_by_redis(url: str) -> str:

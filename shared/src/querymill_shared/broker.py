@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from kombu.transport import redis
 
-from querymill_shared.addresses import is_redis
 from querymill_shared.board.sockets import OPTIONS, options_of
+from querymill_shared.urls import is_redis
 
 #: With the library's defaults, a half-open connection hangs.
 _REDIS_TRANSPORT: Final[Mapping[str, float | bool]] = {

@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-from querymill_shared.addresses import mask
+from querymill_shared.urls import mask
 from querymill_shared.values import frozen
 
 #: What the HTTP client speaks with a proxy.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from querymill_shared.addresses import mask, mask_text, read_address
+from querymill_shared.urls import mask, mask_text, read_address
 
 #: Known at both ends, so that a part of a secret that shows is noticed too.
 SECRETS = st.text(string.ascii_letters + string.digits + string.punctuation, max_size=12).map(

@@ -11,9 +11,9 @@ from celery.loaders.app import AppLoader
 from celery.signals import setup_logging
 from kombu import Queue as BrokerQueue
 
-from querymill_shared.addresses import is_redis
 from querymill_shared.broker import broker_options
 from querymill_shared.queues import Queue
+from querymill_shared.urls import is_redis
 from querymill_workers import logs, wiring
 
 _BROKER_URL = wiring.settings().broker_url

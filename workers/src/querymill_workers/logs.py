@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import structlog
 
-from querymill_shared.addresses import mask_text
+from querymill_shared.urls import mask_text
 from querymill_workers.jobs.faults import causes, type_of
 
 #: Exceptions of one type from one place are logged at most this often, in seconds. The next line counts the others.

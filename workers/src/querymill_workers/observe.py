@@ -12,9 +12,9 @@ from celery.concurrency.thread import TaskPool as Threads
 from celery.signals import celeryd_init, worker_ready, worker_shutdown, worker_shutting_down
 
 from querymill_shared import metrics
-from querymill_shared.addresses import is_redis
 from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import open_commands
+from querymill_shared.urls import is_redis
 from querymill_workers import preflight, wiring
 from querymill_workers.dispatch.announce import Announcer, announce_all
 from querymill_workers.dispatch.backlog import BacklogWatch

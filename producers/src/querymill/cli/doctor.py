@@ -15,7 +15,6 @@ import pydantic
 import redis
 
 from querymill import keys
-from querymill_shared.addresses import HIDDEN, Host, mask, read_address
 from querymill_shared.board import ValkeyBoard, lives
 from querymill_shared.board.clock import MAX_APART_S, read_clock, server_ahead_s
 from querymill_shared.board.connections import open_commands
@@ -23,6 +22,7 @@ from querymill_shared.contracts.errors import rule_text
 from querymill_shared.proxies import Proxy, proxies, proxy_of
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
+from querymill_shared.urls import HIDDEN, Host, mask, read_address
 
 _TIMEOUT_S = 3.0
 #: The workers look at the walls in a process of their own: the client has no driver of a database.

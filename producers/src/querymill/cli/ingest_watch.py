@@ -35,8 +35,8 @@ from querymill_histories.finding import format_of, places
 from querymill_histories.formats import FORMATS
 from querymill_reading.archives import is_archive
 from querymill_reading.process import Reader
-from querymill_shared.addresses import mask
 from querymill_shared.settings import Settings
+from querymill_shared.urls import mask
 
 #: What a round counts, in the order in which it is printed.
 _COUNTED: Final = (

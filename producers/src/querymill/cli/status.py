@@ -17,8 +17,8 @@ from querymill.cli.set_aside import table_of as table_of_refused
 from querymill.cli.stack import DataOption, JsonOption, names_own_services, stack_in
 from querymill.cli.terminal import Console, echo
 from querymill.fleet import figures, tables
-from querymill_shared.addresses import mask
 from querymill_shared.settings import Settings
+from querymill_shared.urls import mask
 
 if TYPE_CHECKING:
     import querymill_embedded as embedded

@@ -7,11 +7,11 @@ from celery import Celery
 from kombu import Queue as BrokerQueue
 from kombu.exceptions import KombuError, OperationalError
 
-from querymill_shared.addresses import is_redis
 from querymill_shared.board.ringing import steps_to_ring
 from querymill_shared.broker import broker_options
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.queues import Queue, task_of
+from querymill_shared.urls import is_redis
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,6 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
 
-from querymill_shared.addresses import mask_text
 from querymill_shared.board.away import BoardRefuses
 from querymill_shared.contracts.errors import (
     ClientClosed,
@@ -27,6 +26,7 @@ from querymill_shared.contracts.errors import (
     first_errors,
     rule_text,
 )
+from querymill_shared.urls import mask_text
 
 MEDIA_TYPE: Final = "application/problem+json"
 _FIELD_IN_FRONT: Final = re.compile(r"(?P<field>[a-z_]+)(?:: | \()")

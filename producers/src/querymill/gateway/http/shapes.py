@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, PlainSerializer, WithJsonSchema
 
 from querymill.gateway.http.problems import BrokenRule, links_of
-from querymill_shared.addresses import mask_text
 from querymill_shared.board import Attempt, Picture, Record, Step
 from querymill_shared.board.calls import MAX_KEPT_REQUEST_BYTES
 from querymill_shared.board.joining import reads_only
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.urls import mask_text
 
 #: Always with milliseconds and in UTC, so that times compare as texts too.
 Time = Annotated[

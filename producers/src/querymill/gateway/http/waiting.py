@@ -19,11 +19,11 @@ from querymill.gateway.http.gate import caller_of, gate_of, need
 from querymill.gateway.http.problems import Problem, links_of, not_found
 from querymill.gateway.http.scopes import scope_of_kind
 from querymill.keys import Scope
-from querymill_shared.addresses import mask_text
 from querymill_shared.board import CANCELLED, Verdict
 from querymill_shared.board.summaries import Summary
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Cancelled, Done, Failed, decode_event
+from querymill_shared.urls import mask_text
 
 #: Proxies cut a request that is silent for a minute.
 MAX_WAIT_S: Final = 55.0

@@ -45,10 +45,10 @@ from querymill.gateway.openai.shape import (
 )
 from querymill.keys import Scope
 from querymill.presenting.places import KINDS
-from querymill_shared.addresses import mask_text
 from querymill_shared.contracts.answer import ANSWER, COMPLETION_TOKENS, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.fields import MAX_QUERY_CHARS
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.urls import mask_text
 
 router = APIRouter(route_class=GatewayRoute, tags=["openai"])
 
