@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from querymill_shared.board_addresses import as_redis_says, read_by_celery, read_by_redis
-from querymill_shared.given import DOT_ENV, read_files
+from querymill_shared.secret_files import DOT_ENV, read_files
 from querymill_shared.shorthands import MODULE_SHORTHANDS
 from querymill_shared.urls import HIDDEN, mask, mask_text
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from querymill_shared.given import UnreadableSetting, given_settings, names_given
+from querymill_shared.secret_files import UnreadableSetting, given_settings, names_given
 from querymill_shared.settings import Settings
 
 NAMES = ("CHAT_MODEL", "CHAT_MODEL_FILE", "OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "REDIS_URL", "REDIS_URL_FILE")

@@ -10,7 +10,7 @@ import redis
 
 from querymill.cli.terminal import Console
 from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError, Unavailable, rule_text
-from querymill_shared.given import UnreadableSetting
+from querymill_shared.secret_files import UnreadableSetting
 from querymill_shared.settings import Settings
 from querymill_shared.urls import mask_text
 

@@ -22,7 +22,7 @@ from querymill.cli.machine import read_queues, worker_command
 from querymill.cli.readiness import await_gateway, await_listeners
 from querymill.cli.terminal import Console, echo
 from querymill.install_hints import install_hint
-from querymill_shared.given import given, given_settings, instead_of_files, names_given
+from querymill_shared.secret_files import given, given_settings, instead_of_files, names_given
 from querymill_shared.settings import Settings
 from querymill_shared.urls import mask_text
 
