@@ -19,7 +19,7 @@ from uuid import uuid4
 import redis
 
 from querymill import Querymill, ReportSearch, Settings
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.ingest import IngestReport
 from tests.benchmarks import harness
@@ -100,7 +100,7 @@ def waited_ms(redis_url: str) -> float:
     """Return how long the account has made the calls of questions wait so far, in ms."""
     time.sleep(1.5)  # each process adds its counts once a second
     with redis.Redis.from_url(redis_url) as client:
-        return meters.read(client).get("budget_waited_ms/interactive", 0.0)
+        return counters.read(client).get("budget_waited_ms/interactive", 0.0)
 
 
 def steady(mill: Querymill, *, seconds: float) -> list[float]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.meters import Meters, Refusal
+from querymill_shared.counters import Meters, Refusal
 from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome, RateLimitHeaders
 
 

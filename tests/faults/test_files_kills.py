@@ -9,7 +9,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
 from querymill_workers.stores import vectors_in

@@ -11,7 +11,7 @@ import pytest
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocumentsResult, Reembed, ReembedResult
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller

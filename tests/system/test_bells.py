@@ -13,7 +13,7 @@ import redis
 from celery import Celery
 
 from querymill import Querymill, ReportSearch
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.queues import Queue
 from tests.fakes.bells import DEADLY, NO_BELLS, rung
@@ -39,7 +39,7 @@ def soon(holds: Callable[[], bool], *, within_s: float = 30.0) -> bool:
 
 
 def dropped(client: redis.Redis, queue: Queue = Queue.SEARCH) -> float:
-    return meters.read(client).get(f"elements_dropped/{queue}", 0)
+    return counters.read(client).get(f"elements_dropped/{queue}", 0)
 
 
 def question() -> ReportSearch:

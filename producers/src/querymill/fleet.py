@@ -8,7 +8,7 @@ import redis
 from rich.table import Table
 from rich.text import Text
 
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.backlog import Backlog, QueueState
 from querymill_shared.board import JobCounts, WorkerLife, lives
 from querymill_shared.board.connections import open_commands
@@ -28,7 +28,7 @@ def figures(settings: Settings) -> dict[str, Any] | None:
     """Return the fleet's workers, queues, jobs, providers and counters. Return None if the board's server is away."""
     try:
         with open_commands(settings.redis_url) as client:
-            states = [asdict(account) for account in meters.accounts(client)]
+            states = [asdict(account) for account in counters.accounts(client)]
             counts = read_counts(client)
             alive = [life for life in lives.read_lives(client) if life.beat_age_s < lives.ALIVE_S]
             return {
@@ -40,7 +40,7 @@ def figures(settings: Settings) -> dict[str, Any] | None:
                 "queues": _queues(settings, client, alive),
                 "providers": states,
                 "refusals": _refusals(client),
-                "counts": dict(sorted(meters.read(client).items())),
+                "counts": dict(sorted(counters.read(client).items())),
             }
     except redis.RedisError:
         return None
@@ -92,7 +92,7 @@ def _bells(state: QueueState | None) -> dict[str, Any]:
 
 def _refusals(client: redis.Redis) -> dict[str, list[dict[str, Any]]]:
     """Return the last calls that each model's provider refused, the latest first."""
-    found = meters.refusals(client)
+    found = counters.refusals(client)
     return {model: [asdict(refusal) for refusal in refused[:REFUSALS]] for model, refused in found.items() if refused}
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 import redis
 from redis.client import NEVER_DECODE
 
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.board import clock, keys
 from querymill_shared.board.connections import open_commands
 from querymill_shared.queues import Queue
@@ -90,7 +90,7 @@ class Backlog:
             pipeline.execute_command("HGET", steps, f"{step}.attempt", **{NEVER_DECODE: True})
             # See `note_bell` in prelude.lua.
             pipeline.execute_command("HMGET", rings, f"^{queue}", f"@{step}", **{NEVER_DECODE: True})
-        taken: Any = ("HMGET", meters.KEY, *(taken_from(queue) for queue in Queue))
+        taken: Any = ("HMGET", counters.KEY, *(taken_from(queue) for queue in Queue))
         pipeline.execute_command(*taken, **{NEVER_DECODE: True})
         clock.ask(pipeline)
         *read, counts, server, noted = pipeline.execute(raise_on_error=False)

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Metric, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.backlog import Backlog, QueueState
 from querymill_shared.board import lives
 from querymill_shared.board.counts import JobCounts, read_counts
@@ -60,7 +60,7 @@ class FleetFigures(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Yield every metric, including those that nothing was counted for yet."""
-        counts = meters.read(self._client)
+        counts = counters.read(self._client)
         for name, (text, label) in LABELLED.items():
             family = CounterMetricFamily(f"querymill_{name}", text, labels=[label])
             for value, count in _by_label(counts, name).items():
@@ -75,7 +75,7 @@ class FleetFigures(Collector):
         paused = GaugeMetricFamily(
             "querymill_paused_seconds", "Seconds until the fleet may call the provider again", labels=["model"]
         )
-        for account in meters.accounts(self._client):
+        for account in counters.accounts(self._client):
             breaker.add_metric([account.model], _BREAKER[account.breaker])
             paused.add_metric([account.model], account.paused_s)
         yield from (breaker, paused)

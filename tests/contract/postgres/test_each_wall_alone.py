@@ -13,7 +13,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import CheckedConnection, Pool, open_pool

@@ -13,7 +13,7 @@ from multiprocessing.synchronize import Barrier
 import pytest
 import redis
 
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference import account as module
 from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, RateLimitHeaders
@@ -244,7 +244,7 @@ def test_a_call_cut_by_its_callers_time_is_paid_for(provider: Provider) -> None:
     account.report(go(account, tokens=1_200), "cut")
     assert waits(account, 1) == pytest.approx([1.0], abs=0.1)
     account.meters.flush()
-    assert meters.read(provider.client)["provider_calls/cut"] == 1
+    assert counters.read(provider.client)["provider_calls/cut"] == 1
 
 
 def test_who_has_no_deadline_waits_for_the_breaker(provider: Provider) -> None:
@@ -277,7 +277,7 @@ def test_what_was_granted_and_refused_is_counted(provider: Provider) -> None:
     with pytest.raises(LimitReached):
         go(account, within_s=0.1)
     account.meters.flush()
-    counts = meters.read(provider.client)
+    counts = counters.read(provider.client)
     assert counts["budget_granted/interactive"] == 1
     assert counts["budget_refused/interactive"] == 1
 
@@ -326,7 +326,7 @@ def _hammer(url: str, ready: Barrier, times: "Queue[list[float]]") -> None:
     with redis.Redis.from_url(url) as client:
         account = Account(
             client, provider="p", key="k", model="m", requests_per_minute=LIMIT, tokens_per_minute=None,
-            meters=meters.Meters(None),
+            meters=counters.Meters(None),
         )  # fmt: skip
         granted: list[float] = []
         ready.wait()

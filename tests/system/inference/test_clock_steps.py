@@ -16,7 +16,7 @@ from querymill.gateway.http.problems import Problem
 from querymill.keys import ApiKey, Scope
 from querymill_shared.board.clock import read_clock
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.meters import Meters, accounts
+from querymill_shared.counters import Meters, accounts
 from querymill_workers.inference.account import FAILURES_TO_OPEN, Account, LimitReached, RateLimitHeaders
 from querymill_workers.inference.sharing import FleetCache
 from tests.fixtures.clocks import SteppedServer, stepped_server

@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.inference.sharing import FleetCache, FleetCaches, cache_key
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.gateway import SAME_FAILURES, Gateway
 from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankEndpoint, open_endpoint
@@ -59,7 +59,7 @@ def check(found: Sequence[Embedded], asked: Sequence[str]) -> list[str]:
 
 def counts(provider: Provider) -> dict[str, float]:
     provider.meters.flush()
-    return dict(meters.read(provider.client))
+    return dict(counters.read(provider.client))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers import wiring
 from querymill_workers.inference import account
@@ -175,7 +175,7 @@ SLOW = Answer(embedding_answer([[1.0] * DIMENSIONS]).body, after_s=30)
 def ended(provider: Provider) -> dict[str, float]:
     """Count the calls that were made by how they ended."""
     provider.meters.flush()
-    counts = meters.read(provider.client)
+    counts = counters.read(provider.client)
     unmade = "provider_calls/unused"
     return {name: count for name, count in counts.items() if name.startswith("provider_calls/") and name != unmade}
 
@@ -301,7 +301,7 @@ def test_tokens_are_corrected_by_what_the_provider_says(provider: Provider, open
     openai_server.script.chat = lambda body: chat_answer("short")
     provider.chat().ask([{"role": "user", "content": "q"}], most_tokens=500, caller=within(60))
     provider.meters.flush()
-    counts = meters.read(provider.client)
+    counts = counters.read(provider.client)
     assert counts["tokens_refunded"] > 400
     assert counts["provider_calls/answered"] == 1
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.chat import ChatModel
@@ -51,7 +51,7 @@ def caller(seconds: float = 60.0) -> Caller:
 def ended(provider: Provider) -> Mapping[str, float]:
     """Count the calls by how they ended, over all models."""
     provider.meters.flush()
-    counts = meters.read(provider.client)
+    counts = counters.read(provider.client)
     return {
         name: count for name, count in counts.items() if name.startswith("provider_calls/") and name.count("/") == 1
     }

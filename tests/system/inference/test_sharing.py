@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import redis
 
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.prompts import Turn
@@ -172,7 +172,7 @@ def test_a_follower_waits_no_longer_than_it_has_time(provider: Provider, openai_
 
 def _lead(valkey_url: str, url: str) -> None:
     with redis.Redis.from_url(valkey_url) as client:
-        Provider(client, url, meters.Meters(client)).embeddings(timeout_s=20).embed(
+        Provider(client, url, counters.Meters(client)).embeddings(timeout_s=20).embed(
             ["a", "b"], input_type="query", caller=ASKING
         )
 
@@ -231,7 +231,7 @@ def test_hits_of_every_level_are_counted(provider: Provider) -> None:
     other = provider.embeddings()
     other.embed(["a"], input_type="query", caller=ASKING)
     provider.meters.flush()
-    counts = meters.read(provider.client)
+    counts = counters.read(provider.client)
     assert (counts["vector_process_hit"], counts["vector_hit"], counts["vector_miss"]) == (1, 1, 1)
 
 
@@ -253,7 +253,7 @@ def late_of(provider: Provider, name: str) -> float:
     stop = time.monotonic() + 20
     while time.monotonic() < stop:
         provider.meters.flush()
-        if counted := meters.read(provider.client).get(name, 0.0):
+        if counted := counters.read(provider.client).get(name, 0.0):
             return counted
         time.sleep(0.02)
     return 0.0

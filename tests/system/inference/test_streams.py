@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import redis
 
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference import account
 from querymill_workers.inference.account import CircuitOpen, LimitReached
@@ -58,7 +58,7 @@ def first(*answers: Answer) -> Callable[[dict[str, Any]], Answer]:
 
 def counts(provider: Provider) -> Mapping[str, float]:
     provider.meters.flush()
-    return meters.read(provider.client)
+    return counters.read(provider.client)
 
 
 def ended(provider: Provider) -> Mapping[str, float]:

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from querymill_shared import meters
+from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.settings import Settings
 from querymill_workers.inference.account import Account
@@ -371,7 +371,7 @@ def test_an_endpoint_gets_no_more_time_than_the_caller_has(
     assert time.monotonic() - started < 20
     is_answered.set()
     stop = time.monotonic() + 30
-    while "provider_calls/answered" not in (counts := meters.read(provider.client)):
+    while "provider_calls/answered" not in (counts := counters.read(provider.client)):
         assert time.monotonic() < stop
         provider.meters.flush()
         time.sleep(0.02)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.postgres.connection import Pool
 from querymill_workers.postgres.near import NearIndexes

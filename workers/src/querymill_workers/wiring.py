@@ -9,7 +9,7 @@ import redis
 
 from querymill_shared.board import Board, ValkeyBoard
 from querymill_shared.board.connections import open_commands
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_shared.settings import Settings
 from querymill_shared.shorthands import MODULE_SHORTHANDS
 from querymill_workers.dispatch.crew import Crew

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from querymill_shared.contracts.files.ingest import SourceFile
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents.ports import Documents
 from querymill_workers.ledger.ports import Version

@@ -8,7 +8,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.postgres.connection import open_pool

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import psycopg
 import pytest
 
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.jobs.revisions import ContentHash, Revision
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.postgres.migrate import migrate

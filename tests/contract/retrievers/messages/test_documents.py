@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.documents.ports import Documents
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session, word_units_of

@@ -12,7 +12,7 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session

@@ -6,7 +6,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.modules.ports import Descriptions
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, encode_id

@@ -9,7 +9,7 @@ import pytest
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents.ports import Documents
 from querymill_workers.ledger.ports import Version

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from querymill import EmbedDocuments, Querymill
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.files.ports import Files
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles

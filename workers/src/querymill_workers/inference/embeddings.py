@@ -15,7 +15,7 @@ import openai
 from cachetools import TTLCache
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_shared.values import frozen
 from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, Waiting
 from querymill_workers.inference.carrying import then

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.meters import Refusal
+from querymill_shared.counters import Refusal
 from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome, RateLimitHeaders
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected

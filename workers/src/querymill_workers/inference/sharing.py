@@ -18,7 +18,7 @@ import redis
 import structlog
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_workers.jobs import tally
 from querymill_workers.jobs.faults import Refused
 

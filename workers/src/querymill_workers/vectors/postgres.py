@@ -6,7 +6,7 @@ from typing import Any, Final
 from psycopg import sql
 
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.meters import Meters
+from querymill_shared.counters import Meters
 from querymill_shared.values import frozen
 from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.near import NearIndexes
