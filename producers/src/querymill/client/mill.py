@@ -15,8 +15,8 @@ from querymill.ingesting.loading import LoadCalls, OnEvent, Rows, load_async
 from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import PathOptions
 from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard, ValkeyWatchedBoard
-from querymill_shared.board.batches import BatchShelf
 from querymill_shared.board.connections import CLIENT_COMMANDS
+from querymill_shared.board.jobs_of_batch import BatchShelf
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.filters import Retriever

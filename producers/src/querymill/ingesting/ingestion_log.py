@@ -10,7 +10,7 @@ import redis
 
 from querymill.ingesting.jsonl import BadLine, Lines
 from querymill.ingesting.path_options import UnreadPath
-from querymill_shared.board.batches import MAX_REJECTED, WRITTEN_EVERY_S, BatchShelf
+from querymill_shared.board.jobs_of_batch import MAX_REJECTED, WRITTEN_EVERY_S, BatchShelf
 from querymill_shared.contracts.jobs import JobRequest
 
 #: Jobs of one record. A command that follows files for days begins another after it.

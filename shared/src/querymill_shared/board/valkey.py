@@ -9,13 +9,13 @@ from redis.exceptions import NoScriptError
 
 from querymill_shared.board import calls, dead, exchanges, forgetting, keys, lives, ordering, results, sweeping
 from querymill_shared.board.attempts import Part
-from querymill_shared.board.batches import BatchShelf
 from querymill_shared.board.calls import NO_BACKLOG, Asked, Call
 from querymill_shared.board.clock import server_ahead_s
 from querymill_shared.board.connections import COMMANDS, open_commands, run_command, run_commands
 from querymill_shared.board.counts import JobCounts, read_counts
 from querymill_shared.board.endings import OnEnd, log_end
 from querymill_shared.board.exchanges import Exchange
+from querymill_shared.board.jobs_of_batch import BatchShelf
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.ordering import LargestStored, nothing_stored
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Ended, Outcome, Picture, Verdict, WorkerLife

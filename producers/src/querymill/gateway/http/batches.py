@@ -13,7 +13,7 @@ from querymill.gateway.http.problems import Problem, not_found
 from querymill.gateway.http.routing import GatewayRoute, answers
 from querymill.gateway.http.shapes import BatchBody, FailedDocument
 from querymill.keys import Scope
-from querymill_shared.board.batches import (
+from querymill_shared.board.jobs_of_batch import (
     BATCH_TTL_S,
     BATCHES,
     MAX_LISTED,
