@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from querymill_shared.board import Board, Outcome, Verdict
-from querymill_shared.board.forgetting import Scrubbed
+from querymill_shared.board.erasure import Scrubbed
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Hits, PartialHit, Progress

@@ -175,7 +175,7 @@ SEARCH = MessageSearch(collection="c", query="what did Ada say?")
 @pytest.fixture
 def board(world: World, monkeypatch: pytest.MonkeyPatch) -> ValkeyBoard:
     """A board whose jobs ended long ago."""
-    monkeypatch.setattr("querymill_shared.board.forgetting.READABLE_MS", 0)
+    monkeypatch.setattr("querymill_shared.board.erasure.READABLE_MS", 0)
     monkeypatch.setattr("querymill_shared.board.calls.READABLE_MS", 1)
     board = new_board()
     world.board = board

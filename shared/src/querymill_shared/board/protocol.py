@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from querymill_shared.board.attempts import Part
 from querymill_shared.board.counts import JobCounts
-from querymill_shared.board.forgetting import Kept, Listed, Scrubbed
+from querymill_shared.board.erasure import Kept, Listed, Scrubbed
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Verdict, WorkerLife
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import Event, ProgressEvent

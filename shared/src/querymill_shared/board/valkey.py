@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 import redis
 from redis.exceptions import NoScriptError
 
-from querymill_shared.board import calls, dead, exchanges, forgetting, keys, lives, ordering, results, sweeping
+from querymill_shared.board import calls, dead, erasure, exchanges, keys, lives, ordering, results, sweeping
 from querymill_shared.board.attempts import Part
 from querymill_shared.board.calls import NO_BACKLOG, Asked, Call
 from querymill_shared.board.clock import server_ahead_s
@@ -322,36 +322,36 @@ class ValkeyBoard:
         if collections:
             self._client.hdel(keys.COLLECTIONS, *(f"{kind}/{name}" for name in collections))
 
-    def jobs_of(self, collection: str) -> Iterator[forgetting.Listed]:
+    def jobs_of(self, collection: str) -> Iterator[erasure.Listed]:
         """See `Board.jobs_of`."""
-        return forgetting.jobs_of(self._client, collection)
+        return erasure.jobs_of(self._client, collection)
 
     def forget_jobs(self, job_ids: Collection[str]) -> int:
         """See `Board.forget_jobs`."""
-        asked = [[forgetting.forget_job(job_id) for job_id in some] for some in forgetting.some_at_a_time(job_ids)]
+        asked = [[erasure.forget_job(job_id) for job_id in some] for some in erasure.some_at_a_time(job_ids)]
         there: int = sum(is_there for some in asked for is_there in self._run_all(some))
         if job_ids:
-            forgetting.clear_watches(self._client, job_ids)
+            erasure.clear_watches(self._client, job_ids)
         return there
 
     def mark_forgotten(self, job_id: str, names: Collection[str], *, is_write: bool) -> bool:
         """See `Board.mark_forgotten`."""
-        return self._run(forgetting.mark_forgotten(job_id, names, is_write=is_write))
+        return self._run(erasure.mark_forgotten(job_id, names, is_write=is_write))
 
-    def scrub_jobs(self, jobs: Sequence[forgetting.Scrubbed]) -> None:
+    def scrub_jobs(self, jobs: Sequence[erasure.Scrubbed]) -> None:
         """See `Board.scrub_jobs`."""
-        for some in forgetting.some_at_a_time(jobs):
-            self._run_all([forgetting.scrub_job(scrubbed) for scrubbed in some])
+        for some in erasure.some_at_a_time(jobs):
+            self._run_all([erasure.scrub_job(scrubbed) for scrubbed in some])
         if jobs:
-            forgetting.clear_watches(self._client, [scrubbed.job_id for scrubbed in jobs])
+            erasure.clear_watches(self._client, [scrubbed.job_id for scrubbed in jobs])
 
-    def kept_of(self, job_ids: Sequence[str]) -> Mapping[str, forgetting.Kept]:
+    def kept_of(self, job_ids: Sequence[str]) -> Mapping[str, erasure.Kept]:
         """See `Board.kept_of`."""
-        return forgetting.read_kept(self._client, job_ids)
+        return erasure.read_kept(self._client, job_ids)
 
     def trim_job(self, job_id: str, request: JobRequest) -> bool:
         """See `Board.trim_job`."""
-        return self._run(forgetting.trim_job(job_id, request))
+        return self._run(erasure.trim_job(job_id, request))
 
     def counts(self) -> JobCounts:
         """See `Board.counts`."""

@@ -201,7 +201,7 @@ def test_a_filter_holds_in_every_mode_and_hits_carry_their_metadata(world: World
 def test_what_the_board_holds_of_a_forgotten_session_goes_with_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("querymill_shared.board.forgetting.READABLE_MS", 0)
+    monkeypatch.setattr("querymill_shared.board.erasure.READABLE_MS", 0)
     world.result(world.run(IngestSession(collection="c", session=session("s", "nine ships"))))
     searched = world.run(MessageSearch(collection="c", query="ships", similarity_threshold=None))
     elsewhere = world.run(MessageSearch(collection="other", query="ships", similarity_threshold=None))

@@ -7,7 +7,7 @@ from typing import Final
 from pydantic_core import from_json
 
 from querymill_shared.board import Board, Claim
-from querymill_shared.board.forgetting import Kept, Listed, Scrubbed
+from querymill_shared.board.erasure import Kept, Listed, Scrubbed
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.contracts.jobs import JobRequest

@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from querymill_shared.board.forgetting import Kept
+from querymill_shared.board.erasure import Kept
 from querymill_shared.board.joining import Reads
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.conversations import ConversationRequest

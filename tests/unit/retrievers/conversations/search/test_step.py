@@ -344,7 +344,7 @@ def test_a_time_is_relaxed_within_the_filter(world: World) -> None:
 
 
 def test_what_the_board_holds_of_a_dropped_session_goes_with_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("querymill_shared.board.forgetting.READABLE_MS", 0)
+    monkeypatch.setattr("querymill_shared.board.erasure.READABLE_MS", 0)
     take_in(world, talk("a", "ships"))
     searched = world.run(ConversationSearch(collection="talks", query="ships"))
     world.result(world.run(DropConversation(collection="talks", session_id="a")))
