@@ -13,7 +13,7 @@ import redis
 
 from querymill.cli.doctor import Finding, diagnose
 from querymill.gateway.app import create_app
-from querymill.gateway.http.gate import SESSION_S
+from querymill.gateway.http.context import SESSION_S
 from querymill.gateway.server import UnguardedHost, serve
 from querymill.keys import STORED_AT, Keyring, Scope
 from querymill_shared.settings import Settings

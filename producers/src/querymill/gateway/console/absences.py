@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from querymill.gateway.console.hits import hits_of
 from querymill.gateway.console.rendering import address, read_form, render, see
+from querymill.gateway.http.context import gate_of
 from querymill.gateway.http.documents import fetch
-from querymill.gateway.http.gate import gate_of
 from querymill.gateway.http.problems import Problem, not_found
 from querymill.gateway.http.submitting import submit_job
 from querymill.gateway.http.waiting import look_at

@@ -12,8 +12,8 @@ from querymill.gateway.console.pictures import picture_beside
 from querymill.gateway.console.reading import MAX_DIGITS, number_of, reading_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http import audit
+from querymill.gateway.http.context import caller_of, gate_of, need, need_sight
 from querymill.gateway.http.documents import fetch, fetch_whole, filter_of, find
-from querymill.gateway.http.gate import caller_of, gate_of, need, need_sight
 from querymill.gateway.http.job_search import find_jobs
 from querymill.gateway.http.problems import Problem, no_collection, not_found, of_rules
 from querymill.gateway.http.submitting import submit_job

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http import audit
-from querymill.gateway.http.gate import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, gate_of, need
 from querymill.gateway.http.job_search import records_of
 from querymill.gateway.http.problems import invalid
 from querymill.keys import Scope

@@ -5,8 +5,8 @@ from fastapi.responses import Response
 
 from querymill.gateway.console import overview
 from querymill.gateway.console.rendering import render
+from querymill.gateway.http.context import caller_of, gate_of, need
 from querymill.gateway.http.fleet import view_of
-from querymill.gateway.http.gate import caller_of, gate_of, need
 from querymill.gateway.http.job_search import sees_job
 from querymill.keys import Scope
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from querymill.gateway.console.rendering import render
 from querymill.gateway.console.wording import age, count
 from querymill.gateway.http.batches import batch_of, latest_batches
-from querymill.gateway.http.gate import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, gate_of, need
 from querymill.gateway.http.shapes import BatchBody
 from querymill.keys import Scope
 

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import address, render
 from querymill.gateway.console.wording import short
-from querymill.gateway.http.gate import gate_of
+from querymill.gateway.http.context import gate_of
 from querymill.gateway.http.job_search import Wanted, find_jobs
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.shapes import State

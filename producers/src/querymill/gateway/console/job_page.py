@@ -16,7 +16,7 @@ from querymill.gateway.console.findings import facts_of, missed_of
 from querymill.gateway.console.hits import PAGE, NumberedHit, answer_pieces, answer_so_far, hits_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http import audit, events, jobs
-from querymill.gateway.http.gate import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, gate_of
 from querymill.gateway.http.job_search import find_jobs
 from querymill.gateway.http.problems import not_found
 from querymill.gateway.http.scopes import REQUESTS, scope_of_kind

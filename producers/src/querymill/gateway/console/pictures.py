@@ -18,8 +18,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import HEADERS, address
+from querymill.gateway.http.context import gate_of
 from querymill.gateway.http.documents import fetch_whole
-from querymill.gateway.http.gate import gate_of
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.readers import room_of
 from querymill.gateway.http.receiving import LIMITS

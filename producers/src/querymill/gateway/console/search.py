@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from querymill.gateway.console.forms import FIRST, fields_of, form_of
 from querymill.gateway.console.rendering import address, read_form, render, see
-from querymill.gateway.http.gate import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, gate_of
 from querymill.gateway.http.problems import Problem, not_found, rule_of
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.submitting import submit_job

@@ -12,8 +12,8 @@ from querymill.gateway.console.rendering import (
     see,
 )
 from querymill.gateway.http import audit
+from querymill.gateway.http.context import caller_of, gate_of
 from querymill.gateway.http.door import SESSION_COOKIES, is_console, session_of
-from querymill.gateway.http.gate import caller_of, gate_of
 
 router = APIRouter()
 

@@ -8,7 +8,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from querymill.gateway.http.gate import Gate, caller_of, gate_of, need
+from querymill.gateway.http.context import Gate, caller_of, gate_of, need
 from querymill.gateway.http.problems import Problem, not_found
 from querymill.gateway.http.routing import GatewayRoute, answers
 from querymill.gateway.http.shapes import BatchBody, FailedDocument

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
 
-from querymill.gateway.http.gate import caller_of
+from querymill.gateway.http.context import caller_of
 from querymill.gateway.http.problems import Problem, invalid, links_of, of_rules
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
 from querymill.gateway.http.submitting import read_body, submit_job

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from querymill.client.documents import PAGE_S
 from querymill.filters import BadFilter, read_filter
 from querymill.gateway.http import audit
-from querymill.gateway.http.gate import caller_of, gate_of, need, need_sight
+from querymill.gateway.http.context import caller_of, gate_of, need, need_sight
 from querymill.gateway.http.problems import Problem, invalid, no_collection, not_found
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, takes
 from querymill.gateway.http.shapes import CollectionList, Dropped, JobBody, Matches

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from querymill.gateway.http import problems
-from querymill.gateway.http.gate import Gate
+from querymill.gateway.http.context import Gate
 from querymill.gateway.http.problems import Problem
 from querymill.keys import LOOPBACK_CALLER, ApiKey
 

@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from querymill.client.events.waits import Delivery, Wait, is_later
 from querymill.gateway.http import sse
-from querymill.gateway.http.gate import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, gate_of
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, takes
 from querymill.gateway.http.shapes import detail_of

@@ -9,7 +9,7 @@ from typing import Any, Final
 from fastapi import Request
 
 from querymill.fleet import figures
-from querymill.gateway.http.gate import gate_of
+from querymill.gateway.http.context import gate_of
 from querymill.gateway.http.problems import unavailable
 from querymill_shared.settings import Settings
 

@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect
 from querymill.broken_rules import rules_broken
 from querymill.gateway.http import audit
 from querymill.gateway.http.batches import batch_of, remember
-from querymill.gateway.http.gate import caller_of, gate_of, need, need_sight
+from querymill.gateway.http.context import caller_of, gate_of, need, need_sight
 from querymill.gateway.http.problems import NAMED_CHARS, Problem, invalid, not_found, unavailable
 from querymill.gateway.http.readers import GivenFields, line_of, room_of
 from querymill.gateway.http.receiving import ANY, DOCUMENT_TYPES, FILE_FIELD, FORM, received

@@ -11,7 +11,7 @@ from typing import Final
 
 from fastapi import Request
 
-from querymill.gateway.http.gate import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, gate_of
 from querymill.gateway.http.problems import invalid
 from querymill.gateway.http.scopes import scope_of_kind
 from querymill.gateway.http.shapes import moment

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from querymill.gateway.http import audit
-from querymill.gateway.http.gate import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, gate_of
 from querymill.gateway.http.job_search import Wanted, find_jobs
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
 from querymill.gateway.http.shapes import CancelBody, JobBody, JobDetail, JobList, State, detail_of, job_of

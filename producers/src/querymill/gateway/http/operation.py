@@ -7,8 +7,8 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.concurrency import run_in_threadpool
 
+from querymill.gateway.http.context import caller_of, gate_of, need
 from querymill.gateway.http.fleet import fleet_of
-from querymill.gateway.http.gate import caller_of, gate_of, need
 from querymill.gateway.http.problems import unavailable
 from querymill.gateway.http.routing import GatewayRoute, answers
 from querymill.gateway.http.shapes import FleetBody, Status

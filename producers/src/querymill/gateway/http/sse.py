@@ -16,7 +16,7 @@ from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
 from querymill.client.events.waits import Delivery, Wait
-from querymill.gateway.http.gate import Stopping
+from querymill.gateway.http.context import Stopping
 
 MEDIA_TYPE: Final = "text/event-stream"
 #: Events, and bytes of events, that may wait for a reader.

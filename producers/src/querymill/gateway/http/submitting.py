@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from querymill.client.job import AsyncJob
 from querymill.gateway.http import audit
-from querymill.gateway.http.gate import caller_of, gate_of, need, need_sight
+from querymill.gateway.http.context import caller_of, gate_of, need, need_sight
 from querymill.gateway.http.problems import Problem, invalid, links_of, no_collection, of_rules
 from querymill.gateway.http.scopes import REQUESTS, scopes_of
 from querymill.gateway.http.shapes import job_of

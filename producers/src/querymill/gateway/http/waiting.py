@@ -15,7 +15,7 @@ from fastapi.responses import Response
 from starlette.types import Receive
 
 from querymill.client.events.waits import Heard
-from querymill.gateway.http.gate import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, gate_of, need
 from querymill.gateway.http.problems import Problem, links_of, not_found
 from querymill.gateway.http.scopes import scope_of_kind
 from querymill.keys import Scope

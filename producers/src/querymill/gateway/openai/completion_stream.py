@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from querymill.agents.found import Found
 from querymill.gateway.http import problems
-from querymill.gateway.http.gate import Stopping
+from querymill.gateway.http.context import Stopping
 from querymill.gateway.http.problems import Problem, unavailable
 from querymill.gateway.http.sse import GRACE_S, HEARTBEAT_S, SEND_S, Place
 from querymill.gateway.openai.shape import Usage, annotations_of, chunk_of, delta_of, error_of

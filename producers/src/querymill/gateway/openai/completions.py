@@ -21,7 +21,7 @@ from querymill.agents.answering import NoAnswer, Question, Sources, begin_answer
 from querymill.agents.questions import question_of
 from querymill.agents.searches import preferred
 from querymill.gateway.http import sse
-from querymill.gateway.http.gate import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, gate_of, need
 from querymill.gateway.http.problems import Problem, invalid, of_rules, unavailable
 from querymill.gateway.http.routing import COMMON, JSON, GatewayRoute, check_media
 from querymill.gateway.http.submitting import read_body

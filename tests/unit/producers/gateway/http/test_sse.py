@@ -9,7 +9,7 @@ import pytest
 
 from querymill.client.events.waits import Delivery, Heard, Wait
 from querymill.gateway.http import sse
-from querymill.gateway.http.gate import Stopping
+from querymill.gateway.http.context import Stopping
 from querymill.gateway.http.sse import WAITING_BYTES, WAITING_EVENTS, EventStream, Inbox, encode
 from querymill_shared.board import Told
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from querymill.gateway.http.gate import Stopping
+from querymill.gateway.http.context import Stopping
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.openai import completion_stream
 from querymill.gateway.openai.completion_stream import CompletionStream, Finished, Reply
