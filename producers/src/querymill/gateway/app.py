@@ -17,7 +17,7 @@ from querymill.gateway import console, schema
 from querymill.gateway.console import problem_pages
 from querymill.gateway.http import batches, chat, documents, events, intake, jobs, operation, pages, problems
 from querymill.gateway.http.context import Gate
-from querymill.gateway.http.door import Door, is_console
+from querymill.gateway.http.middleware import Door, is_console
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.readers import ReadingRoom
 from querymill.gateway.mcp import AgentRoom

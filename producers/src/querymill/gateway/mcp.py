@@ -18,7 +18,7 @@ from querymill.agents.server import Context, serve_tools
 from querymill.agents.tools import faults
 from querymill.gateway.http import problems
 from querymill.gateway.http.context import caller_of, gate_of
-from querymill.gateway.http.door import MAX_BODY
+from querymill.gateway.http.middleware import MAX_BODY
 from querymill.gateway.http.submitting import submit_job
 from querymill.keys import Scope as KeyScope
 from querymill.presenting.places import Place

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from querymill.gateway.app import create_app
-from querymill.gateway.http.door import LAST_PART, MAX_HEADERS, MAX_TARGET
+from querymill.gateway.http.middleware import LAST_PART, MAX_HEADERS, MAX_TARGET
 from querymill.keys import Keyring, are_required
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.settings import Settings

@@ -7,7 +7,7 @@ from starlette.types import Scope
 
 from querymill.gateway.console.rendering import address, render_in, see
 from querymill.gateway.http import problems
-from querymill.gateway.http.door import is_console
+from querymill.gateway.http.middleware import is_console
 from querymill.gateway.http.problems import KINDS, Problem
 
 #: What goes on while the board is away.

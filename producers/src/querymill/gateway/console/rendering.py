@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.types import Scope as AsgiScope
 
 from querymill.gateway.console import trees, wording
-from querymill.gateway.http.door import SESSION_COOKIES, session_of
+from querymill.gateway.http.middleware import SESSION_COOKIES, session_of
 from querymill.gateway.http.problems import Problem, invalid
 from querymill.ingesting.kinds import KINDS
 from querymill.keys import ApiKey, Scope

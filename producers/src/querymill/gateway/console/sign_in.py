@@ -13,7 +13,7 @@ from querymill.gateway.console.rendering import (
 )
 from querymill.gateway.http import audit
 from querymill.gateway.http.context import caller_of, gate_of
-from querymill.gateway.http.door import SESSION_COOKIES, is_console, session_of
+from querymill.gateway.http.middleware import SESSION_COOKIES, is_console, session_of
 
 router = APIRouter()
 

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from querymill.gateway import server
-from querymill.gateway.http import door
-from querymill.gateway.http.door import host_name, limit_of
+from querymill.gateway.http import middleware
+from querymill.gateway.http.middleware import host_name, limit_of
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.submitting import read_idempotency_key
 from querymill.gateway.server import is_loopback
@@ -43,8 +43,8 @@ def test_only_loopback_needs_no_key(host: str, *, expected: bool) -> None:
 
 
 def test_only_uploads_may_be_large() -> None:
-    assert limit_of({"method": "POST", "path": "/v1/collections/c/reports"}) == door.MAX_UPLOAD
-    assert limit_of({"method": "POST", "path": "/v1/jobs"}) == door.MAX_BODY
+    assert limit_of({"method": "POST", "path": "/v1/collections/c/reports"}) == middleware.MAX_UPLOAD
+    assert limit_of({"method": "POST", "path": "/v1/jobs"}) == middleware.MAX_BODY
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_who_does_not_say_what_they_want_is_let_go(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_body_that_comes_too_slowly_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "SLOW_S", 0.2)
+    monkeypatch.setattr(middleware, "SLOW_S", 0.2)
 
     async def receive() -> Any:
         await asyncio.sleep(0.05)
@@ -92,7 +92,7 @@ def test_a_body_that_comes_too_slowly_is_not_waited_for(monkeypatch: pytest.Monk
         await asyncio.sleep(60)
 
     async def run(receive: Any) -> str:
-        body = door._Body(receive, 1_000, {})
+        body = middleware._Body(receive, 1_000, {})
         try:
             while True:
                 await body()
