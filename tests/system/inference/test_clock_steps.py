@@ -11,8 +11,8 @@ import pytest
 import redis
 import redis.asyncio
 
-from querymill.gateway.http.meter import Meter
 from querymill.gateway.http.problems import Problem
+from querymill.gateway.http.rate_limit import Meter
 from querymill.keys import ApiKey, Scope
 from querymill_shared.board.clock import read_clock
 from querymill_shared.contracts.fields import Lane

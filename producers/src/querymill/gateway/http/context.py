@@ -13,8 +13,8 @@ from fastapi import Request
 
 from querymill.client.events.watch import Watch
 from querymill.client.mill import AsyncQuerymill
-from querymill.gateway.http.meter import LEASE_S, Meter
 from querymill.gateway.http.problems import Problem, no_collection, unavailable
+from querymill.gateway.http.rate_limit import LEASE_S, Meter
 from querymill.keys import (
     LOOPBACK_CALLER,
     NOBODY,
