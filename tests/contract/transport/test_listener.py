@@ -13,12 +13,12 @@ import redis
 from querymill_shared import bells
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.queues import Queue
+from querymill_workers.bell_consumer import LOOK_PAST_S, Listener
 from querymill_workers.dispatch.crew import Crew
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.listener import LOOK_PAST_S, Listener
 from tests.fakes.ports import memory_ports
 from tests.fixtures.boards import new_board
 

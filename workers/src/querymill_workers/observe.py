@@ -16,11 +16,11 @@ from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import open_commands
 from querymill_shared.urls import is_redis
 from querymill_workers import preflight, wiring
+from querymill_workers.bell_consumer import Listener
 from querymill_workers.dispatch.announce import Announcer, announce_all
 from querymill_workers.dispatch.backlog import BacklogWatch
 from querymill_workers.dispatch.sweeper import TERM_S, Sweeper
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.listener import Listener
 from querymill_workers.tasks import ring_all, ring_safely
 from querymill_workers.transport import BellChannel
 
