@@ -13,7 +13,7 @@ from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.events import decode_event
 from querymill_shared.contracts.jobs import decode_request, decode_result
 from querymill_shared.settings import Settings
-from querymill_workers.jobs.elements import Rung, heard
+from querymill_workers.jobs.bell_codec import Rung, heard
 
 #: The folder of what that release writes.
 FORMER: Final = "0.1.0"

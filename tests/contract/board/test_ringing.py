@@ -13,7 +13,7 @@ from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.queues import Queue, task_of
 from querymill_shared.settings import Settings
-from querymill_workers.jobs.elements import Rung, heard
+from querymill_workers.jobs.bell_codec import Rung, heard
 from tests.fixtures.boards import empty_board
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, multi_query=("synonym",), deadline=5)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from querymill_shared import bells
 from querymill_shared.queues import Queue, task_of
-from querymill_workers.jobs.elements import Rung, heard, is_name
+from querymill_workers.jobs.bell_codec import Rung, heard, is_name
 
 
 @pytest.mark.parametrize("queue", list(Queue))

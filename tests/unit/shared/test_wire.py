@@ -8,7 +8,7 @@ import pytest
 from querymill_shared.board import Step
 from querymill_shared.contracts.events import decode_event
 from querymill_shared.contracts.jobs import decode_request, decode_result
-from querymill_workers.jobs.elements import Rung, heard
+from querymill_workers.jobs.bell_codec import Rung, heard
 from tests.fixtures import wire
 from tests.fixtures.wire_board import JOB_ID
 

@@ -19,7 +19,7 @@ from querymill_shared.queues import Queue
 from querymill_workers import wiring
 from querymill_workers.dispatch.crew import Crew
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.elements import NoBell, Rung, heard
+from querymill_workers.jobs.bell_codec import NoBell, Rung, heard
 from querymill_workers.transport import TASK_OF, Dropped, set_aside
 
 _log = structlog.get_logger(__name__)

@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 from celery.worker.consumer import Consumer
 from kombu import Message, compression
 
-from querymill_workers.jobs.elements import NoBell, body_of, headers_of, told
+from querymill_workers.jobs.bell_codec import NoBell, body_of, headers_of, told
 from querymill_workers.transport import TASK_OF, Dropped
 
 #: Workers do not talk to each other. The options of the command line that say so could be forgotten.

@@ -20,7 +20,7 @@ from querymill_shared.backlog import taken_from
 from querymill_shared.broker import KeptClientChannel, KeptClientTransport
 from querymill_shared.queues import Queue, task_of
 from querymill_workers import wiring
-from querymill_workers.jobs.elements import NoBell, element_of, heard
+from querymill_workers.jobs.bell_codec import NoBell, element_of, heard
 
 _log = structlog.get_logger(__name__)
 

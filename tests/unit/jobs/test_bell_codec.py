@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from querymill_shared.queues import Queue, task_of
-from querymill_workers.jobs.elements import MAX_BELL_BYTES, NoBell, Rung, element_of, heard
+from querymill_workers.jobs.bell_codec import MAX_BELL_BYTES, NoBell, Rung, element_of, heard
 from tests.fakes.bells import JOB_ID, NO_BELLS, rung
 
 SEARCH = task_of(Queue.SEARCH)
