@@ -27,14 +27,14 @@ from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_workers.dispatch import embedding, reindex
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents import flow as documents
-from querymill_workers.jobs import tally
+from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.backoff import is_used_up, wait_s, within
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused, Unavailable, kinds_of
 from querymill_workers.jobs.flow import Flow
+from querymill_workers.jobs.job_counts import counting
 from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.jobs.notes import FailureNotes
-from querymill_workers.jobs.tally import counting
 from querymill_workers.retrievers.conversations import flow as conversations
 from querymill_workers.retrievers.files import flow as files
 from querymill_workers.retrievers.messages import flow as messages
@@ -182,7 +182,7 @@ def try_again_or_fail(
     delay = within(wait, left_s, not_before_s=not_before_s)
     if delay is None or has_no_attempt_left(claim, cause, ports):
         return fail(claim, reason, ports, dead=is_durable, code=code)
-    parts = tally.current().close()
+    parts = job_counts.current().close()
     is_held = ports.board.postpone(claim, delay_s=delay, reason=reason, cause=cause, code=code, parts=parts)
     return [] if is_held else conclude_again(claim.job_id, ports)
 
@@ -206,7 +206,7 @@ def fail(
 ) -> Sequence[Bell]:
     """Close a step as failed, and continue without it."""
     notes = FailureNotes(dead=dead, counts_as=counts_as).for_board()
-    outcome = Outcome("failed", reason, notes=notes, code=code, parts=tally.current().close())
+    outcome = Outcome("failed", reason, notes=notes, code=code, parts=job_counts.current().close())
     picture = ports.board.finish(claim, outcome)
     return [] if picture is None else conclude(picture, ports)
 

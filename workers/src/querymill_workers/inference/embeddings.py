@@ -28,7 +28,7 @@ from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.replies import places_of, read_object
 from querymill_workers.inference.sharing import FleetCache, StillComing, cache_key
 from querymill_workers.inference.work import Misfit, Unacceptable
-from querymill_workers.jobs import tally
+from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import Caller, naming_lateness
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.queries import normalise
@@ -175,7 +175,7 @@ class SharedEmbeddings:
         with self._lock:
             known = {key: self._cache[key] for key in keys if key in self._cache}
         self._meters.count("vector_process_hit", len(known))
-        tally.current().cached += len(known)
+        job_counts.current().cached += len(known)
         return known
 
     def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:
@@ -222,10 +222,10 @@ class SharedEmbeddings:
                     done.discard(future)
             came = {keys[future]: future.result() for future in done}
             spent += [usage for _, usage in came.values()]
-            tally.current().calls += sum(usage.calls for _, usage in came.values())
+            job_counts.current().calls += sum(usage.calls for _, usage in came.values())
             yield {key: _packed(vector) for key, (vector, _) in came.items()}
         began = min(text.added for text in waiting.values())
-        tally.current().waited_ms += (max(text.sent or began for text in waiting.values()) - began) * 1000
+        job_counts.current().waited_ms += (max(text.sent or began for text in waiting.values()) - began) * 1000
         if refused:
             raise TextsRefused(refused)
 

@@ -19,7 +19,7 @@ from querymill_workers.inference.account import Account, Grant, LimitReached, Ou
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected
 from querymill_workers.inference.work import CutShort, Misfit, OneCall, Streamed, Unacceptable, Unanswerable, Work
-from querymill_workers.jobs import tally
+from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Failed, Refused, Unavailable
 
@@ -152,7 +152,7 @@ class Gateway(Generic[T]):
             try:
                 grant = self._reserve_and_wait(work)
             finally:
-                tally.current().waited_ms += (self.clock() - asked) * 1000
+                job_counts.current().waited_ms += (self.clock() - asked) * 1000
             if grant is None:
                 return None
             try:
@@ -237,7 +237,7 @@ class Gateway(Generic[T]):
 
     def _try_once(self, work: Work[U], grant: Grant) -> ProviderResponse[U]:
         """Make one try. A failure is reported to the account here, a response is not."""
-        step = tally.current()
+        step = job_counts.current()
         step.calls += 1
         try:
             return work.send(self._timeout_s)
@@ -318,7 +318,7 @@ def _backoff_s(tries: int) -> float:
     return BACKOFF_S[min(tries, len(BACKOFF_S)) - 1] * random.uniform(0.5, 1.5)  # noqa: S311  # jitter is no secret
 
 
-def refusal_of(error: BaseException, step: tally.Tally) -> Refusal:
+def refusal_of(error: BaseException, step: job_counts.Tally) -> Refusal:
     """Return what is kept of a call that the provider did not answer. It quotes no text of the caller."""
     what = str(error) if isinstance(error, Limited | NoResponse | Rejected) else type(error).__name__
     return Refusal(what, step.step, step.job_id)

@@ -19,7 +19,7 @@ import structlog
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import Meters
-from querymill_workers.jobs import tally
+from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.faults import Refused
 
 #: Computes the values of keys, and yields them as they arrive, some at a time.
@@ -220,9 +220,9 @@ class FleetCache:
         if amount:
             self._meters.count(f"{self._label}_{what}", amount)
             if what == "hit":
-                tally.current().cached += amount
+                job_counts.current().cached += amount
             elif what == "shared":
-                tally.current().shared += amount
+                job_counts.current().shared += amount
 
 
 class FleetCaches:

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 from querymill_shared.board import Claim, Outcome, Picture, Verdict, foresee
 from querymill_shared.contracts.results import JobResult
 from querymill_shared.values import frozen
-from querymill_workers.jobs import tally, verdicts
+from querymill_workers.jobs import job_counts, verdicts
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.notes import Notes
@@ -27,7 +27,7 @@ class Ending(Generic[R, N]):
 
 def hand_in(claim: Claim, request: R, notes: N, ending: Ending[R, N], ports: Common) -> None:
     """Close the step on the board, and settle the job."""
-    close(claim, Outcome(notes=notes.for_board(), parts=tally.current().close()), request, ending, ports)
+    close(claim, Outcome(notes=notes.for_board(), parts=job_counts.current().close()), request, ending, ports)
 
 
 def close(claim: Claim, outcome: Outcome, request: R, ending: Ending[R, N], ports: Common) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from querymill_shared.board import Part, Picture, Step
 from querymill_shared.contracts.answer import COMPLETION_TOKENS
 from querymill_shared.contracts.results import Degradation, Stage
-from querymill_workers.jobs import tally
+from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.ports import Common
@@ -79,7 +79,7 @@ class Laps:
     def __init__(self, ports: Common) -> None:
         self._clock = ports.clock
         self._started = self._last = ports.clock()
-        self._tally = tally.current()
+        self._tally = job_counts.current()
         self.ms: dict[str, float] = {}
 
     def lap(self, phase: str) -> None:
