@@ -22,7 +22,7 @@ from querymill_shared.hits import BoardHit
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from querymill_workers.dispatch import journey
-from querymill_workers.dispatch.errands import LIMIT_S
+from querymill_workers.dispatch.background_tasks import LIMIT_S
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.dispatch.sweeper import Sweeper, recover, sweep
 from querymill_workers.jobs.bell import Bell

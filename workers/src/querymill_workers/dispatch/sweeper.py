@@ -14,8 +14,8 @@ from querymill_shared.board.calls import NO_BACKLOG
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch import journey
+from querymill_workers.dispatch.background_tasks import Errands
 from querymill_workers.dispatch.backlog import BacklogWatch
-from querymill_workers.dispatch.errands import Errands
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.dispatch.watched import WatchedThread
 from querymill_workers.jobs.bell import Bell

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch.errands import AT_ONCE, FORGOTTEN_AFTER_S, LIMIT_S, Errands, is_late
+from querymill_workers.dispatch.background_tasks import AT_ONCE, FORGOTTEN_AFTER_S, LIMIT_S, Errands, is_late
 from querymill_workers.jobs.bell import Bell
 from tests.fakes.jobs import Clock
 
