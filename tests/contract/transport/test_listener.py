@@ -14,7 +14,7 @@ from querymill_shared import bells
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.queues import Queue
 from querymill_workers.bell_consumer import LOOK_PAST_S, Listener
-from querymill_workers.dispatch.crew import Crew
+from querymill_workers.dispatch.step_pool import Crew
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller

@@ -17,7 +17,7 @@ from querymill_shared.backlog import taken_from
 from querymill_shared.board.connections import run_command
 from querymill_shared.queues import Queue
 from querymill_workers import wiring
-from querymill_workers.dispatch.crew import Crew
+from querymill_workers.dispatch.step_pool import Crew
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.bell_codec import NoBell, Rung, heard
 from querymill_workers.transport import TASK_OF, Dropped, set_aside

@@ -12,8 +12,8 @@ from querymill_shared.board.connections import open_commands
 from querymill_shared.counters import Meters
 from querymill_shared.settings import Settings
 from querymill_shared.shorthands import MODULE_SHORTHANDS
-from querymill_workers.dispatch.crew import Crew
 from querymill_workers.dispatch.ports import Ports
+from querymill_workers.dispatch.step_pool import Crew
 from querymill_workers.inference.account import Account
 from querymill_workers.inference.answers import ChatAnswers
 from querymill_workers.inference.calibrations import calibration_of

@@ -5,7 +5,7 @@ import threading
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch.crew import Crew
+from querymill_workers.dispatch.step_pool import Crew
 from querymill_workers.jobs.bell import Bell
 from tests.fakes.ports import memory_ports
 from tests.fixtures.boards import new_board
