@@ -17,7 +17,7 @@ from querymill_workers.dispatch import journey
 from querymill_workers.dispatch.background_tasks import Errands
 from querymill_workers.dispatch.backlog import BacklogWatch
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.dispatch.watched import WatchedThread
+from querymill_workers.dispatch.watchdog import WatchedThread
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.retrievers.conversations.ranks.daily import LOOK_S, rebuilds_due

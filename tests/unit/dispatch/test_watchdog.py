@@ -4,7 +4,7 @@ import threading
 
 from structlog.testing import capture_logs
 
-from querymill_workers.dispatch.watched import WatchedThread
+from querymill_workers.dispatch.watchdog import WatchedThread
 
 
 def test_a_thread_that_hangs_is_named_and_replaced() -> None:
