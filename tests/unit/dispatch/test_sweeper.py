@@ -21,7 +21,7 @@ from querymill_shared.contracts.vectors import Reembed
 from querymill_shared.hits import BoardHit
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.dispatch.background_tasks import LIMIT_S
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.dispatch.sweeper import Sweeper, recover, sweep
@@ -221,7 +221,7 @@ def test_a_flow_that_reads_a_store_to_settle_says_so(request_: JobRequest) -> No
             claim = ports.board.claim(job_id, step)
             assert claim is not None
             ports.board.finish(claim, Outcome("failed", "broken"))
-        flow = journey.flow_of(request_)
+        flow = run_step.flow_of(request_)
         if flow.reads is None:
             picture = ports.board.picture(job_id)
             (flow.conclude if close else flow.settle)(picture, ports)

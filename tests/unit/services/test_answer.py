@@ -8,7 +8,7 @@ from querymill_shared.board import Verdict
 from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.events import AnswerPart, Done, StageFinished
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.dispatch.sweeper import sweep
 from querymill_workers.inference.answer_ports import AnswerScores
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -251,7 +251,7 @@ def test_no_model_is_asked_when_no_time_is_left(world: World) -> None:
 def test_at_the_deadline_the_hits_come_back_and_what_is_missing_is_named(world: World) -> None:
     request = asked(judge=True)
     job_id = world.submit(request)
-    journey.settle_at_deadline(world.board.picture(job_id), world.ports)
+    run_step.settle_at_deadline(world.board.picture(job_id), world.ports)
     result = answered(world, job_id)
     assert len(result.results) == 2
     assert [(part.stage, part.reason) for part in result.degraded] == [
@@ -265,9 +265,9 @@ def test_a_judgement_cut_by_the_deadline_leaves_the_answer(world: World) -> None
     job_id = world.submit(request)
     claim = world.board.claim(job_id, "answer")
     assert claim is not None
-    (bell,) = journey.flow_of(claim.request).step(claim, world.ports)
+    (bell,) = run_step.flow_of(claim.request).step(claim, world.ports)
     assert (bell.step, bell.queue) == ("judge", Queue.EXPAND)
-    journey.settle_at_deadline(world.board.picture(job_id), world.ports)
+    run_step.settle_at_deadline(world.board.picture(job_id), world.ports)
     result = answered(world, job_id)
     assert result.answer is not None
     assert [(part.stage, part.reason) for part in result.degraded] == [("judge", "cut by the deadline")]
@@ -286,7 +286,7 @@ def test_a_worker_that_dies_before_ringing_for_the_judge_loses_nothing(world: Wo
     assert [bell.step for bell in bells] == ["judge"]
     assert sweep(world.ports) == []
     for bell in bells:
-        journey.run_step(bell, world.ports)
+        run_step.run_step(bell, world.ports)
     assert answer_of(world, job_id).judgement is not None
 
 

@@ -11,7 +11,7 @@ from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, pack_vector
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.rerank import Rerank, RerankResult
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.services.flow import ServiceRequest, flow_of
 from querymill_workers.services.ports import AnswerPorts, EmbedPorts, RerankPorts
 from tests.fakes.narrow import narrowed
@@ -60,7 +60,7 @@ def finish(world: World, job_id: str, step: str, **notes: object) -> None:
 
 
 def conclude(world: World, request: JobRequest, job_id: str) -> list[str]:
-    return [bell.step for bell in journey.conclude(world.board.picture(job_id), world.ports)]
+    return [bell.step for bell in run_step.conclude(world.board.picture(job_id), world.ports)]
 
 
 def test_embedding_by_another_worker_is_concluded(world: World) -> None:

@@ -8,7 +8,7 @@ from querymill_shared.board import Due
 from querymill_shared.contracts.events import Done, Hits
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.dispatch.sweeper import recover
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.services.rerank import SETTLE_MARGIN_S
@@ -180,7 +180,7 @@ def test_at_the_deadline_what_is_judged_counts_and_the_rest_is_named(world: Worl
 
 def test_at_the_deadline_with_nothing_begun_the_callers_order_is_the_answer(world: World) -> None:
     job_id = world.submit(asked(3))
-    journey.settle_at_deadline(world.board.picture(job_id), world.ports)
+    run_step.settle_at_deadline(world.board.picture(job_id), world.ports)
     result = reranked(world, job_id)
     assert order(result) == ["h000", "h001", "h002"]
     assert result.timing == {}

@@ -1,1 +1,1 @@
-"""The workers. Start reading at ``dispatch/journey.py``, then at a retriever in ``retrievers/``."""
+"""The workers. Start reading at ``dispatch/run_step.py``, then at a retriever in ``retrievers/``."""

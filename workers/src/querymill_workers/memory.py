@@ -13,7 +13,7 @@ from querymill_shared.board import Board
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.queues import Queue
 from querymill_workers import wiring
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.dispatch.sweeper import sweep
 from querymill_workers.jobs.bell import Bell
 
@@ -49,7 +49,7 @@ class MemoryWorkers:
     def _work(self) -> None:
         while not self._stopping.is_set():
             with suppress(Empty):
-                self._ring_all(journey.run_step(self._bells.get(timeout=SWEEP_EVERY_S), self.ports))
+                self._ring_all(run_step.run_step(self._bells.get(timeout=SWEEP_EVERY_S), self.ports))
             now = self.ports.clock()
             if now - self._beaten_at >= BEAT_EVERY_S:
                 self.ports.board.beat("memory#1", {"name": "memory", "queues": list(Queue), "slots": 1})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from querymill_shared.contracts.conversations.ingest import IngestConversation, UpdateConversation
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import Pool, open_pool
@@ -71,7 +71,7 @@ def run_in_order(world: World, requests: list[JobRequest], order: list[int]) -> 
     for number in order:
         step = requests[number].steps[0]
         for _ in range(2):
-            list(journey.run_step(Bell(jobs[number], step, requests[number].queue_of(step)), world.ports))
+            list(run_step.run_step(Bell(jobs[number], step, requests[number].queue_of(step)), world.ports))
 
 
 def stored(world: World, collection: str) -> StoredConversation:

@@ -12,7 +12,7 @@ from querymill_shared.contracts.files.ingest import (
 )
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
@@ -122,7 +122,7 @@ def test_comparing_makes_a_stored_code_base_known_to_a_board_that_was_emptied(wo
     world.with_ports(board=new_board_of(KeepingBoard))
     for collection in ("code", "new"):
         request = CompareFiles(collection=collection, files=files)
-        journey.run_step(Bell(world.ports.board.submit(request)[0], "compare", Queue.INGEST), world.ports)
+        run_step.run_step(Bell(world.ports.board.submit(request)[0], "compare", Queue.INGEST), world.ports)
     assert world.ports.board.collections("files") == {"code"}
 
 
@@ -170,7 +170,7 @@ def test_an_attempt_that_was_cut_is_resumed_where_it_was(world: World) -> None:
         honest(collection, drafts)  # type: ignore[arg-type]
 
     world.files.put = once  # type: ignore[method-assign, assignment]
-    assert journey.run_step(Bell(job_id, "ingest", Queue.INGEST), world.ports) == []
+    assert run_step.run_step(Bell(job_id, "ingest", Queue.INGEST), world.ports) == []
     assert len(world.files.revisions("code")) == 16
     world.ring(job_id, request, "ingest")
     result = world.result(job_id)

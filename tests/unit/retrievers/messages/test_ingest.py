@@ -5,7 +5,7 @@ from querymill_shared.contracts.messages.ingest import IngestSession, IngestSess
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Failed, Unavailable
 from tests.fixtures.chats import session
@@ -34,7 +34,7 @@ def embedding(world: World, ingested: IngestSessionResult) -> EmbedDocumentsResu
 def test_ingestion_ends_with_the_words_and_asks_for_the_vectors(world: World) -> None:
     request = ingest_of(LONG)
     job_id = world.submit(request)
-    (bell,) = journey.run_step(Bell(job_id, "ingest", Queue.INGEST), world.ports)
+    (bell,) = run_step.run_step(Bell(job_id, "ingest", Queue.INGEST), world.ports)
     result = world.result(job_id)
     assert isinstance(result, IngestSessionResult)
     assert (result.outcome, result.total, world.embeddings.asked) == ("ingested", 40, [])
@@ -84,7 +84,7 @@ def test_unknown_fields_are_kept_as_metadata() -> None:
 def ingested_only(world: World, given: ChatSession) -> tuple[str, list[Bell]]:
     """Take a session in, and leave the bell of its embedding; returns the job that is asked for, and its bell."""
     job_id = world.submit(ingest_of(given))
-    bells = journey.run_step(Bell(job_id, "ingest", Queue.INGEST), world.ports)
+    bells = run_step.run_step(Bell(job_id, "ingest", Queue.INGEST), world.ports)
     result = world.result(job_id)
     assert isinstance(result, IngestSessionResult)
     return str(result.embedding_job), list(bells)

@@ -12,7 +12,7 @@ from querymill_shared.contracts.messages.life import (
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import PARTS, Reembed, ReembedResult
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.inference.ports import InputType, PreviousModel, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Failed, Unavailable
@@ -139,7 +139,7 @@ def give_up(world: World, job_id: str, step: str) -> None:
     assert claim is not None
     world.board.finish(claim, Outcome(state="failed", reason="its workers died", notes={"dead": True}))
     picture = world.board.picture(job_id)
-    journey.conclude(picture, world.ports)
+    run_step.conclude(picture, world.ports)
 
 
 def test_a_part_whose_workers_kept_dying_makes_the_job_dead_and_switches_nothing(world: World) -> None:

@@ -7,7 +7,7 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.retrievers.messages.hits import SearchNotes
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
@@ -38,7 +38,7 @@ def finish(world: World, request: JobRequest, *noted: dict[str, Any]) -> str:
         claim = world.board.claim(job_id, step)
         assert claim is not None
         world.board.finish(claim, Outcome(notes=notes))
-    journey.conclude(world.board.picture(job_id), world.ports)
+    run_step.conclude(world.board.picture(job_id), world.ports)
     return job_id
 
 

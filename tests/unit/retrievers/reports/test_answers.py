@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from querymill_shared.contracts.events import AnswerPart, Done, Hits, Queued, StageStarted
 from querymill_shared.contracts.reports.search import ReportSearch
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.faults import Failed, Refused
 from tests.fixtures.world import World
 from tests.unit.retrievers.reports.test_search import SHIPS, SOUP, found, search
@@ -106,8 +106,8 @@ def test_at_the_deadline_the_hits_come_without_their_answer(world: World) -> Non
     job_id = world.submit(request)
     claim = world.board.claim(job_id, "original")
     assert claim is not None
-    assert [bell.step for bell in journey.flow_of(claim.request).step(claim, world.ports)] == ["answer"]
-    journey.settle_at_deadline(world.board.picture(job_id), world.ports)
+    assert [bell.step for bell in run_step.flow_of(claim.request).step(claim, world.ports)] == ["answer"]
+    run_step.settle_at_deadline(world.board.picture(job_id), world.ports)
     result = found(world, job_id)
     assert result.results
     assert [(part.stage, part.reason) for part in result.degraded] == [("answer", "cut by the deadline")]

@@ -6,7 +6,7 @@ from querymill_shared.board import Outcome
 from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
 from querymill_shared.hits import BoardHit
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.retrievers.reports.flow import flow_of
 from querymill_workers.retrievers.reports.ports import ReportPorts
@@ -68,7 +68,7 @@ def test_branches_finished_by_other_workers_are_fused(world: World) -> None:
         assert claim is not None
         hits = {f"query of {name}": (BoardHit("a1/page/2", 0.5, 1),)}
         assert world.board.finish(claim, Outcome(hits=hits, notes=json.loads(json.dumps(noted)))) is not None
-    journey.conclude(world.board.picture(job_id), world.ports)
+    run_step.conclude(world.board.picture(job_id), world.ports)
     result = found(world, job_id)
     assert result.routing.model_dump(mode="json") == ROUTING
     assert result.expansion_texts == {"variant": ("growth of revenue",)}
@@ -82,7 +82,7 @@ def test_an_ingestion_finished_by_another_worker_is_concluded(world: World) -> N
     claim = world.board.claim(job_id, "ingest")
     assert claim is not None
     assert world.board.finish(claim, Outcome(notes={"outcome": "ingested", "total": 2})) is not None
-    journey.conclude(world.board.picture(job_id), world.ports)
+    run_step.conclude(world.board.picture(job_id), world.ports)
     result = world.result(job_id)
     assert isinstance(result, IngestResult)
     assert (result.outcome, result.total, result.embedding_job) == ("ingested", 2, None)

@@ -3,7 +3,7 @@
 import pytest
 
 from querymill_shared.contracts.reports.search import ReportResult
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.faults import Refused
 from tests.fixtures.world import World, report
 from tests.unit.retrievers.reports.test_search import SHIPS, SOUP, found, search
@@ -84,8 +84,8 @@ def test_at_the_deadline_the_hits_come_without_the_rerank(world: World) -> None:
     job_id = world.submit(request)
     claim = world.board.claim(job_id, "original")
     assert claim is not None
-    assert [bell.step for bell in journey.flow_of(claim.request).step(claim, world.ports)] == ["rerank-01"]
-    journey.settle_at_deadline(world.board.picture(job_id), world.ports)
+    assert [bell.step for bell in run_step.flow_of(claim.request).step(claim, world.ports)] == ["rerank-01"]
+    run_step.settle_at_deadline(world.board.picture(job_id), world.ports)
     result = found(world, job_id)
     assert [part.stage for part in result.degraded] == ["rerank-01"]
     assert len(result.results) == 2

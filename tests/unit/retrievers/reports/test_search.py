@@ -7,7 +7,7 @@ from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import Done, Failed, Hits
 from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, LOOK_EVERY_S, Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -284,7 +284,7 @@ def test_a_store_that_is_away_when_the_hits_are_shown_fails_the_job_at_its_deadl
     job_id = world.submit(request)
     world.ring(job_id, request, "original")
     assert not world.board.has_ended(job_id)
-    journey.settle_at_deadline(world.board.picture(job_id), world.ports)
+    run_step.settle_at_deadline(world.board.picture(job_id), world.ports)
     record = world.board.picture(job_id).record
     assert record.state == "failed"
     assert "PostgreSQL: PoolTimeout" in record.reason

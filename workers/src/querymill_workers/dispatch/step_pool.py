@@ -9,7 +9,7 @@ from queue import SimpleQueue
 import structlog
 
 from querymill_shared.board import Claim
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.bell import Bell
 
@@ -76,7 +76,7 @@ class Crew:
 
     def answer(self, bell: Bell, ports: Ports, ring: Ring) -> None:
         """Claim what a bell names and what waits beside it, and run it. Ring on for the steps that find no thread."""
-        claims = journey.claim_steps(bell, ports, most=1 + self.free)
+        claims = run_step.claim_steps(bell, ports, most=1 + self.free)
         if claims.left is not None:
             ring([Bell(bell.job_id, claims.left, bell.queue)])
         for claim in claims.held[1:]:
@@ -98,7 +98,7 @@ class Crew:
         with self._changed:
             self._held[collection] += 1
         try:
-            ring(journey.run_claim(claim, ports))
+            ring(run_step.run_claim(claim, ports))
         finally:
             with self._changed:
                 self._held[collection] -= 1

@@ -13,7 +13,7 @@ from querymill_shared.board import Due, Picture, Step, Verdict
 from querymill_shared.board.calls import NO_BACKLOG
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.dispatch.background_tasks import Errands
 from querymill_workers.dispatch.backlog import BacklogWatch
 from querymill_workers.dispatch.ports import Ports
@@ -72,7 +72,7 @@ def recover(due: Due, ports: Ports, errands: Errands | None = None) -> Sequence[
     step = next((step for step in picture.steps if step.name == due.step), None)
     if step is not None and not (step.state == "running" and spent(step) >= ports.max_attempts):
         return [Bell(due.job_id, step.name, picture.request.queue_of(step.name))]
-    reads = journey.flow_of(picture.request).reads
+    reads = run_step.flow_of(picture.request).reads
     if errands is None or reads is None:
         return go_on(due, picture, step, ports)
     errands.ask(
@@ -86,9 +86,9 @@ def recover(due: Due, ports: Ports, errands: Errands | None = None) -> Sequence[
 def go_on(due: Due, picture: Picture, step: Step | None, ports: Ports) -> Sequence[Bell]:
     """Settle a job at its deadline, continue after its last step has closed, or give up a step of dead workers."""
     if due.past_deadline:
-        journey.settle_at_deadline(picture, ports)
+        run_step.settle_at_deadline(picture, ports)
         return []
-    return journey.conclude(picture, ports) if step is None else give_up(picture, step, ports)
+    return run_step.conclude(picture, ports) if step is None else give_up(picture, step, ports)
 
 
 def settle_without(store: str, due: Due, ports: Ports) -> None:
@@ -112,7 +112,7 @@ def recover_unread(due: Due, picture: Picture, ports: Ports) -> Sequence[Bell]:
     A worker that can read it may be waiting on the step's queue. Only such a worker can settle it once all is done.
     """
     if due.past_deadline:
-        journey.fail_unreadable(picture, ports)
+        run_step.fail_unreadable(picture, ports)
     queue = picture.queues.get(due.step or "")
     return [Bell(due.job_id, due.step, Queue(queue))] if due.step and queue in set(Queue) else []
 
@@ -125,10 +125,12 @@ def give_up(picture: Picture, step: Step, ports: Ports) -> Sequence[Bell]:
     if picture.request is None:
         return []
     bell = Bell(picture.record.job_id, step.name, picture.request.queue_of(step.name))
-    for held in journey.claim_steps(bell, ports, most=1).held:
+    for held in run_step.claim_steps(bell, ports, most=1).held:
         if held.counts.spent >= ports.max_attempts:
             log_failure(held, "its workers died")
-            return journey.fail(held, journey.NO_ATTEMPTS_LEFT.format(held.counts.spent), ports, dead=True, code="lost")
+            return run_step.fail(
+                held, run_step.NO_ATTEMPTS_LEFT.format(held.counts.spent), ports, dead=True, code="lost"
+            )
         ports.board.postpone(held, delay_s=0.0, reason="", cause="pause")
     return []
 

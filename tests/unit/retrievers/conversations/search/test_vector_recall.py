@@ -12,7 +12,7 @@ from querymill_shared.contracts.conversations.search import ConversationResult, 
 from querymill_shared.contracts.documents import DropDocuments, ListDocuments
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
@@ -62,7 +62,7 @@ def update(session_id: str, message_id: str, text: str) -> UpdateConversation:
 def ingest_alone(world: World, session: ChatSession) -> Sequence[Bell]:
     """Ingest a session and answer none of the bells that follow."""
     request = IngestConversation(collection="talks", session=session)
-    return journey.run_step(Bell(world.submit(request), "ingest", request.queue), world.ports)
+    return run_step.run_step(Bell(world.submit(request), "ingest", request.queue), world.ports)
 
 
 def test_words_answer_at_once_and_the_vectors_follow(world: World) -> None:
@@ -185,7 +185,7 @@ def test_one_job_waits_for_a_session_however_often_it_changes(world: World) -> N
     bells = list(ingest_alone(world, talk("a", "ships")))
     for number in range(3):
         request = update("a", f"m{number}", "soup")
-        bells += journey.run_step(Bell(world.submit(request), "update", request.queue), world.ports)
+        bells += run_step.run_step(Bell(world.submit(request), "update", request.queue), world.ports)
     assert [bell.step for bell in bells].count("embed") == 2, "one in each lane: that of a load, and that of live chats"
     world.answer(*bells)
     assert pending(world) == 0

@@ -6,7 +6,7 @@ import pytest
 
 from querymill_shared.board import Outcome
 from querymill_shared.contracts.files.search import FileResult, FileSearch
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.notes import FailureNotes
@@ -34,7 +34,7 @@ def fail_step(world: World, job_id: str, step: str, reason: str, *, dead: bool =
     notes = FailureNotes(dead=dead).for_board()
     picture = world.board.finish(claim, Outcome(state="failed", reason=reason, notes=notes))
     assert picture is not None
-    world.answer(*journey.conclude(picture, world.ports))
+    world.answer(*run_step.conclude(picture, world.ports))
 
 
 @pytest.mark.parametrize(("dead", "state"), [(False, "failed"), (True, "dead")])
@@ -47,7 +47,7 @@ def test_a_search_without_any_result_is_failed_or_dead_with_its_reason(code: Wor
 
 def test_an_evaluation_that_failed_is_named_and_the_plan_goes_on(code: World) -> None:
     job_id = code.submit(ASKED)
-    bells = journey.run_step(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
+    bells = run_step.run_step(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
     assert [bell.step for bell in bells] == ["evaluate-1-01"]
     fail_step(code, job_id, "evaluate-1-01", "PostgreSQL: away")
     result = result_of(code, job_id)
@@ -58,7 +58,7 @@ def test_an_evaluation_that_failed_is_named_and_the_plan_goes_on(code: World) ->
 def test_a_plan_that_failed_ends_the_search_with_what_was_evaluated(code: World) -> None:
     job_id = code.submit(ASKED)
     for step in ("search-1-words", "evaluate-1-01"):
-        journey.run_step(Bell(job_id, step, ASKED.queue_of(step)), code.ports)
+        run_step.run_step(Bell(job_id, step, ASKED.queue_of(step)), code.ports)
     fail_step(code, job_id, "plan-1", "PostgreSQL: away")
     result = result_of(code, job_id)
     assert result.results[0].path == "transport/redis.py"
@@ -68,15 +68,15 @@ def test_a_plan_that_failed_ends_the_search_with_what_was_evaluated(code: World)
 def test_a_context_that_cannot_be_fetched_by_the_deadline_is_named_and_the_files_are_returned(code: World) -> None:
     job_id = code.submit(ASKED.model_copy(update={"rounds": 1}))
     for step in ("search-1-words", "evaluate-1-01"):
-        journey.run_step(Bell(job_id, step, ASKED.queue_of(step)), code.ports)
+        run_step.run_step(Bell(job_id, step, ASKED.queue_of(step)), code.ports)
 
     def away(*given: object) -> Any:
         raise Unavailable("PostgreSQL: away")
 
     code.files.contents = away  # type: ignore[method-assign, assignment]
-    journey.run_step(Bell(job_id, "plan-1", ASKED.queue_of("plan-1")), code.ports)
+    run_step.run_step(Bell(job_id, "plan-1", ASKED.queue_of("plan-1")), code.ports)
     assert not code.board.has_ended(job_id)
-    journey.settle_at_deadline(code.board.picture(job_id), code.ports)
+    run_step.settle_at_deadline(code.board.picture(job_id), code.ports)
     result = result_of(code, job_id)
     assert result.results[0].path == "transport/redis.py"
     assert (result.context, result.context_files) == ("", ())
@@ -86,13 +86,13 @@ def test_a_context_that_cannot_be_fetched_by_the_deadline_is_named_and_the_files
 def test_a_judge_that_has_no_time_left_is_not_asked(code: World) -> None:
     asked = ASKED.model_copy(update={"evaluator": "judge", "deadline": 10.0})
     job_id = code.submit(asked)
-    journey.run_step(Bell(job_id, "search-1-words", asked.queue_of("search-1-words")), code.ports)
+    run_step.run_step(Bell(job_id, "search-1-words", asked.queue_of("search-1-words")), code.ports)
     claim = code.board.claim(job_id, "evaluate-1-01")
     assert claim is not None
     assert claim.expires_at is not None
     almost_over = claim.expires_at - 0.2
     code.with_ports(clock=lambda: almost_over)
-    code.answer(*journey.flow_of(asked).step(claim, code.ports))
+    code.answer(*run_step.flow_of(asked).step(claim, code.ports))
     assert code.judge.asked == []
     result = result_of(code, job_id)
     assert result.results[0].path == "transport/redis.py"
@@ -106,7 +106,7 @@ def test_files_without_vectors_are_evaluated_by_their_words(code: World) -> None
     asked = ASKED.model_copy(update={"channels": ("words", "vectors"), "rounds": 1})
     job_id = code.submit(asked)
     for step in asked.steps:
-        journey.run_step(Bell(job_id, step, asked.queue_of(step)), code.ports)
+        run_step.run_step(Bell(job_id, step, asked.queue_of(step)), code.ports)
     code.embeddings.fails_with = Unavailable("embedding: away")
     code.ring(job_id, asked, "evaluate-1-01")
     result = result_of(code, job_id)

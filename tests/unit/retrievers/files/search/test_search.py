@@ -7,7 +7,7 @@ import pytest
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import SearchRound
 from querymill_shared.contracts.files.search import FileResult, FileSearch
-from querymill_workers.dispatch import journey
+from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Failed, Unavailable
 from querymill_workers.retrievers.files.embed import ask_for_vectors
@@ -264,8 +264,8 @@ def test_bells_that_ring_twice_change_nothing(code: World) -> None:
     bells = [Bell(job_id, step, ASKED.queue_of(step)) for step in ASKED.steps]
     while bells:
         bell = bells.pop(0)
-        bells += journey.run_step(bell, code.ports)
-        bells += journey.run_step(bell, code.ports)
+        bells += run_step.run_step(bell, code.ports)
+        bells += run_step.run_step(bell, code.ports)
     twice = code.result(job_id)
     assert isinstance(twice, FileResult)
     same = ("results", "patterns", "gaps", "rounds", "stop", "files_read", "token_account", "context")
@@ -274,11 +274,11 @@ def test_bells_that_ring_twice_change_nothing(code: World) -> None:
 
 def test_a_worker_that_dies_after_its_step_and_before_the_next_is_stood_in_for(code: World) -> None:
     job_id = code.submit(ASKED)
-    assert journey.run_step(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
+    assert run_step.run_step(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
     # The bells of what follows are lost: what comes due is rung again, and adds nothing a second time.
     picture = code.board.picture(job_id)
     assert [step.name for step in picture.steps] == ["search-1-words", "evaluate-1-01"]
-    assert journey.conclude(picture, code.ports) == []
+    assert run_step.conclude(picture, code.ports) == []
     code.ring(job_id, ASKED, "evaluate-1-01")
     result = code.result(job_id)
     assert isinstance(result, FileResult)
@@ -287,9 +287,9 @@ def test_a_worker_that_dies_after_its_step_and_before_the_next_is_stood_in_for(c
 
 def test_at_the_deadline_the_search_answers_with_what_is_there(code: World) -> None:
     job_id = code.submit(ASKED)
-    journey.run_step(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
-    journey.run_step(Bell(job_id, "evaluate-1-01", ASKED.queue_of("evaluate-1-01")), code.ports)
-    journey.settle_at_deadline(code.board.picture(job_id), code.ports)
+    run_step.run_step(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
+    run_step.run_step(Bell(job_id, "evaluate-1-01", ASKED.queue_of("evaluate-1-01")), code.ports)
+    run_step.settle_at_deadline(code.board.picture(job_id), code.ports)
     result = code.result(job_id)
     assert isinstance(result, FileResult)
     assert result.results[0].path == "transport/redis.py"
@@ -299,16 +299,16 @@ def test_at_the_deadline_the_search_answers_with_what_is_there(code: World) -> N
 
 def test_before_any_search_is_in_a_deadline_is_a_failure_with_a_reason(code: World) -> None:
     job_id = code.submit(ASKED)
-    journey.settle_at_deadline(code.board.picture(job_id), code.ports)
+    run_step.settle_at_deadline(code.board.picture(job_id), code.ports)
     record = code.board.picture(job_id).record
     assert (record.state, record.reason) == ("failed", "no search came through: search-1-words: cut by the deadline")
 
 
 def test_a_cancelled_search_goes_no_further(code: World) -> None:
     job_id = code.submit(ASKED)
-    bells = journey.run_step(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
+    bells = run_step.run_step(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
     code.board.settle(job_id, Verdict("cancelled"))
-    assert [journey.run_step(bell, code.ports) for bell in bells] == [[]]
+    assert [run_step.run_step(bell, code.ports) for bell in bells] == [[]]
     assert code.board.result(job_id) is None
 
 
@@ -329,11 +329,11 @@ def test_no_collection_sees_the_files_of_another(code: World) -> None:
 
 def test_a_file_that_is_gone_meanwhile_is_left_out(code: World) -> None:
     job_id = code.submit(ASKED)
-    bells = journey.run_step(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
+    bells = run_step.run_step(Bell(job_id, "search-1-words", ASKED.queue_of("search-1-words")), code.ports)
     code.files.drop("code", ["transport/redis.py"])
     bells = list(bells)
     while bells:
-        bells += journey.run_step(bells.pop(0), code.ports)
+        bells += run_step.run_step(bells.pop(0), code.ports)
     result = code.result(job_id)
     assert isinstance(result, FileResult)
     assert "transport/redis.py" not in [hit.path for hit in result.results]
@@ -342,11 +342,11 @@ def test_a_file_that_is_gone_meanwhile_is_left_out(code: World) -> None:
 def test_a_step_of_a_later_release_waits_for_a_worker_that_knows_it(code: World) -> None:
     job_id = code.submit(ASKED)
     code.board.add_steps(job_id, ["merge-1-01"])
-    assert journey.run_step(Bell(job_id, "merge-1-01", ASKED.queue_of("merge-1-01")), code.ports) == []
+    assert run_step.run_step(Bell(job_id, "merge-1-01", ASKED.queue_of("merge-1-01")), code.ports) == []
     (added,) = (step for step in code.board.picture(job_id).steps if step.name == "merge-1-01")
     assert (added.state, added.notes) == ("waiting", {})
     code.ring(job_id, ASKED, "search-1-words")
-    journey.settle_at_deadline(code.board.picture(job_id), code.ports)
+    run_step.settle_at_deadline(code.board.picture(job_id), code.ports)
     result = code.result(job_id)
     assert isinstance(result, FileResult)
     assert "merge-1-01" in [part.stage for part in result.degraded]

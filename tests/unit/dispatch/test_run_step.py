@@ -13,9 +13,16 @@ from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import StageFinished
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate
-from querymill_workers.dispatch import journey
-from querymill_workers.dispatch.journey import insist, run_step, try_again_or_fail
 from querymill_workers.dispatch.ports import Ports
+from querymill_workers.dispatch.run_step import (
+    conclude,
+    fail,
+    fail_unreadable,
+    insist,
+    run_step,
+    settle_at_deadline,
+    try_again_or_fail,
+)
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Conflict, Failed, Refused, Unavailable
 from tests.fakes.models import WordEmbeddings
@@ -264,7 +271,7 @@ def test_a_job_with_a_deadline_waits_for_a_worker_that_can_read_it() -> None:
     bell = submitted(ports, RERANK)
     assert run_step(bell, ports) == []
     assert record(ports, bell)[0] == "queued"
-    journey.fail_unreadable(ports.board.picture(bell.job_id), ports)
+    fail_unreadable(ports.board.picture(bell.job_id), ports)
     assert record(ports, bell) == ("failed", "no worker of this fleet can read its request: kind: unknown")
 
 
@@ -273,7 +280,7 @@ def test_the_reason_is_another_if_a_worker_that_could_read_it_was_there() -> Non
     ports = memory_ports(board=board)
     bell = submitted(ports, RERANK)
     ValkeyBoard.claim_steps(board, bell.job_id, bell.step, life="", most=1)
-    journey.fail_unreadable(ports.board.picture(bell.job_id), ports)
+    fail_unreadable(ports.board.picture(bell.job_id), ports)
     assert record(ports, bell) == (
         "failed",
         "its deadline passed, and the sweeper cannot read its request: kind: unknown",
@@ -285,13 +292,13 @@ def test_a_step_that_was_cancelled_under_way_changes_nothing_any_more(ports: Por
     claim = ports.board.claim(bell.job_id, bell.step)
     assert claim is not None
     ports.board.settle(bell.job_id, Verdict("cancelled"))
-    assert journey.fail(claim, "too late", ports, code="deadline") == []
+    assert fail(claim, "too late", ports, code="deadline") == []
     assert record(ports, bell) == ("cancelled", "")
 
 
 def test_a_job_without_its_request_is_neither_advanced_nor_settled(ports: Ports) -> None:
     bell = submitted(ports)
     picture = replace(ports.board.picture(bell.job_id), request=None)
-    assert journey.conclude(picture, ports) == []
-    journey.settle_at_deadline(picture, ports)
+    assert conclude(picture, ports) == []
+    settle_at_deadline(picture, ports)
     assert record(ports, bell)[0] == "queued"
