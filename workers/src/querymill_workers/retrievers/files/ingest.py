@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult, SourceFile
-from querymill_workers.documents.burial import bury_replaced
+from querymill_workers.documents.late_writes import bury_replaced
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import ContentHash, Revision

@@ -13,7 +13,7 @@ from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.fields import Growing
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.sessions import ChatSession, message_key
-from querymill_workers.documents.burial import bury_replaced
+from querymill_workers.documents.late_writes import bury_replaced
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in

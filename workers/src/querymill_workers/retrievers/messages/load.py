@@ -7,7 +7,7 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.loading import LoadedDocument
 from querymill_shared.contracts.messages.load import LoadSessions, LoadSessionsResult
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.documents.burial import bury_replaced
+from querymill_workers.documents.late_writes import bury_replaced
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.loading import Loading, LoadNotes, ending_of, load_slices
 from querymill_workers.jobs.one_step import hand_in

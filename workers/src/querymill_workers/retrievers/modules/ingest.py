@@ -6,7 +6,7 @@ from typing import Final
 
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
-from querymill_workers.documents.burial import bury_replaced
+from querymill_workers.documents.late_writes import bury_replaced
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision

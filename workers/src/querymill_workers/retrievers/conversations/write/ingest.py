@@ -20,9 +20,9 @@ from querymill_shared.contracts.conversations.ingest import (
 )
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.values import frozen
-from querymill_workers.documents.burial import bury_replaced, forgetting_vectors
 from querymill_workers.documents.cleaning import clean
 from querymill_workers.documents.holding import Forgotten
+from querymill_workers.documents.late_writes import bury_replaced, forgetting_vectors
 from querymill_workers.documents.texts import forgotten_texts
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
