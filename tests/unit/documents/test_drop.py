@@ -22,7 +22,7 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_shared.queues import Queue
 from querymill_workers.documents import drop
-from querymill_workers.documents.holding import Forgotten
+from querymill_workers.documents.affected_jobs import Forgotten
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.ledger.ports import Subject, Version
 from tests.fakes.documents import KeptDocuments

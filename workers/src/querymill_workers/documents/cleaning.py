@@ -11,7 +11,7 @@ from querymill_shared.board.erasure import Kept, Listed, Scrubbed
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_workers.documents.holding import READING, UNNAMED, Forgotten
+from querymill_workers.documents.affected_jobs import READING, UNNAMED, Forgotten
 from querymill_workers.documents.ports import CleaningPorts
 from querymill_workers.documents.texts import EMBED, OPEN
 

@@ -10,8 +10,8 @@ from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.documents import DropDocuments, DropResult
 from querymill_shared.contracts.events import Progress
 from querymill_shared.values import frozen
+from querymill_workers.documents.affected_jobs import Forgotten
 from querymill_workers.documents.cleaning import clean
-from querymill_workers.documents.holding import Forgotten
 from querymill_workers.documents.late_writes import drop_document
 from querymill_workers.documents.ports import DocumentPorts, Documents
 from querymill_workers.documents.reading import documents_of

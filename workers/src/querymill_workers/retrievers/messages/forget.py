@@ -8,8 +8,8 @@ from typing import Annotated, Final, Literal
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.fields import Growing
 from querymill_shared.contracts.messages.life import ForgetResult, ForgetSession
+from querymill_workers.documents.affected_jobs import Forgotten
 from querymill_workers.documents.cleaning import clean
-from querymill_workers.documents.holding import Forgotten
 from querymill_workers.documents.late_writes import forgetting_vectors
 from querymill_workers.documents.texts import forgotten_texts
 from querymill_workers.jobs.notes import Notes

@@ -20,8 +20,8 @@ from querymill_shared.contracts.conversations.ingest import (
 )
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.values import frozen
+from querymill_workers.documents.affected_jobs import Forgotten
 from querymill_workers.documents.cleaning import clean
-from querymill_workers.documents.holding import Forgotten
 from querymill_workers.documents.late_writes import bury_replaced, forgetting_vectors
 from querymill_workers.documents.texts import forgotten_texts
 from querymill_workers.jobs import one_step
