@@ -18,8 +18,8 @@ from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, Meters, Refusal, refusals_key
 from querymill_shared.values import frozen
+from querymill_workers.inference.concurrency import LEASE_MS, Line, Places
 from querymill_workers.inference.pacing import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
-from querymill_workers.inference.places import LEASE_MS, Line, Places
 from querymill_workers.inference.reservations import Bookings
 from querymill_workers.jobs.faults import Refused, Unavailable
 

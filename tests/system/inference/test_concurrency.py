@@ -9,7 +9,7 @@ import pytest
 
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.account import Account, Grant, LimitReached, Withdrawn
-from querymill_workers.inference.places import LEASE_MS
+from querymill_workers.inference.concurrency import LEASE_MS
 from querymill_workers.jobs.deadline import Caller
 from tests.fakes.few_at_a_time import FewAtATime
 from tests.fakes.openai_server import OpenAIServer
