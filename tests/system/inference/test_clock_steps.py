@@ -18,7 +18,7 @@ from querymill_shared.board.clock import read_clock
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import Meters, accounts
 from querymill_workers.inference.account import FAILURES_TO_OPEN, Account, LimitReached, RateLimitHeaders
-from querymill_workers.inference.sharing import FleetCache
+from querymill_workers.inference.fleet_cache import FleetCache
 from tests.fixtures.clocks import SteppedServer, stepped_server
 
 INTERACTIVE = Lane.INTERACTIVE

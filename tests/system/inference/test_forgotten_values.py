@@ -8,7 +8,7 @@ import redis
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import Meters
-from querymill_workers.inference.sharing import FleetCache, FleetCaches, cache_key
+from querymill_workers.inference.fleet_cache import FleetCache, FleetCaches, cache_key
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import decode_result
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.documents.ports import Documents
-from querymill_workers.inference.sharing import NoFleetCaches
+from querymill_workers.inference.fleet_cache import NoFleetCaches
 from querymill_workers.jobs.heartbeat import NoHeartbeat
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.lexicon import thesauri

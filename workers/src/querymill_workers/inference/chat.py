@@ -15,11 +15,11 @@ from querymill_workers.inference.bounded import renew
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
+from querymill_workers.inference.fleet_cache import FleetCache, StillComing, cache_key
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.parameters import Parameters
 from querymill_workers.inference.prompts import Turn
 from querymill_workers.inference.replies import events_in, field_in, first_choice, read_object, text_in
-from querymill_workers.inference.sharing import FleetCache, StillComing, cache_key
 from querymill_workers.inference.streams import ChatStream
 from querymill_workers.inference.work import CutShort
 from querymill_workers.jobs.deadline import Caller

@@ -21,12 +21,12 @@ from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vect
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
+from querymill_workers.inference.fleet_cache import FleetCache, StillComing, cache_key
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.parameters import Parameters
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.replies import places_of, read_object
-from querymill_workers.inference.sharing import FleetCache, StillComing, cache_key
 from querymill_workers.inference.work import Misfit, Unacceptable
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import Caller, naming_lateness
