@@ -19,8 +19,8 @@ from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, Meters, Refusal, refusals_key
 from querymill_shared.values import frozen
 from querymill_workers.inference.concurrency import LEASE_MS, Line, Places
-from querymill_workers.inference.pacing import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
 from querymill_workers.inference.reservations import Bookings
+from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
 from querymill_workers.jobs.faults import Refused, Unavailable
 
 Outcome = Literal["answered", "rejected", "limited", "failed", "cut", "unused"]

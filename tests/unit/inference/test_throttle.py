@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.inference.pacing import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, WINDOW_MS, Pace, pace
+from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, WINDOW_MS, Pace, pace
 
 
 def test_the_worked_example_of_six_hundred_a_minute() -> None:
