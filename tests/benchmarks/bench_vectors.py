@@ -29,7 +29,7 @@ from querymill_embedded import Part, temporary_stack
 from querymill_shared.settings import Settings
 from querymill_workers.postgres.connection import literal, open_pool
 from querymill_workers.postgres.migrate import migrate
-from querymill_workers.postgres.near import BREADTH, NEIGHBOURS
+from querymill_workers.postgres.vector_index import BREADTH, NEIGHBOURS
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from tests.benchmarks import harness

@@ -18,7 +18,7 @@ from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import CheckedConnection, Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
-from querymill_workers.postgres.near import NearIndexes
+from querymill_workers.postgres.vector_index import NearIndexes
 from querymill_workers.retrievers.conversations.ports.passages import PassageFilter
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations

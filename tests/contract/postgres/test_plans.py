@@ -8,7 +8,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_workers.postgres import near
+from querymill_workers.postgres import vector_index
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
@@ -239,7 +239,7 @@ def test_the_index_serves_behind_the_wall(filled_url: str, asked: str) -> None:
 def test_near_vectors_of_a_large_collection_are_found_by_their_index_behind_the_wall(
     filled_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(near, "LARGE_ROWS", ROWS // 2)
+    monkeypatch.setattr(vector_index, "LARGE_ROWS", ROWS // 2)
     monkeypatch.setattr(messages, "EXACT_ROWS", ROWS // 2)
     with open_pool(filled_url, max_size=2) as pool:
         store = messages_in(pool, ef_search=40)
@@ -265,7 +265,7 @@ PASSING: Final[dict[str, dict[str, Any]]] = {
 def test_an_index_of_near_vectors_leads_to_nearly_all_of_the_nearest_under_any_filter(
     filled_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(near, "LARGE_ROWS", ROWS // 2)
+    monkeypatch.setattr(vector_index, "LARGE_ROWS", ROWS // 2)
     queries = np.random.default_rng(7).standard_normal((20, 8)).astype(np.float32)
 
     def nearest(store: PostgresMessages, conditions: dict[str, Any]) -> tuple[list[set[str]], bool]:

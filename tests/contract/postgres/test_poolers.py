@@ -12,12 +12,12 @@ import pytest
 from psycopg import errors
 
 from querymill_workers.jobs.revisions import ContentHash
-from querymill_workers.postgres import near
+from querymill_workers.postgres import vector_index
 from querymill_workers.postgres.connection import Pool, across, holding, joined, lent, open_pool, within
 from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
-from querymill_workers.postgres.near import NearIndexes
 from querymill_workers.postgres.queries import SESSION
 from querymill_workers.postgres.reading import fetch_all, snapshot
+from querymill_workers.postgres.vector_index import NearIndexes
 from querymill_workers.services.ports import TextVector
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.words.ports import WordUnit
@@ -114,7 +114,7 @@ def test_statements_that_run_often_are_not_prepared_in_a_session_of_others(pool:
 def test_a_near_index_is_made_by_one_worker_and_the_right_to_make_one_ends(
     pool: Pool, pooled_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(near, "LARGE_ROWS", 3)
+    monkeypatch.setattr(vector_index, "LARGE_ROWS", 3)
     store = PostgresTextVectors(pool)
     vectors = [TextVector(f"t{n}", ContentHash("x"), vector) for n, vector in enumerate(np.eye(8, dtype=np.float32))]
     for collection in ("near-1", "near-2"):

@@ -8,7 +8,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.counters import Meters
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.postgres.connection import Pool
-from querymill_workers.postgres.near import NearIndexes
+from querymill_workers.postgres.vector_index import NearIndexes
 from querymill_workers.retrievers.conversations.stores import postgres_passages as conversations_in_postgres
 from querymill_workers.retrievers.conversations.stores.documents import ConversationDocuments
 from querymill_workers.retrievers.files.stores import postgres as files_in_postgres

@@ -9,7 +9,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_workers.postgres import near
+from querymill_workers.postgres import vector_index
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.conversations.ports.passages import (
     CutSession,
@@ -151,7 +151,7 @@ def pool(database_url: str) -> Iterator[Pool]:
 def test_a_large_collection_is_searched_by_index_and_a_narrow_filter_is_not(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(near, "LARGE_ROWS", 20)
+    monkeypatch.setattr(vector_index, "LARGE_ROWS", 20)
     monkeypatch.setattr(postgres_passages, "EXACT_SESSIONS", 2)
     passages, vectors = passages_in(pool)
     stored = Stored(Store(PostgresConversations(pool), PostgresRanks(pool)), passages, vectors, f"c{uuid4().hex}")

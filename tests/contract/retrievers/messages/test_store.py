@@ -9,7 +9,7 @@ import pytest
 
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.postgres import lookups
-from querymill_workers.postgres import near as near_indexes
+from querymill_workers.postgres import vector_index as near_indexes
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.ports import Messages, Sessions

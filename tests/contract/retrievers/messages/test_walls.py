@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.postgres.near import NearIndexes
+from querymill_workers.postgres.vector_index import NearIndexes
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
 from querymill_workers.retrievers.messages.stores import postgres as postgres_messages
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages

@@ -9,8 +9,8 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.counters import Meters
 from querymill_shared.values import frozen
 from querymill_workers.postgres.connection import Pool, literal, within
-from querymill_workers.postgres.near import NearIndexes
 from querymill_workers.postgres.queries import statements
+from querymill_workers.postgres.vector_index import NearIndexes
 from querymill_workers.vectors.ports import (
     WHOLE,
     Counts,

@@ -7,9 +7,9 @@ from psycopg import sql
 from psycopg.rows import TupleRow
 
 from querymill_workers.postgres.connection import Pool, within
-from querymill_workers.postgres.near import NearIndexes
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.postgres.reading import fetch_all
+from querymill_workers.postgres.vector_index import NearIndexes
 from querymill_workers.retrievers.conversations.ports.passages import (
     CutSession,
     NearSession,

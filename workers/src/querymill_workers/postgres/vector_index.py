@@ -17,7 +17,7 @@ from querymill_workers.postgres.connection import Pool, lent, within
 from querymill_workers.postgres.queries import SESSION, statements
 
 _log = structlog.get_logger(__name__)
-_SQL: Final = statements("querymill_workers.postgres", "near.sql")
+_SQL: Final = statements("querymill_workers.postgres", "vector_index.sql")
 
 #: A collection with more vectors of a model gets an index. Up to as many are compared exactly.
 LARGE_ROWS: Final = 10_000
