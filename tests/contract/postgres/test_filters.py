@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from querymill_shared.contracts.filters import FieldType, Filterable, passes
 from querymill_workers.postgres.filters import Column, predicate
-from querymill_workers.postgres.lookups import Noted, text_after
+from querymill_workers.postgres.metadata_index import Noted, text_after
 from querymill_workers.retrievers.conversations.stores.postgres import COLUMNS as CONVERSATIONS
 from tests.fixtures import filters
 

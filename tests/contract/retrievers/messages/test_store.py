@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.postgres import lookups
+from querymill_workers.postgres import metadata_index
 from querymill_workers.postgres import vector_index as near_indexes
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session
@@ -368,7 +368,7 @@ def talk(session_id: str, user: str, month: int, *, topic: str | None = None, na
 def test_a_field_that_some_messages_lack(
     messages: Messages, sessions: Sessions, collection: str, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lookups, "FEW_ROWS", few)
+    monkeypatch.setattr(metadata_index, "FEW_ROWS", few)
     told = [{"message_id": f"{name}{number}", "text": "ships"} for name in "ab" for number in range(4)]
     own: list[dict[str, object]] = [{}, {"topic": None}, {"topic": "sea"}, {"other": 1}]
     of_each = [message | given for message, given in zip(told, own * 2, strict=True)]

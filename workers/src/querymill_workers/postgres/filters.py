@@ -22,7 +22,7 @@ from querymill_shared.contracts.filters import (
     read_condition,
 )
 from querymill_shared.values import frozen
-from querymill_workers.postgres.lookups import Noted, Spelled, Values, is_absent, look_up, look_up_column
+from querymill_workers.postgres.metadata_index import Noted, Spelled, Values, is_absent, look_up, look_up_column
 
 _METADATA: Final = sql.Identifier("metadata")
 _TYPES: Final[Mapping[FieldType, sql.SQL]] = {

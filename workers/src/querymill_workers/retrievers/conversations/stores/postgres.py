@@ -14,7 +14,7 @@ from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, across, lent, within
 from querymill_workers.postgres.filters import Column, predicate
-from querymill_workers.postgres.lookups import Noted, Spelled
+from querymill_workers.postgres.metadata_index import Noted, Spelled
 from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Conversation,

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, across, literal, within
 from querymill_workers.postgres.filters import Column, predicate
-from querymill_workers.postgres.lookups import Noted
+from querymill_workers.postgres.metadata_index import Noted
 from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.files.ports import (
     FileCard,

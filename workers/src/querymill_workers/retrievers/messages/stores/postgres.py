@@ -17,7 +17,7 @@ from psycopg.rows import TupleRow
 
 from querymill_workers.postgres.connection import Pool
 from querymill_workers.postgres.filters import Column, Predicate, predicate
-from querymill_workers.postgres.lookups import Noted
+from querymill_workers.postgres.metadata_index import Noted
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.postgres.reading import fetch_all, snapshot
 from querymill_workers.postgres.vector_index import LARGE_ROWS, NearIndexes

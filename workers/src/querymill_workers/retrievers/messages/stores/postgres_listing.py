@@ -9,7 +9,7 @@ from psycopg import sql
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_workers.postgres.connection import Pool, within
 from querymill_workers.postgres.filters import Column, predicate
-from querymill_workers.postgres.lookups import Noted, Spelled
+from querymill_workers.postgres.metadata_index import Noted, Spelled
 from querymill_workers.postgres.queries import statements
 
 _SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres_sessions.sql")

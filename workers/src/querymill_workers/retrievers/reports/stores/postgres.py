@@ -13,7 +13,7 @@ from psycopg import sql
 
 from querymill_workers.postgres.connection import Pool, across, literal, within
 from querymill_workers.postgres.filters import Column, predicate
-from querymill_workers.postgres.lookups import Noted
+from querymill_workers.postgres.metadata_index import Noted
 from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.reading import snapshot
 from querymill_workers.retrievers.reports.ports import FoundPassage, MeasuredPassage, PassageText, Waiting
