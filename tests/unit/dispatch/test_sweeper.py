@@ -26,7 +26,7 @@ from querymill_workers.dispatch.background_tasks import LIMIT_S
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.dispatch.sweeper import Sweeper, recover, sweep
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.postgres.samples import NoSamples
+from querymill_workers.postgres.planner_statistics import NoSamples
 from querymill_workers.retrievers.reports.ports import PassageText
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports

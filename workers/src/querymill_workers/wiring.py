@@ -36,7 +36,7 @@ from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.lexicon import thesauri
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.postgres.samples import NoSamples, PostgresSamples
+from querymill_workers.postgres.planner_statistics import NoSamples, PostgresSamples
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TECHNICAL_KEYWORDS, TechnicalKeywords
 from querymill_workers.retrievers.conversations.stores.caches import conversation_caches
 from querymill_workers.retrievers.conversations.stores.memory import MemoryConversations

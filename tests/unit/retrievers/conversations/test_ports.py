@@ -20,7 +20,7 @@ from querymill_workers.inference.fleet_cache import NoFleetCaches
 from querymill_workers.jobs.heartbeat import NoHeartbeat
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.lexicon import thesauri
-from querymill_workers.postgres.samples import NoSamples
+from querymill_workers.postgres.planner_statistics import NoSamples
 from querymill_workers.retrievers.conversations.flow import flow_of
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ranks.daily import rebuilds_due

@@ -11,9 +11,9 @@ import pytest
 
 from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.ledger.postgres import PostgresLedger
-from querymill_workers.postgres import samples
+from querymill_workers.postgres import planner_statistics
 from querymill_workers.postgres.connection import Pool, open_pool
-from querymill_workers.postgres.samples import PostgresSamples
+from querymill_workers.postgres.planner_statistics import PostgresSamples
 
 #: Columns of walled tables that hold texts of documents, or what users say of them, by type or by name.
 TEXTS: Final = """
@@ -55,8 +55,8 @@ def test_nothing_that_an_index_computes_is_sampled(database_url: str) -> None:
 
 @pytest.fixture
 def pool(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
-    monkeypatch.setattr(samples, "SOON_S", 0.1)
-    monkeypatch.setattr(samples, "REST", 0.0)
+    monkeypatch.setattr(planner_statistics, "SOON_S", 0.1)
+    monkeypatch.setattr(planner_statistics, "REST", 0.0)
     with open_pool(database_url, max_size=4) as opened:
         yield opened
 
@@ -87,7 +87,7 @@ def test_samples_of_what_a_worker_dropped_that_died_right_after_are_taken_by_ano
     ledger, another = PostgresLedger(pool), PostgresSamples(pool)
     with ledger.changing(collection, "messages", [Subject(document)], Version(1, "j1")):
         pass
-    time.sleep(2 * samples.SOON_S)  # what other tests dropped is long ago
+    time.sleep(2 * planner_statistics.SOON_S)  # what other tests dropped is long ago
     another.renew()
     before = taken_at(database_url)
     another.catch_up()
