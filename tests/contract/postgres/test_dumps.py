@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg import errors, sql
 
-from querymill_workers.postgres import walls
+from querymill_workers.postgres import row_security
 from querymill_workers.postgres.migrate import check, migrate
 from tests.fixtures.clusters import own_cluster, run_program
 from tests.fixtures.tenant_rows import fill
@@ -105,7 +105,7 @@ def test_a_dump_is_complete_or_fails(server: str, source: str, tmp_path: Path, r
 def test_every_table_with_a_wall_refuses_a_session_that_says_nothing(server: str, source: str) -> None:
     """However its rows are read, and each table alone: the list is the database's own."""
     tables = counts(server, source, walled=True).keys() - {"schema_migrations"}
-    assert tables == walls.tables_made() - walls.OPEN.keys() - dropped_since(server, source)
+    assert tables == row_security.tables_made() - row_security.OPEN.keys() - dropped_since(server, source)
     for table, form in product(sorted(tables), ("SELECT count(*) FROM {}", "DELETE FROM {}", "COPY {} TO STDOUT")):
         statement = sql.SQL(form).format(sql.Identifier(table))
         with (
@@ -126,7 +126,7 @@ def read(connection: psycopg.Connection, statement: sql.Composed) -> None:
 
 def dropped_since(server: str, source: str) -> frozenset[str]:
     """Tables of early migrations that later ones drop."""
-    return walls.tables_made() - counts(server, source).keys()
+    return row_security.tables_made() - counts(server, source).keys()
 
 
 def test_the_documented_dump_is_restored_by_an_owner_without_rights(server: str, source: str, tmp_path: Path) -> None:

@@ -18,4 +18,4 @@ def test_a_name_given_twice_is_refused() -> None:
 def test_every_statement_file_is_a_stores_own() -> None:
     package = resources.files("querymill_workers")
     found = {path.name for path in (package / "postgres").iterdir() if path.name.endswith(".sql")}
-    assert found == {"vector_index.sql", "schema.sql", "session.sql", "walls.sql"}
+    assert found == {"vector_index.sql", "schema.sql", "session.sql", "row_security.sql"}

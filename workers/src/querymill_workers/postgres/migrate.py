@@ -13,8 +13,8 @@ import psycopg
 
 from querymill_workers.postgres.connection import lent, open_pool
 from querymill_workers.postgres.queries import SESSION
+from querymill_workers.postgres.row_security import lower_walls, missing_walls, prepare_role, raise_walls
 from querymill_workers.postgres.schema import BASELINE, Migration, migrations, schema
-from querymill_workers.postgres.walls import lower_walls, missing_walls, prepare_role, raise_walls
 
 #: The key of the advisory lock that serialises migrations.
 _LOCK: Final = 7_203_041

@@ -19,7 +19,7 @@ from querymill_shared.values import frozen
 from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.schema import migrations, schema
 
-_SQL: Final = statements("querymill_workers.postgres", "walls.sql")
+_SQL: Final = statements("querymill_workers.postgres", "row_security.sql")
 
 #: The role that a statement on one collection runs as. Administrators make it by this name, so it never changes.
 ROLE: Final = "querymill_messages"

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from querymill_workers.postgres import walls
+from querymill_workers.postgres import row_security
 from querymill_workers.postgres.connection import across, joined, lent, open_pool, within
 from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
 from querymill_workers.words.ports import WordUnit
@@ -52,11 +52,11 @@ def test_every_table_has_a_wall_or_a_named_reason_to_have_none(own_url: str) -> 
     with psycopg.connect(own_url) as connection:
         tables = connection.execute(TABLES).fetchall()
     assert {name for _, name, *_ in tables} >= {"reports", "chat_messages", "conversations", "code_files", "word_runs"}
-    assert [name for _, name, is_walled, _ in tables if not is_walled and not walls.OPEN.get(name)] == []
+    assert [name for _, name, is_walled, _ in tables if not is_walled and not row_security.OPEN.get(name)] == []
     # Neither list outlives its tables, and nothing is on both.
-    reasons = {**walls.OPEN, **OF_NO_COLLECTION}
+    reasons = {**row_security.OPEN, **OF_NO_COLLECTION}
     assert reasons.keys() <= {name for _, name, *_ in tables}
-    assert [name for _, name, is_walled, _ in tables if is_walled and name in walls.OPEN] == []
+    assert [name for _, name, is_walled, _ in tables if is_walled and name in row_security.OPEN] == []
     assert {name for _, name, _, is_forced in tables if not is_forced} == reasons.keys()
 
 
@@ -132,25 +132,28 @@ def test_an_owner_without_rights_migrates_once_an_administrator_has_granted_the_
 def test_an_owner_without_rights_is_told_to_have_the_role_made(
     plain_url: str, database: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walls, "ROLE", f"r{uuid4().hex}")
+    monkeypatch.setattr(row_security, "ROLE", f"r{uuid4().hex}")
     with psycopg.connect(plain_url) as connection:
-        to_run = walls.prepare_role(connection)
-        assert to_run == [f'CREATE ROLE "{walls.ROLE}"', f'GRANT "{walls.ROLE}" TO "{owner_of(plain_url)}"']
+        to_run = row_security.prepare_role(connection)
+        assert to_run == [
+            f'CREATE ROLE "{row_security.ROLE}"',
+            f'GRANT "{row_security.ROLE}" TO "{owner_of(plain_url)}"',
+        ]
         for statement in to_run:
             database.execute(statement.encode())
-        assert walls.prepare_role(connection) == []
+        assert row_security.prepare_role(connection) == []
         connection.rollback()
-    database.execute(f"DROP ROLE {walls.ROLE}")
+    database.execute(f"DROP ROLE {row_security.ROLE}")
 
 
 def test_a_role_that_may_be_granted_but_not_taken_on_is_refused(plain_url: str, database: psycopg.Connection) -> None:
     name = owner_of(plain_url)
     database.execute(f"GRANT querymill_messages TO {name} WITH SET FALSE")
     with psycopg.connect(plain_url) as connection:
-        assert walls.prepare_role(connection) == [f'GRANT "querymill_messages" TO "{name}"']
+        assert row_security.prepare_role(connection) == [f'GRANT "querymill_messages" TO "{name}"']
     database.execute(f"GRANT querymill_messages TO {name} WITH SET TRUE")
     with psycopg.connect(plain_url) as connection:
-        assert walls.prepare_role(connection) == []
+        assert row_security.prepare_role(connection) == []
 
 
 def test_a_wrong_owner_and_functions_that_could_act_for_somebody_else_are_named(
