@@ -17,13 +17,13 @@ from querymill_shared.board import clock, keys
 from querymill_shared.board.connections import open_commands
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: Longer elements are no bells.
 MAX_BELL_BYTES = 8_192
 
 
-@frozen
+@value
 class QueueState:
     """The bells of a queue: how many there are, and since when the oldest has waited.
 

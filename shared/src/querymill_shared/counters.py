@@ -14,7 +14,7 @@ from typing import Literal
 import redis
 
 from querymill_shared.board.clock import read_clock
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 KEY = "qm:meters"
 #: A hash of the accounts with providers: the account's key, and the model it is for.
@@ -67,7 +67,7 @@ class Meters:
             self.flush()
 
 
-@frozen
+@value
 class AccountState:
     """The state of one provider account: its circuit breaker, and for how many seconds it is still paused."""
 
@@ -84,7 +84,7 @@ def accounts(client: redis.Redis) -> list[AccountState]:
     return [_state(model, client.hgetall(key), now) for key, model in sorted(models.items(), key=itemgetter(1, 0))]
 
 
-@frozen
+@value
 class Refusal:
     """A call that a provider did not answer as asked: what it said instead, such as "HTTP 429", and for which step.
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from querymill_shared.urls import mask
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: What the HTTP client speaks with a proxy.
 SCHEMES: Final = ("http", "https", "socks5", "socks5h")
@@ -23,7 +23,7 @@ _LOCAL_NAMES: Final = ("localhost", "localhost.localdomain", "ip6-localhost", "i
 _ENTRY: Final = re.compile(r"(?:(?P<scheme>[a-z]+)://)?(?P<host>\[[^]]*\]|[^:/]*)(?::(?P<port>\d+))?/?")
 
 
-@frozen
+@value
 class Proxy:
     """A proxy and the environment variable that names it. ``url`` may hold a password, ``shown`` does not."""
 

@@ -9,7 +9,7 @@ import string
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 HIDDEN = "***"
 
@@ -48,7 +48,7 @@ _SECRET_IN_TEXT = re.compile(
 Host = tuple[str, int | None]
 
 
-@frozen
+@value
 class Address:
     """An address, and how it is shown without its secrets.
 

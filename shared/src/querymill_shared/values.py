@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(of: type[T]) -> type[T]:
+def value(of: type[T]) -> type[T]:
     """Make a class a dataclass with slots and a hash, whose fields the type checker lets nobody assign.
 
     Nothing stops an assignment at run time. ``dataclass(frozen=True)`` would, but then an instance takes three times as

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 ROOT = Path(__file__).parents[3]
 
 
-@frozen
+@value
 class Place:
     """Where something is."""
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 from pydantic_core import from_json, to_json
 
 from querymill_shared.contracts.codes import Code
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: How an attempt ended. ``withdrawn``: the step was put back on purpose, to make room or to wait for something.
 AttemptOutcome = Literal["running", "done", "failed", "outage", "refused", "lost", "withdrawn"]
@@ -37,7 +37,7 @@ _OF_CODE: Final[dict[str, AttemptOutcome]] = {
 }
 
 
-@frozen
+@value
 class Part:
     """A part of an attempt, in the order in which the parts were done.
 
@@ -54,7 +54,7 @@ class Part:
     shared: int = 0
 
 
-@frozen
+@value
 class Attempt:
     """One attempt at a step. Times are in seconds since the epoch by the board's clock.
 

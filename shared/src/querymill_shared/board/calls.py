@@ -30,7 +30,7 @@ from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Cancelled, Done, Event, Failed, ProgressEvent, StageFinished
 from querymill_shared.hits import pack
 from querymill_shared.queues import Queue
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ BACKLOG_TTL_MS = 3_000
 NO_BACKLOG: Final[Mapping[str, float]] = MappingProxyType({})
 
 
-@frozen
+@value
 class Call(Generic[T]):
     """One run of a script. ``parse`` turns what the script returns into a value of this module."""
 
@@ -77,7 +77,7 @@ class Call(Generic[T]):
     parse: Callable[[Any], T]
 
 
-@frozen
+@value
 class Unread:
     """A step that was claimed, of a job whose request this release cannot read. ``broken`` names fields and rules."""
 
@@ -88,7 +88,7 @@ class Unread:
     life: str = ""
 
 
-@frozen
+@value
 class Asked:
     """The version of a write cannot be told before the stores were asked for larger ones, ``base_us`` or above."""
 

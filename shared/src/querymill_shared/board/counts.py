@@ -15,7 +15,7 @@ import redis
 from redis.client import NEVER_DECODE
 
 from querymill_shared.board import keys
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: The figures of the last minutes are of so many whole minutes, and of the one that runs. The scripts keep them
 #: for longer.
@@ -24,7 +24,7 @@ MINUTES: Final = 5
 BOUNDS: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 
 
-@frozen
+@value
 class Latency:
     """How long the jobs of one kind took from submission to end.
 
@@ -44,7 +44,7 @@ class Latency:
         return next(bound for bound, jobs in self.buckets if jobs >= share * self.jobs)
 
 
-@frozen
+@value
 class Ends:
     """How jobs ended in some time, by kind and state, and how many of those that are done lack a part, by kind."""
 
@@ -52,7 +52,7 @@ class Ends:
     incomplete: Mapping[str, int]
 
 
-@frozen
+@value
 class JobCounts:
     """Jobs by kind, and by kind and state; latencies by kind; claims that a worker lost; dead letters on the board.
 

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from querymill_shared.board import keys
 from querymill_shared.board.calls import READABLE_MS, Call
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ AT_ONCE: Final = 200
 _LAST: Final = ("done", "failed", "cancelled")
 
 
-@frozen
+@value
 class Listed:
     """A job of a collection."""
 
@@ -62,7 +62,7 @@ def forget_job(job_id: str) -> Call[bool]:
     return Call("forget_job", names, [job_id, READABLE_MS], bool)
 
 
-@frozen
+@value
 class Kept:
     """What the board still holds of a job that has ended: its result as JSON, and all else, such as events, as text."""
 
@@ -89,7 +89,7 @@ def read_kept(client: redis.Redis, job_ids: Sequence[str]) -> dict[str, Kept]:
     return found
 
 
-@frozen
+@value
 class Scrubbed:
     """A job that is done, of which only how it ended is to be kept. ``result`` replaces its own, unless it is ""."""
 

@@ -9,7 +9,7 @@ from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.hits import BoardHit
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled", "dead"]
 StepState = Literal["waiting", "running", "done", "failed"]
@@ -17,7 +17,7 @@ StepState = Literal["waiting", "running", "done", "failed"]
 Cause = Literal["failure", "outage", "conflict", "pause"]
 
 
-@frozen
+@value
 class Counts:
     """How often each cause put a step back, and how many workers died while they held it."""
 
@@ -37,7 +37,7 @@ class Counts:
 CANCELLED: Final = "cancelled by its caller"
 
 
-@frozen
+@value
 class Record:
     """The job as submitted, and its state.
 
@@ -72,7 +72,7 @@ class Record:
         return self.state not in ("queued", "running")
 
 
-@frozen
+@value
 class Step:
     """One step of a job. ``attempt`` is the number of its claims, which fences them from each other.
 
@@ -122,7 +122,7 @@ class Step:
         return *past, Attempt(self.attempt, self.queued, self.started, ended, self.worker, outcome, code, reason, parts)
 
 
-@frozen
+@value
 class Picture:
     """A snapshot of a job: ``hits`` by query text, ``queries`` maps each query's text to the step that took it.
 
@@ -155,7 +155,7 @@ class Picture:
         return replace(self, record=replace(record, state="cancelled", reason=CANCELLED, ended=record.left))
 
 
-@frozen
+@value
 class Together:
     """The steps of a job that one call claimed, for a process to run side by side, and which step took which query."""
 
@@ -169,7 +169,7 @@ class Together:
         return [text for text in texts if self.takers.setdefault(text, step) == step]
 
 
-@frozen
+@value
 class Alone:
     """What the first attempt at the only step of a job knows of that job, so that it can foresee how the job ends.
 
@@ -182,7 +182,7 @@ class Alone:
     ahead_s: float
 
 
-@frozen
+@value
 class Claim:
     """A worker's exclusive right to run a step. It is valid until its lease expires or a later attempt starts.
 
@@ -214,7 +214,7 @@ class Claim:
         return self.submitted - self.ahead_s
 
 
-@frozen
+@value
 class Claims:
     """What one call claimed: the named step and others of its queue, none if the named one is closed or held.
 
@@ -225,7 +225,7 @@ class Claims:
     left: str | None = None
 
 
-@frozen
+@value
 class WorkerLife:
     """A worker process that reports that it lives, from its start to its death.
 
@@ -248,7 +248,7 @@ class WorkerLife:
     clock_ahead_s: float | None = None
 
 
-@frozen
+@value
 class Outcome:
     """How a step ended: its hits by query text, or the reason and code why it failed; and the parts of its time."""
 
@@ -261,7 +261,7 @@ class Outcome:
     parts: tuple[Part, ...] = ()
 
 
-@frozen
+@value
 class Verdict:
     """How a job ends. ``result`` is the result as JSON, or "" if there is none. It lacks ``degraded`` parts.
 
@@ -285,7 +285,7 @@ class Verdict:
         return self.stays or self.state == "dead"
 
 
-@frozen
+@value
 class Ended:
     """What is logged of a job that has ended: no text of anybody.
 
@@ -301,7 +301,7 @@ class Ended:
     degraded: int
 
 
-@frozen
+@value
 class Due:
     """An entry for the sweeper: a silent step or, if ``step`` is None, a job to settle."""
 

@@ -10,7 +10,7 @@ from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.events import Queued
 from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
 from querymill_shared.queues import Queue
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 _log = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 IDEMPOTENCY_TTL_MS: Final = DEAD_TTL_MS
 
 
-@frozen
+@value
 class Submitted:
     """The job that a submission led to, and whether its steps must be rung.
 

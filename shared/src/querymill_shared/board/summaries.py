@@ -8,10 +8,10 @@ from querymill_shared.board.calls import Call
 from querymill_shared.board.picture import CANCELLED, Record
 from querymill_shared.board.replies import pairs, record_of
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 
-@frozen
+@value
 class Summary:
     """The record of a job, and the ids of the first and the last event that its stream holds, "" if there is none."""
 

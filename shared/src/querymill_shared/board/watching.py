@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: The types of event that end a job.
 LAST_TYPES: Final = frozenset(("done", "failed", "cancelled"))
 
 
-@frozen
+@value
 class Look:
     """What a caller wants to know of a job: every event after an event id, or its end only."""
 
@@ -18,7 +18,7 @@ class Look:
     after: str = "0-0"
 
 
-@frozen
+@value
 class Told:
     """An event of a job: its id in the job's own stream, the length of that stream then, its type, its JSON.
 
@@ -38,7 +38,7 @@ class Told:
         return self.type in LAST_TYPES
 
 
-@frozen
+@value
 class Seen:
     """What a look found: the events so far, or only the last one, if there is one; then with the result as JSON.
 

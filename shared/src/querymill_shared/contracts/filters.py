@@ -23,7 +23,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, Field, WithJsonSchema, field_validator
 
 from querymill_shared.contracts.fields import Name, Request
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 Retriever = Literal["modules", "messages", "conversations", "reports", "files"]
 FieldType = Literal["text", "time", "date"]
@@ -41,19 +41,19 @@ RESERVED: Final[Mapping[Retriever, Mapping[str, FieldType]]] = {
 MAX_NAMES, MAX_CHARS, MAX_VALUES = 20, 500, 200
 
 
-@frozen
+@value
 class Absent:
     """There is no value."""
 
 
-@frozen
+@value
 class AnyOf:
     """The value is one of these."""
 
     values: tuple[Scalar, ...]
 
 
-@frozen
+@value
 class Between:
     """The value lies in a range, both ends included; None is an open end."""
 
@@ -61,14 +61,14 @@ class Between:
     most: Scalar | None
 
 
-@frozen
+@value
 class StartsWith:
     """The value is a text with this prefix."""
 
     prefix: str
 
 
-@frozen
+@value
 class Within:
     """The time or day lies in one of these spans, both ends included; None is an open end."""
 
@@ -280,7 +280,7 @@ class FilteredSearch(Filtered):
 FieldValue = str | date | None
 
 
-@frozen
+@value
 class Filterable:
     """What a filter sees of a document: every reserved field, with one value or several, and the metadata.
 

@@ -10,7 +10,7 @@ import structlog
 from querymill_shared.backlog import Backlog, QueueState
 from querymill_shared.board.calls import NO_BACKLOG
 from querymill_shared.queues import Queue
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.dispatch.ports import Ports
 
 _log = structlog.get_logger(__name__)
@@ -27,7 +27,7 @@ MIN_WAIT_S = 1.0
 MIN_AGE_S = 1.0
 
 
-@frozen
+@value
 class Look:
     """The queues at a moment, in monotonic seconds."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from querymill_shared.board import Board
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.documents.ports import Documents, ForgetfulCaches, Samples
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, Judge, PreviousModel, Rewriter
@@ -37,7 +37,7 @@ from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
 
-@frozen
+@value
 class Ports:
     """Every port that a flow may use. Each retriever sees only its own part, through a protocol of its own.
 

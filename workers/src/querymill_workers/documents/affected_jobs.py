@@ -24,7 +24,7 @@ from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.rerank import Rerank
 from querymill_shared.contracts.set_aside import ListSetAside
 from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.documents.texts import ForgottenTexts
 
 
@@ -59,7 +59,7 @@ _MOMENT: Final[TypeAdapter[datetime]] = TypeAdapter(Moment)
 _DAY: Final[TypeAdapter[date]] = TypeAdapter(date)
 
 
-@frozen
+@value
 class Forgotten:
     """What was forgotten of a retriever: documents by id, those that pass a filter, or everything."""
 

@@ -9,7 +9,7 @@ from typing import Final
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.documents import DropDocuments, DropResult
 from querymill_shared.contracts.events import Progress
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.documents.affected_jobs import Forgotten
 from querymill_workers.documents.cleaning import clean
 from querymill_workers.documents.late_writes import drop_document
@@ -70,7 +70,7 @@ def _dropped_before(claim: Claim, ports: DocumentPorts) -> int:
     return max(told, default=0)
 
 
-@frozen
+@value
 class _Batch:
     """Ids of documents, listed after another."""
 

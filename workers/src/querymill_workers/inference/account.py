@@ -17,7 +17,7 @@ import redis
 from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, Meters, Refusal, refusals_key
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.concurrency import LEASE_MS, Line, Places
 from querymill_workers.inference.reservations import Bookings
 from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
@@ -50,7 +50,7 @@ class CircuitOpen(Unavailable):
     """The provider failed several times in a row and is not called for a while."""
 
 
-@frozen
+@value
 class RateLimitHeaders:
     """The rate limit headers of a response, in seconds and counts. A header that is missing is None."""
 
@@ -61,7 +61,7 @@ class RateLimitHeaders:
     tokens_reset_s: float | None = None
 
 
-@frozen
+@value
 class Grant:
     """Permission to make one call with up to ``tokens`` tokens, from ``at`` (monotonic seconds) on.
 

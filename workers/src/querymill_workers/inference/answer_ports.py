@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language
@@ -12,7 +12,7 @@ from querymill_workers.text.languages import Language
 Hear = Callable[[str], bool]
 
 
-@frozen
+@value
 class Written:
     """A written answer. ``is_whole`` is False if the model stopped at the token limit, or by an error: ``fault``.
 
@@ -25,7 +25,7 @@ class Written:
     fault: str = ""
 
 
-@frozen
+@value
 class AnswerScores:
     """The scores of an answer, each from 0 to 1. ``unsupported`` holds sentence numbers, counted from 1."""
 

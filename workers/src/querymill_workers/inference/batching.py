@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.client import ProviderResponse
 from querymill_workers.inference.gateway import Gateway
@@ -57,7 +57,7 @@ class Waiting:
     sent: float | None = None
 
 
-@frozen
+@value
 class BatchBounds:
     """The size limits of one request."""
 

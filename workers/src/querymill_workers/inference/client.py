@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import httpx2
 import openai
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.account import RateLimitHeaders
 from querymill_workers.inference.bounded import BoundedClient, TooLong
 from querymill_workers.inference.complaints import words_in
@@ -79,7 +79,7 @@ class Limited(Exception):
         self.limits = limits
 
 
-@frozen
+@value
 class ProviderResponse(Generic[T]):
     """The value of a response, the tokens it was charged (None: not reported), and its rate limit headers."""
 

@@ -16,7 +16,7 @@ from cachetools import TTLCache
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import Meters
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, Waiting
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
@@ -87,7 +87,7 @@ class OpenAIEndpoint:
         self.ask([HARMLESS], "passage", timeout_s)
 
 
-@frozen
+@value
 class PendingText:
     """A text to embed, with its cache key and its estimated tokens."""
 

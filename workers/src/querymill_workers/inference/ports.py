@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.calibration import Calibration
@@ -54,7 +54,7 @@ def cut_of(query: str, embeddings: Embeddings) -> str | None:
     return f"the query was cut to the model's input of {most} tokens" if estimate(query) > most else None
 
 
-@frozen
+@value
 class PreviousModel:
     """The previous embedding model, while its provider is still configured, and the meaning of its cosines."""
 

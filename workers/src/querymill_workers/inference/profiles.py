@@ -1,9 +1,9 @@
 """Built-in profiles of embedding models."""
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 
-@frozen
+@value
 class EmbeddingProfile:
     """An embedding model: the dimension of its vectors, the limits of one text and those of one request.
 

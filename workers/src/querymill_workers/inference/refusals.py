@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.complaints import hide_quotes
 from querymill_workers.inference.ports import Embeddings, InputType, Judge
 from querymill_workers.inference.work import Unacceptable
@@ -21,7 +21,7 @@ HARMLESS: Final = "hello"
 MAX_REASON_CHARS: Final = 300
 
 
-@frozen
+@value
 class Refusal:
     """Why a provider refused a text. ``reason`` holds nothing of the text."""
 

@@ -1,6 +1,6 @@
 """How fast a limit per minute may be used, so that no window of one minute ever exceeds the limit."""
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: The share of a limit that may be used at once. It is small, because some providers count in short windows.
 #: For tokens it is larger, because a single request needs many.
@@ -11,7 +11,7 @@ ARRIVAL_SLACK_MS = 250.0
 WINDOW_MS = 60_000.0
 
 
-@frozen
+@value
 class Pace:
     """A token bucket: it gains one unit every ``interval_ms`` and holds up to ``burst``. Interval 0 means no limit."""
 

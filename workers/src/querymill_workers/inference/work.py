@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from typing import Any, Generic, Protocol, TypeVar
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.client import NoResponse, ProviderResponse
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
@@ -97,7 +97,7 @@ class Work(Protocol[T]):
         ...
 
 
-@frozen
+@value
 class OneCall(Generic[T]):
     """Work of a single caller. It does not grow."""
 

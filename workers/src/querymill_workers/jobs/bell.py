@@ -6,7 +6,7 @@ from typing import Protocol
 
 from querymill_shared.board import Claim
 from querymill_shared.queues import Queue
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 
 class Heartbeat(Protocol):
@@ -22,7 +22,7 @@ class Heartbeat(Protocol):
         ...
 
 
-@frozen
+@value
 class Bell:
     """A message without content: it names the job and the step to look at, and the queue that carries it."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: Longer elements are rejected unread. A bell has about a thousand bytes.
 MAX_BELL_BYTES = 8_192
@@ -30,7 +30,7 @@ class NoBell(StrEnum):
     NO_LIST = "a key that is no list"
 
 
-@frozen
+@value
 class Rung:
     """The content of a bell, and the id of its message."""
 

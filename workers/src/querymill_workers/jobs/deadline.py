@@ -9,7 +9,7 @@ from typing import Final, Self
 from querymill_shared.board import Claim, Picture, Verdict
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.fields import Lane, Request
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.ports import Common
 
@@ -25,7 +25,7 @@ def _never() -> bool:
     return False
 
 
-@frozen
+@value
 class Caller:
     """On whose behalf a model is called: the collection, the lane, and until when.
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from querymill_shared.board import Claim, Picture
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import fail_at_deadline
 from querymill_workers.jobs.ports import Common
@@ -14,7 +14,7 @@ Q = TypeVar("Q", bound=Common)
 R = TypeVar("R")
 
 
-@frozen
+@value
 class Flow(Generic[P]):
     """The flow of one request. ``P`` is the part of the world that it may touch.
 

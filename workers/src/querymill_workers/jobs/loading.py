@@ -14,7 +14,7 @@ from querymill_shared.board.away import AWAY
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.loading import Load, LoadedDocument, LoadResult
 from querymill_shared.contracts.results import Degradation
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.faults import Failed, Refused, Unavailable, kinds_of
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
@@ -36,7 +36,7 @@ class LoadNotes(Notes):
     embedding_jobs: tuple[str, ...] = ()
 
 
-@frozen
+@value
 class Loading(Generic[D]):
     """How documents of a kind are loaded.
 

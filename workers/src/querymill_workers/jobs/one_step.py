@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict, foresee
 from querymill_shared.contracts.results import JobResult
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs import job_counts, verdicts
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.flow import Flow, flow
@@ -17,7 +17,7 @@ N = TypeVar("N", bound=Notes)
 P = TypeVar("P", bound=Common)
 
 
-@frozen
+@value
 class Ending(Generic[R, N]):
     """How a job of one step ends: the type of its step's notes, and the function that builds the result from them."""
 

@@ -1,9 +1,9 @@
 """Usage: the provider calls of a step."""
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 
-@frozen
+@value
 class Usage:
     """The number of calls, and the tokens that they took."""
 

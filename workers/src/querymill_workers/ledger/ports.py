@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from querymill_shared.board import Claim
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: The filter that every document passes.
 EVERYTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -24,7 +24,7 @@ class Version:
     job_id: str
 
 
-@frozen
+@value
 class Subject:
     """A document of a write, with what filters of tombstones are matched against: its fields and its metadata."""
 
@@ -37,7 +37,7 @@ class Subject:
 NEVER: Final = Version(0, "")
 
 
-@frozen
+@value
 class Tombstone:
     """What stands for a filter that was forgotten: since when, and whether a document passes it."""
 
@@ -45,7 +45,7 @@ class Tombstone:
     covers: Callable[[Subject], bool]
 
 
-@frozen
+@value
 class Standing:
     """How a write stands to what is stored of its document.
 

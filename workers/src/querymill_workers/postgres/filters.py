@@ -21,7 +21,7 @@ from querymill_shared.contracts.filters import (
     Within,
     read_condition,
 )
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.postgres.metadata_index import Noted, Spelled, Values, is_absent, look_up, look_up_column
 
 _METADATA: Final = sql.Identifier("metadata")
@@ -32,7 +32,7 @@ _TYPES: Final[Mapping[FieldType, sql.SQL]] = {
 }
 
 
-@frozen
+@value
 class Column:
     """Where a reserved field is stored. With ``many``, the column is an array, and one element has to meet a condition.
 
@@ -50,7 +50,7 @@ class Column:
     latest: sql.Composable | None = None
 
 
-@frozen
+@value
 class Predicate:
     """A predicate, to be put into a statement by ``sql.SQL(…).format``, and the values of its placeholders."""
 

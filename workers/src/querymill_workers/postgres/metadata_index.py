@@ -22,7 +22,7 @@ from querymill_shared.contracts.filters import (
     StartsWith,
     Within,
 )
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: `metadata_values` has so many characters of a text.
 _LOOKED_UP_CHARS: Final = 64
@@ -31,7 +31,7 @@ _TEXT: Final = sql.SQL("noted.text")
 _LOOKED_UP_DAYS: Final = 400
 
 
-@frozen
+@value
 class Spelled:
     """Where an index has the texts of a field that no index of its own column serves.
 
@@ -45,7 +45,7 @@ class Spelled:
     chars: int = MAX_CHARS
 
 
-@frozen
+@value
 class Noted:
     """Where the values of metadata are looked up: the column that names the document, and the tables that have it.
 

@@ -15,7 +15,7 @@ from typing import Final, LiteralString
 import psycopg
 from psycopg import sql
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.schema import migrations, schema
 
@@ -43,7 +43,7 @@ _MADE: Final = re.compile(r"(?:\bCREATE TABLE(?: IF NOT EXISTS)?|\bRENAME TO)\s+
 _FUNCTION: Final = re.compile(r"\bCREATE (?:OR REPLACE )?FUNCTION\s+(\w+)", re.IGNORECASE)
 
 
-@frozen
+@value
 class _Table:
     """A table, and what stands of its wall."""
 
@@ -85,7 +85,7 @@ class _Table:
         return f"the table {self.name} belongs to {self.owner}: it must belong to who migrates, never to {ROLE}"
 
 
-@frozen
+@value
 class _Standing:
     """Who asks and in which schema, and what the role may do. ``role`` is None if it does not exist."""
 

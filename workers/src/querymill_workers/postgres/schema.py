@@ -5,13 +5,13 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: The rooms whose schema the others use, in this order. The rest do not depend on each other.
 _FIRST: Final = ("postgres", "documents")
 
 
-@frozen
+@value
 class Migration:
     """One numbered change of the schema."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, InputType, Judge
 from querymill_workers.jobs.ports import Common
@@ -17,7 +17,7 @@ from querymill_workers.ledger.ports import Ledger
 from querymill_workers.vectors.ports import Vectors
 
 
-@frozen
+@value
 class TextVector:
     """The vector of a text, and the hash of what was embedded. ``document`` is the one that the text is a part of."""
 

@@ -21,7 +21,7 @@ from querymill_shared.contracts.answer import (
 )
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.deadline import CUT, Caller, caller_of
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.notes import StepNotes
@@ -38,7 +38,7 @@ AnswerRequest = ReportSearch | AnswerQuestion
 SETTLE_MARGIN_S = 0.12
 
 
-@frozen
+@value
 class CitableHit:
     """A hit that the answer may cite.
 

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 K1: Final = 1.2
 B: Final = 0.75
 
 
-@frozen
+@value
 class Tuning:
     """The constants of the formula: ``k1`` and ``b``, as `score` reads them."""
 
@@ -27,7 +27,7 @@ class Tuning:
 PLAIN: Final = Tuning()
 
 
-@frozen
+@value
 class Statistics:
     """The statistics of an index: its number of entries (``units``), and their words in total (``length``)."""
 
@@ -40,7 +40,7 @@ class Statistics:
         return self.length / self.units if self.units else 0.0
 
 
-@frozen
+@value
 class QueryTerm:
     """A word of the query: how often the query has it, and how many entries have it (``df``)."""
 
@@ -49,7 +49,7 @@ class QueryTerm:
     df: int
 
 
-@frozen
+@value
 class TermScore:
     """What one term adds: ``times`` in the query, ``tf`` in the entry, in ``df`` entries."""
 
@@ -61,7 +61,7 @@ class TermScore:
     score: float
 
 
-@frozen
+@value
 class Scored:
     """The score of one entry of ``length`` words, with everything it was computed from; ``k1`` and ``b`` as `score`."""
 

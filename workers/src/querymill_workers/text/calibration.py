@@ -4,7 +4,7 @@ from bisect import bisect_right
 from itertools import pairwise
 from typing import Final, Literal
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 Band = Literal["exact", "high", "medium", "low", "unrelated"]
 
@@ -13,7 +13,7 @@ _BANDS: Final[tuple[tuple[float, Band], ...]] = ((1.0, "exact"), (0.8, "high"), 
 ROUNDING: Final = 1e-6
 
 
-@frozen
+@value
 class Calibration:
     """A rising, piecewise-linear map from raw cosine to similarity through ``points`` (raw, similarity).
 

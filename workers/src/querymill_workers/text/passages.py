@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: A border is taken only behind this part of what fits, so that a heading does not become a passage of its own.
 LEAST_SHARE: Final = 0.5
@@ -20,7 +20,7 @@ _BORDERS: Final = (
 )
 
 
-@frozen
+@value
 class Span:
     """A part of a text: ``text[start:end]``, in characters."""
 

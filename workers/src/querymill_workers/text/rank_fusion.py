@@ -4,7 +4,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -12,7 +12,7 @@ Key = TypeVar("Key", bound=Hashable)
 K: Final = 60
 
 
-@frozen
+@value
 class JoinedHit(Generic[Key]):
     """A fused key, with its rank (from 1) in each channel that found it."""
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.text.languages import is_han
 from querymill_workers.text.lexicon import Row
 
@@ -18,7 +18,7 @@ _TIMES: Final = 3
 _OPENING: Final = 500
 
 
-@frozen
+@value
 class Expansion:
     """A term of the query, and the words that it added."""
 

@@ -18,7 +18,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.loading import MAX_DOCUMENTS
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.inference.refusals import Refusal, embed_each
 from querymill_workers.jobs.bell import Bell
@@ -38,7 +38,7 @@ JOB_PASSAGES: Final = 256
 _NO_VERSION: Final = Version(0, "")
 
 
-@frozen
+@value
 class Embeddable:
     """All that a retriever says of how its passages are embedded.
 
@@ -52,7 +52,7 @@ class Embeddable:
     only_if_asked: bool = False
 
 
-@frozen
+@value
 class Embedded:
     """What became of passages: how many got a vector, how many were refused, and the provider calls and tokens."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.ports import Embeddings, PreviousModel
 from querymill_workers.jobs.ports import Common
 from querymill_workers.ledger.ports import Ledger
@@ -29,7 +29,7 @@ class Passage(NamedTuple):
     text: str
 
 
-@frozen
+@value
 class Refused:
     """In place of a vector: the provider refused the text. ``reason`` holds nothing of the text."""
 
@@ -44,7 +44,7 @@ class RefusedKey(NamedTuple):
     model: str
 
 
-@frozen
+@value
 class RefusedPassage:
     """A passage that a provider refused, why, and when."""
 
@@ -53,7 +53,7 @@ class RefusedPassage:
     at: datetime
 
 
-@frozen
+@value
 class Counts:
     """The passages of a collection: all, those that wait for a vector of a model, and those that were refused."""
 

@@ -7,7 +7,7 @@ from psycopg import sql
 
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.counters import Meters
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.vector_index import NearIndexes
@@ -32,7 +32,7 @@ def _as_stored(_document: str, text: str) -> str:
     return text
 
 
-@frozen
+@value
 class VectorTables:
     """The tables of a retriever's passages and vectors.
 

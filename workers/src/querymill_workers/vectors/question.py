@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.fields import Request
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.ports import Embeddings, Vectors, cut_of
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -16,7 +16,7 @@ from querymill_workers.vectors.embedding import Embeddable
 from querymill_workers.vectors.ports import VectorPorts
 
 
-@frozen
+@value
 class EmbeddedQuestion:
     """The vectors of a question's texts, the model that made them, and the provider calls and tokens.
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.words.runs import POSTING, Numbers, Run
 
 #: A block that has so many postings is full. Smaller ones fit into a page beside others, so filling them is cheap.
@@ -14,7 +14,7 @@ BLOCK_POSTINGS: Final = 112
 FEW_POSTINGS: Final = 28
 
 
-@frozen
+@value
 class Batch:
     """Postings of one term, to be added to its blocks or to stand in place of one."""
 
@@ -24,7 +24,7 @@ class Batch:
     postings: bytes
 
 
-@frozen
+@value
 class Folded:
     """What runs change.
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
 from typing import Protocol
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.text.bm25 import PLAIN, Scored, Tuning
 
 #: The name of a text index within a collection, such as "messages". Each retriever names its own.
 Space = str
 
 
-@frozen
+@value
 class WordUnit:
     """An entry of a text index. ``group`` is the session or document that it belongs to, used as a filter.
 
@@ -24,7 +24,7 @@ class WordUnit:
     counts: Mapping[str, int] | None = field(default=None, repr=False)
 
 
-@frozen
+@value
 class WordHit:
     """An entry that has words of the query. ``scored`` holds what the score was computed from."""
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: The number of an entry is that of its run, shifted by so many bits, plus its place in the run.
 PLACE_BITS: Final = 7
@@ -28,7 +28,7 @@ Postings = npt.NDArray[np.void]
 POSTING: Final = np.dtype([("number", ">i8"), ("length", ">i4"), ("tf", ">i4")])
 
 
-@frozen
+@value
 class Entry:
     """One entry of a run. ``length`` counts its words, repetitions included."""
 

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.text import bm25
 from querymill_workers.words.runs import POSTING, Numbers, Postings, Run
 
@@ -21,7 +21,7 @@ ROUNDING: Final = 1e-9
 _RANGE: Final = np.dtype([("first", ">i8"), ("last", ">i8")])
 
 
-@frozen
+@value
 class Block:
     """Postings of one term. ``postings`` is empty where ``n`` are left out, because no range of a filter meets them."""
 
@@ -29,7 +29,7 @@ class Block:
     postings: bytes
 
 
-@frozen
+@value
 class Snapshot:
     """What an index holds about the terms of a query, as of one moment.
 
@@ -48,7 +48,7 @@ class Snapshot:
     ranges: bytes | None = None
 
 
-@frozen
+@value
 class Match:
     """An entry that has terms of the query."""
 

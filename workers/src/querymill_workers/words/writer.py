@@ -8,7 +8,7 @@ from typing import Any, Final
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.postgres.queries import statements
 from querymill_workers.text.words import WORDS_VERSION
 from querymill_workers.words.runs import PLACE_BITS, Entry, Run, packed, place_of, written
@@ -20,7 +20,7 @@ _RUN_COLUMNS: Final = ("runs", "ids", "groups", "entries", "words", "tfs", "post
 _RANGE_COLUMNS: Final = ("names", "firsts", "lasts")
 
 
-@frozen
+@value
 class CountedUnit:
     """An entry to be written, with the counts of its terms."""
 

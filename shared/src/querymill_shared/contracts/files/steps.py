@@ -9,7 +9,7 @@ plan-1                                                the decision after a round
 import re
 from typing import Final, Literal, Self
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 FileStage = Literal["search", "evaluate", "plan"]
 #: The searches of the first round.
@@ -18,7 +18,7 @@ FirstSearch = Literal["words", "vectors", "patterns"]
 _NAME: Final = re.compile("([a-z]+)-([1-9][0-9]{0,3})(?:-([a-z]+|[0-9]{2,4}))?")
 
 
-@frozen
+@value
 class FileStep:
     """A step of a file search. Rounds and numbered parts count from 1; a plan has no part."""
 

@@ -20,7 +20,7 @@ from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 VectorType = Literal["message", "context"]
 #: How hits were found; "text" if vectors could not be compared.
@@ -37,7 +37,7 @@ PresetName = Literal[
 Ranking = Literal["best", "vectors"]
 
 
-@frozen
+@value
 class Preset:
     """The values that a preset fills in. A hit with at least the similarity ``must_use`` must be used."""
 

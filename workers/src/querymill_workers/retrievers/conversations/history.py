@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from querymill_shared.contracts.conversations.ingest import SessionUpdate
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: When a write was accepted, in µs since the epoch, and the id of its job. Writes are ordered by it.
 Acceptance = tuple[int, str]
@@ -25,7 +25,7 @@ FIELDS: Final = ("name", "user_name", "started_at")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@frozen
+@value
 class LiveMessage:
     """A message of an update. ``place`` is its place within the update."""
 
@@ -39,7 +39,7 @@ class LiveMessage:
         return self.version, self.place
 
 
-@frozen
+@value
 class Said:
     """What an update said of a field of the session."""
 
@@ -47,7 +47,7 @@ class Said:
     value: Any
 
 
-@frozen
+@value
 class History:
     """The last whole session, if there is one, and what was accepted after it.
 

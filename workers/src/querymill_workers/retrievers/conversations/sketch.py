@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from querymill_shared.contracts.sessions import ChatMessage
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.key_phrases import count_phrases, most_telling, phrase_number
 from querymill_workers.retrievers.conversations.rules.passages import EMPTY, Fill, fill_up
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
@@ -18,7 +18,7 @@ from querymill_workers.retrievers.conversations.rules.session_signs import Sign,
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 
 
-@frozen
+@value
 class Sketch:
     """Of the whole session that others were added to, the ids and signs of its messages; of all, phrases and terms.
 

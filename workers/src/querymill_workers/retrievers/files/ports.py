@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final, Protocol
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.documents.ports import BurialPorts, Samples
 from querymill_workers.inference.ports import Judge
 from querymill_workers.jobs.revisions import ContentHash, Revision
@@ -23,7 +23,7 @@ KIND: Final = "files"
 NO_VERSION: Final = Version(0, "")
 
 
-@frozen
+@value
 class FileInfo:
     """A file without its content.
 
@@ -42,7 +42,7 @@ class FileInfo:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@frozen
+@value
 class KeyedChunk:
     """A chunk under a hash of its embedded text: an unchanged chunk keeps its vector wherever it moves."""
 
@@ -50,7 +50,7 @@ class KeyedChunk:
     chunk: CodeChunk
 
 
-@frozen
+@value
 class PreparedFile:
     """A file that is ready to be stored."""
 
@@ -60,7 +60,7 @@ class PreparedFile:
     chunks: Sequence[KeyedChunk]
 
 
-@frozen
+@value
 class FileSymbol:
     """A symbol and the path of its file."""
 
@@ -68,7 +68,7 @@ class FileSymbol:
     symbol: Symbol
 
 
-@frozen
+@value
 class PatternHit:
     """A file with matches: their number (counting stops at 100), and the line of the first, cut to 200 bytes."""
 
@@ -78,7 +78,7 @@ class PatternHit:
     text: str
 
 
-@frozen
+@value
 class PatternHits:
     """The files that match a pattern, most matches first; ``complete`` is false if the search hit its time limit."""
 
@@ -86,7 +86,7 @@ class PatternHits:
     complete: bool
 
 
-@frozen
+@value
 class FoundChunk:
     """The chunk of a file that is nearest to a query vector, with its cosine."""
 
@@ -95,7 +95,7 @@ class FoundChunk:
     cosine: float
 
 
-@frozen
+@value
 class NearFiles:
     """The files nearest to a vector, and what was not compared, at the same moment.
 
@@ -108,7 +108,7 @@ class NearFiles:
     waiting: frozenset[str]
 
 
-@frozen
+@value
 class FileCard:
     """What a list tells of a file."""
 
@@ -117,7 +117,7 @@ class FileCard:
     metadata: Mapping[str, Any]
 
 
-@frozen
+@value
 class FileCounts:
     """The size of a collection."""
 
@@ -243,7 +243,7 @@ class Files(Protocol):
         ...
 
 
-@frozen
+@value
 class Parsed:
     """The symbols of a file in the order of their lines, its language, and the parser that read them."""
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.messages.search import Channel, Mode
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.messages.rules.sessions import MessageRow
 from querymill_workers.text.calibration import Calibration
 
@@ -19,7 +19,7 @@ TEXT_SIMILARITY: Final = 0.5
 SIMILARITY_PLACES: Final = 6
 
 
-@frozen
+@value
 class CalibratedQuestion:
     """A question as rows are compared with it; a hit by its vector has at least the cosine ``min_cosine``."""
 
@@ -45,7 +45,7 @@ class Gap(NamedTuple):
     code: Code
 
 
-@frozen
+@value
 class Match:
     """A row that a mode found. ``explanation`` holds every number needed to recompute ``score``."""
 
@@ -56,7 +56,7 @@ class Match:
     explanation: dict[str, Any]
 
 
-@frozen
+@value
 class MessageMatches:
     """What a mode found, best first and cut to the limit.
 

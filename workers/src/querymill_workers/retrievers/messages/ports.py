@@ -10,7 +10,7 @@ import numpy.typing as npt
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.documents.ports import BurialPorts, CleaningPorts
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.messages.rules.sessions import (
@@ -32,7 +32,7 @@ SPACES: Final[Mapping[VectorType, Space]] = {"message": "messages", "context": "
 NEIGHBOURS: Final[Space] = "message_neighbours"
 
 
-@frozen
+@value
 class Nearest:
     """The nearest messages, nearest first, including those below the floor.
 
@@ -97,7 +97,7 @@ class Messages(Protocol):
         ...
 
 
-@frozen
+@value
 class PreparedSession:
     """A session prepared for storing, with its messages and its passages."""
 
@@ -107,7 +107,7 @@ class PreparedSession:
     revision: Revision
 
 
-@frozen
+@value
 class ChangedTexts:
     """The texts that a session has gained, and those that it has lost, without their content."""
 
@@ -115,7 +115,7 @@ class ChangedTexts:
     dropped: Sequence[MessageText]
 
 
-@frozen
+@value
 class DroppedSession:
     """What was dropped: whether there was a session, how many passages, and its texts without their content."""
 

@@ -18,7 +18,7 @@ from querymill_shared.board import Claim, Outcome
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
 from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.jobs import one_step
@@ -46,7 +46,7 @@ FALLBACK_MARGIN_S: Final = 0.3
 WORDS: Final = "words"
 
 
-@frozen
+@value
 class SearchModel:
     """The embedding model that a collection is searched by, and what its cosines mean."""
 

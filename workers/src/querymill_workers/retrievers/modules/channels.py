@@ -13,7 +13,7 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.results import Degradation
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import Laps
@@ -38,7 +38,7 @@ COMPARE_MARGIN_S: Final = 0.2
 Ranking = list[tuple[DocumentId, float]]
 
 
-@frozen
+@value
 class Asked:
     """What is searched: texts by the name of their text channel, the channels, and the passing documents (None: all).
 

@@ -5,7 +5,7 @@ from typing import Any, Final, Protocol
 
 from querymill_shared.contracts.filters import Filterable
 from querymill_shared.contracts.modules.ingest import ModuleDocument
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.documents.ports import BurialPorts
 from querymill_workers.inference.ports import Rewriter
 from querymill_workers.jobs.revisions import Revision
@@ -33,7 +33,7 @@ def filterable(document: ModuleDocument) -> Filterable:
     return Filterable.of(document.metadata, module=every, path=document.file_path)
 
 
-@frozen
+@value
 class Vocabulary:
     """A collection's module names and its lexicon. Version 0 means that none was learned yet.
 
@@ -132,7 +132,7 @@ class Modules(Protocol):
         ...
 
 
-@frozen
+@value
 class NearDescriptions:
     """The documents with the nearest descriptions, each with its best cosine, best first.
 

@@ -19,7 +19,7 @@ from querymill_shared.contracts.modules.search import ORIGINAL, SPLIT, WEIGHT, A
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.why_not import Absence
 from querymill_shared.hits import BoardHit
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Failed, Refused, Unavailable
@@ -64,7 +64,7 @@ SEARCH_MARGIN_S = 0.2
 TEXT_CANDIDATES: Final = 200
 
 
-@frozen
+@value
 class Findings:
     """What one branch found, and how. ``weights`` is empty if no channels were fused."""
 

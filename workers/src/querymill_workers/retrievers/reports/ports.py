@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.reports.ingest import Report
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.documents.ports import BurialPorts
 from querymill_workers.inference.ports import Judge, Rewriter
 from querymill_workers.jobs.revisions import Revision
@@ -40,7 +40,7 @@ class FoundPassage(NamedTuple):
     inner_product: float
 
 
-@frozen
+@value
 class MeasuredPassage:
     """The page of a passage, and its inner product with each query. There are none if it has no vector."""
 
@@ -48,7 +48,7 @@ class MeasuredPassage:
     inner_products: Mapping[str, float] = field(default_factory=dict)
 
 
-@frozen
+@value
 class PassageText:
     """The text behind the key of a hit, and the report that it comes from."""
 
@@ -59,7 +59,7 @@ class PassageText:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@frozen
+@value
 class Waiting:
     """The reports that have passages without a vector: how many wait for it, and how many a provider refused."""
 
@@ -138,7 +138,7 @@ class Reports(Protocol):
         ...
 
 
-@frozen
+@value
 class PreparedReport:
     """A report prepared for storing, with its passages."""
 

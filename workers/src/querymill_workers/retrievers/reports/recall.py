@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.reports.choosing import MAX_DOCUMENTS_ONE_BY_ONE
 from querymill_workers.retrievers.reports.ports import SPACE, FoundPassage, MeasuredPassage, ReportPorts
@@ -36,7 +36,7 @@ QueryVectors = Mapping[str, npt.NDArray[np.float32]]
 ByWords = dict[str, tuple[tuple[str, int, float], ...]]
 
 
-@frozen
+@value
 class Recalled:
     """What queries found: hits with inner products, and hits by words. ``unsearched``: why words were not searched."""
 
@@ -45,7 +45,7 @@ class Recalled:
     unsearched: str = ""
 
 
-@frozen
+@value
 class FoundByWords:
     """A passage that the question's words found, in the page or chunk of this key."""
 
@@ -55,7 +55,7 @@ class FoundByWords:
     is_rare: bool
 
 
-@frozen
+@value
 class Unembedded:
     """What of the routed reports has no vector: how many passages wait, how many were refused, the best by words.
 

@@ -14,7 +14,7 @@ from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.reports.search import RERANK, ReportHit, ReportSearch
 from querymill_shared.contracts.rerank import BATCH_SIZE
 from querymill_shared.contracts.results import Degradation
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.deadline import CUT, caller_of
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
@@ -43,7 +43,7 @@ class RerankNotes(StepNotes):
     read: tuple[str, ...] = ()
 
 
-@frozen
+@value
 class Shown:
     """The final hits, as the result has them and as a prompt shows them."""
 

@@ -27,7 +27,7 @@ from querymill_shared.contracts.reports.search import (
     ReportSearch,
 )
 from querymill_shared.contracts.results import Degradation
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.inference.ports import Embeddings, cut_of
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
@@ -65,7 +65,7 @@ MAX_HYDE_CHARS = 2_000
 SEARCH_MARGIN_S = 0.12
 
 
-@frozen
+@value
 class Embedded:
     """The vectors of queries, or why they are ``lacking``."""
 
@@ -74,7 +74,7 @@ class Embedded:
     lacking: Unavailable | Refused | None = None
 
 
-@frozen
+@value
 class Found:
     """What a branch found, and the passages without a vector. ``lacking``: why its queries have no vectors."""
 

@@ -13,7 +13,7 @@ import numpy as np
 from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.reports.search import ORIGINAL, SUBQUESTION, WHY_NOT, ReportSearch
 from querymill_shared.contracts.why_not import Absence, Lever
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
@@ -55,7 +55,7 @@ class AbsenceNotes(StepNotes):
     why_not: Absence | None = None
 
 
-@frozen
+@value
 class SearchedOnce:
     """What the branches searched: the route, the documents of each query, and the vectors, none if words answered."""
 

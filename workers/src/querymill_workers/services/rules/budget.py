@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.text.tokens import cut, estimate
 
 #: A passage cut to fewer tokens seldom holds an answer; fewer passages are shown instead.
@@ -15,7 +15,7 @@ _MARKS: Final = 16
 _MOST_LOOKED_FOR, _LEAST_LOOKED_FOR = 120, 8
 
 
-@frozen
+@value
 class Passage:
     """A text to show. ``label`` says whose it is, and ``matched`` is the part that the search found, if it is known."""
 
@@ -29,7 +29,7 @@ class Passage:
         return estimate(self.text) + estimate(self.label)
 
 
-@frozen
+@value
 class Fitted:
     """A passage as a prompt shows it, and whether it was cut."""
 

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 _OPEN, _CLOSE = "\\[【［", "\\]】］"
 #: The longest bracket that may hold words, in characters. A stream is not held back any further.
@@ -37,7 +37,7 @@ _CITED: Final = re.compile("(\\d+)(?:[ \\t]*[~–—-][ \\t]*(\\d+))?")
 _MAX_RANGE_PASSAGES: Final = 20
 
 
-@frozen
+@value
 class CheckedAnswer:
     """An answer that cites existing passages only.
 

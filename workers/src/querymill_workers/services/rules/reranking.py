@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.text.judgements import accepted
 
 Combine = Literal["product", "weighted"]
@@ -12,7 +12,7 @@ RELEVANCE_WEIGHT: Final = 0.7
 SIMILARITY_WEIGHT: Final = 0.3
 
 
-@frozen
+@value
 class GivenHit:
     """A hit before the rerank: its id, and its finite similarity to the query."""
 
@@ -20,7 +20,7 @@ class GivenHit:
     similarity: float
 
 
-@frozen
+@value
 class Reranked:
     """A hit after the rerank. ``relevance`` is None if it was not judged; ``rank`` is its place before, from 1."""
 

@@ -21,7 +21,7 @@ from functools import cache
 from importlib import resources
 from typing import Final, Literal
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.text.languages import is_han
 
 #: The retrievers that add words to a request; the others search for the words of the request alone.
@@ -31,7 +31,7 @@ Use = Literal["stop", "blank", "question", "name", "before", "technical", "every
 _COLUMNS: Final = ("terms", "english", "domains")
 
 
-@frozen
+@value
 class Row:
     """A row of a table, its terms case-folded, and where it stands."""
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from querymill_shared.contracts.conversations.search import SynonymsOf, Understanding
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.best_passage import Snippet
 from querymill_workers.retrievers.conversations.rules.query_understanding import Subject, Traits
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
@@ -23,7 +23,7 @@ class Cache(Protocol[Value]):
     def put(self, key: tuple[object, ...], value: Value) -> None: ...
 
 
-@frozen
+@value
 class CachedConversation:
     """What ranking and hits need of a session, without its messages."""
 
@@ -37,7 +37,7 @@ class CachedConversation:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@frozen
+@value
 class BestPassage:
     """The best passage of a session for one question: its message's id, its place from 0, and its time.
 
@@ -52,7 +52,7 @@ class BestPassage:
     line: int | None = None
 
 
-@frozen
+@value
 class Understood:
     """What the text of a question says, the same for all who ask it.
 
@@ -68,7 +68,7 @@ class Understood:
     translations: tuple[SynonymsOf, ...] = ()
 
 
-@frozen
+@value
 class CachedSearch:
     """What a question found. Nothing here depends on the caller or on the time of the search.
 
@@ -86,7 +86,7 @@ class CachedSearch:
     is_recap: bool = False
 
 
-@frozen
+@value
 class ConversationCaches:
     """The caches of one worker. Each key begins with a collection and its generation, so no value outlives a change."""
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage
 from querymill_workers.vectors.ports import Vector
 
 
-@frozen
+@value
 class CutSession:
     """A session cut into passages."""
 
@@ -17,7 +17,7 @@ class CutSession:
     passages: Sequence[EmbeddedPassage]
 
 
-@frozen
+@value
 class PassageFilter:
     """Which passages are compared: those of some sessions, or of all with None, that have a message in a time."""
 
@@ -26,7 +26,7 @@ class PassageFilter:
     end: datetime | None = None
 
 
-@frozen
+@value
 class NearSession:
     """A session with its nearest passage, and the cosine of that."""
 
@@ -35,7 +35,7 @@ class NearSession:
     passage: EmbeddedPassage
 
 
-@frozen
+@value
 class NearSessions:
     """The sessions nearest to a vector, and what was not compared, at the same moment.
 

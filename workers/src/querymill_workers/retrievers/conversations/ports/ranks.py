@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, ReferenceColumns
 from querymill_workers.retrievers.conversations.rules.references import Near, Reference
@@ -64,7 +64,7 @@ class ReferenceGraph(Protocol):
         ...
 
 
-@frozen
+@value
 class Published:
     """What a rebuild activated: two counts, and its version.
 
@@ -77,7 +77,7 @@ class Published:
     version: int
 
 
-@frozen
+@value
 class RankRow:
     """A session as `ranks show` lists it; ``references`` is the weighted count of references to it."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Filterable
 from querymill_shared.contracts.sessions import ChatSession, message_key
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.ledger.ports import Versioned
 from querymill_workers.retrievers.conversations.history import Acceptance, History, LiveMessage, Said
@@ -24,7 +24,7 @@ KIND: Final = "conversations"
 SPACE: Final[Space] = "conversations"
 
 
-@frozen
+@value
 class ConversationMessage:
     """A message of a session. ``key`` names it within the session; ``created_at`` defaults to the session's start."""
 
@@ -36,7 +36,7 @@ class ConversationMessage:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@frozen
+@value
 class Conversation:
     """A session with the stored parts of its rank; ``last_active`` is the time of its latest message."""
 
@@ -58,7 +58,7 @@ class Conversation:
         ]
 
 
-@frozen
+@value
 class ConversationInfo:
     """What is known of a session without its messages, except the text of the first: ``opening``."""
 
@@ -72,7 +72,7 @@ class ConversationInfo:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@frozen
+@value
 class PreparedConversation:
     """A session prepared for storing, with its facts and the version of the rules that found them.
 
@@ -93,7 +93,7 @@ class PreparedConversation:
         return History(self.session) if self.history is None else self.history
 
 
-@frozen
+@value
 class Replacement:
     """A session to store in place of the revision ``replacing``, or as a new one."""
 
@@ -101,7 +101,7 @@ class Replacement:
     replacing: Revision | None
 
 
-@frozen
+@value
 class StoredConversation:
     """A session as its accepted writes left it, its revision, and these writes."""
 
@@ -110,7 +110,7 @@ class StoredConversation:
     history: History
 
 
-@frozen
+@value
 class Outline:
     """What it takes to add live messages to a session without reading it.
 
@@ -126,7 +126,7 @@ class Outline:
     whole: bool
 
 
-@frozen
+@value
 class Extension:
     """Live messages to add to a session, and what it is with them. ``replacing`` is the revision that it extends."""
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.text import bm25
 from querymill_workers.text.bm25 import QueryTerm, Scored
@@ -18,7 +18,7 @@ SNIPPET_LENGTH: Final = 240
 LEAD: Final = 40
 
 
-@frozen
+@value
 class Snippet:
     """A piece of the message at ``place`` (from 0); ``marks`` are the matched words in it, as (start, end)."""
 

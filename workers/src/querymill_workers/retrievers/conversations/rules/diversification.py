@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import Final, Literal
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.rank import age_days
 
 #: The step that placed a hit: relevance, age, topic, or the order of the rest; "score" without diversification.
@@ -20,7 +20,7 @@ PICK_FLOOR: Final = 0.3
 AGES: Final[Sequence[Age]] = ("today", "week", "month", "older")
 
 
-@frozen
+@value
 class Ranked:
     """A session to be placed. Without a topic it is never placed for its topic."""
 
@@ -30,7 +30,7 @@ class Ranked:
     topic: str | None
 
 
-@frozen
+@value
 class Placed:
     """A session in the list; ``reason`` is the age or the topic that it was placed for."""
 

@@ -10,14 +10,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.text.passages import split_text
 
 #: The most characters of a passage.
 EMBEDDED_CHARS: Final = 400
 
 
-@frozen
+@value
 class SpokenText:
     """A message: its place in the session, from 0, its key there, its text, and its time."""
 
@@ -27,7 +27,7 @@ class SpokenText:
     at: datetime
 
 
-@frozen
+@value
 class EmbeddedPassage:
     """A passage that has vectors.
 

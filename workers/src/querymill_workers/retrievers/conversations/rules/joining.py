@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.text.rank_fusion import JoinedHit, reciprocal_rank_fusion
 
 #: The weight of vectors against 1 of words, where entries are long: 1 to 1 loses up to 0.06 of nDCG@10 there.
@@ -18,7 +18,7 @@ RRF_K: Final = 10
 FORMULA: Final = "Σ weight / (k + rank) over words and vectors"
 
 
-@frozen
+@value
 class JoinWeights:
     """What words and vectors weigh, and the words of an average entry that this follows from."""
 

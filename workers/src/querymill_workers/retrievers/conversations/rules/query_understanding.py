@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import rjieba
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.question_frames import TimeOrder, asked_order, unframed
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.rules.text import searchable
@@ -107,7 +107,7 @@ _RECAP: Final = re.compile(
 _FUNCTION_HAN: Final = frozenset(listed("function_words", "question", "conversations"))
 
 
-@frozen
+@value
 class Subject:
     """What a question is about: its text without its time and its filler, and the words that were dropped.
 
@@ -133,7 +133,7 @@ def subject_of(query: str, rest: str | None, *, simplifies: bool) -> Subject:
     return Subject(simple.text, simple.dropped, embedded if words(query) else "", is_recap, asked_order(simple.dropped))
 
 
-@frozen
+@value
 class Simplified:
     """A question without its filler, and the dropped words."""
 
@@ -162,7 +162,7 @@ def simplify(text: str) -> Simplified:
     return Simplified(left, (*dropped, *frame))
 
 
-@frozen
+@value
 class Traits:
     """What a question asks for, how important it is (from 0 to 1), how deep to search for it, and its keywords.
 

@@ -4,7 +4,7 @@ import math
 from datetime import datetime, timedelta
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 
 #: The weights of the parts; their sum is 1.
@@ -22,7 +22,7 @@ TIME_CONSTANT_DAYS: Final = 90.0
 _DAY: Final = timedelta(days=1)
 
 
-@frozen
+@value
 class RankParts:
     """The stored parts. Decided: recency is computed at the time of a query, so it never goes stale."""
 

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.references import MIN_EXPLICIT, MIN_IMPLICIT, Kind, Reference
 
 _Ints = npt.NDArray[np.int64]
@@ -22,7 +22,7 @@ _Ints = npt.NDArray[np.int64]
 BLOCK: Final = 1_000_000
 
 
-@frozen
+@value
 class FactTable:
     """The sessions of a collection by column, ordered by (start, id); ``phrases`` joins the phrases of all sessions."""
 
@@ -44,7 +44,7 @@ class FactTable:
         return np.fromiter(places, np.int64)
 
 
-@frozen
+@value
 class ReferenceColumns:
     """References by column; sources and targets are places in the table."""
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 
 Kind = Literal["explicit", "implicit"]
@@ -21,7 +21,7 @@ EXPLICIT, IMPLICIT = 1.0, 0.5
 MIN_IMPLICIT, MIN_EXPLICIT = 3, 2
 
 
-@frozen
+@value
 class Reference:
     """An edge of the graph. ``source`` has ``shared`` of the ``size`` key phrases of the earlier ``target``."""
 
@@ -37,7 +37,7 @@ class Reference:
         return self.shared / self.size
 
 
-@frozen
+@value
 class Near:
     """A session that shares ``shared`` key phrases with another; ``size`` counts its own."""
 

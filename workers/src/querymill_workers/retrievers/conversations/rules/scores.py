@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Final, Literal, assert_never
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 Scoring = Literal["product", "bounded", "bm25"]
 Context = Literal["current", "recent", "other"]
@@ -17,7 +17,7 @@ FORMULAS: Final[Mapping[Scoring, str]] = {
 }
 
 
-@frozen
+@value
 class ScoreBounds:
     """How far `bounded` lets each factor move a score: a for the rank, b for the decay, and the cap of the context.
 
@@ -29,7 +29,7 @@ class ScoreBounds:
     cap: float
 
 
-@frozen
+@value
 class Worth:
     """What a score is made of: BM25 as a share of the best candidate's, then rank, decay and context at query time."""
 
@@ -39,7 +39,7 @@ class Worth:
     context: Context
 
 
-@frozen
+@value
 class FinalScore:
     """A score, and its factors in the order of their multiplication."""
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.key_phrases import KEY_PHRASES_VERSION, key_phrases, phrase_number
 from querymill_workers.retrievers.conversations.rules.session_signs import Turn, is_solved, speaks_of_earlier
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
@@ -18,7 +18,7 @@ from querymill_workers.retrievers.conversations.rules.technical_keywords import 
 _FACTS_VERSION: Final = 3
 
 
-@frozen
+@value
 class SessionFacts:
     """A session as ranking sees it; ``explicit`` is whether it explicitly mentions an earlier session."""
 

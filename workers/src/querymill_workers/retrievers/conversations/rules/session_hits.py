@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.passages import packed, soft_maximum
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.text import bm25
@@ -12,7 +12,7 @@ from querymill_workers.words.parts import part_id, part_of
 from querymill_workers.words.ports import WordHit
 
 
-@frozen
+@value
 class SessionHit(WordHit):
     """A session that has words of the query: ``scored`` has the terms of all its ``passages``, the best first."""
 

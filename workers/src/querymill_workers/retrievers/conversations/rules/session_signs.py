@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from enum import IntFlag
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: An answer contains a code block, or has more characters than this.
 LONG_ANSWER: Final = 200
@@ -81,7 +81,7 @@ class Sign(IntFlag):
     EARLIER = 8
 
 
-@frozen
+@value
 class Turn:
     """A message with its role. Unknown roles are neither user nor assistant."""
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from rapidfuzz.distance import OSA
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.text.words import words
 
 #: Words with fewer letters are not corrected: too many other words are one letter away.
@@ -23,7 +23,7 @@ _ENDINGS: Final = (
 )  # fmt: skip
 
 
-@frozen
+@value
 class Correction:
     """A word as it was written, and the word it was read as."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.passages import NearSession
 from querymill_workers.retrievers.conversations.rules.diversification import Placed, Ranked, age_of, diversify
@@ -68,7 +68,7 @@ def order_by_time(question: Question, recalled: CachedSearch, ranking: Sequence[
     return [*about, *(candidate for candidate in ranking if candidate.hit.id not in first)]
 
 
-@frozen
+@value
 class ChosenSession:
     """A session that is a hit, with the step that placed it."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedConversation, CachedSearch
 from querymill_workers.retrievers.conversations.ports.passages import NearSession
@@ -23,7 +23,7 @@ from querymill_workers.text.rank_fusion import JoinedHit
 from querymill_workers.text.thesaurus import Thesaurus
 
 
-@frozen
+@value
 class ScoredSession:
     """A candidate with its session, the days since its last activity, and its final score by words.
 
@@ -51,7 +51,7 @@ class ScoredSession:
         return self.joined is None or "words" in self.joined.ranks
 
 
-@frozen
+@value
 class ScoredSessions:
     """The candidates, best first, ties by id, and the sessions that vectors alone found."""
 

@@ -16,7 +16,7 @@ from querymill_shared.contracts.conversations.search import (
     Understanding,
     UnderstoodTime,
 )
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import Understood
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
@@ -31,7 +31,7 @@ from querymill_workers.text.thesaurus import Expansion
 CANDIDATES: Final[Mapping[SearchMode, int]] = {"normal": 50, "deep": 100}
 
 
-@frozen
+@value
 class Question:
     """A request with the time of asking, the time that its text means, and what else its text says.
 

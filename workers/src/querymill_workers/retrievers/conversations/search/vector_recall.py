@@ -8,7 +8,7 @@ from typing import Final
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.results import Degradation
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
@@ -24,7 +24,7 @@ from querymill_workers.vectors.question import embed_question
 FALLBACK_MARGIN_S: Final = 0.3
 
 
-@frozen
+@value
 class RecalledByVectors:
     """The sessions nearest to a question, nearest first, what is missing, and the provider calls and tokens.
 

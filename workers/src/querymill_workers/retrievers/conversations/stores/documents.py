@@ -9,7 +9,7 @@ from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.vectors import EmbedDocuments
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.conversations.history import forget_before
 from querymill_workers.retrievers.conversations.ports.passages import Passages
@@ -21,7 +21,7 @@ from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
 
-@frozen
+@value
 class ConversationDocuments:
     """`Documents` of `conversations`, on any store."""
 

@@ -19,7 +19,7 @@ from querymill_shared.contracts.conversations.ingest import (
     UpdateConversation,
 )
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.documents.affected_jobs import Forgotten
 from querymill_workers.documents.cleaning import clean
 from querymill_workers.documents.late_writes import bury_replaced, forgetting_vectors
@@ -122,7 +122,7 @@ def keep_out(collection: str, update: SessionUpdate, standing: Standing, ports: 
     return Change(too_late(standing), len(known.session.messages) if known else 0)
 
 
-@frozen
+@value
 class Buried:
     """An update that comes after its session was forgotten by a filter.
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence, Set
 
 from querymill_shared.contracts.conversations.ingest import SessionUpdate
 from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.faults import Mistaken
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.history import (
@@ -35,7 +35,7 @@ from querymill_workers.words.parts import part_id
 from querymill_workers.words.ports import Words, WordUnit
 
 
-@frozen
+@value
 class Growth:
     """A session that grows without being read: its last passage before, and what it is afterwards.
 

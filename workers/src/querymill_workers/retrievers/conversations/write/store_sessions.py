@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from querymill_shared.contracts.conversations.ingest import Outcome
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.history import History
 from querymill_workers.retrievers.conversations.ports import StoringPorts
 from querymill_workers.retrievers.conversations.ports.sessions import (
@@ -18,7 +18,7 @@ from querymill_workers.retrievers.conversations.write.derived import cut_session
 from querymill_workers.words.ports import Words
 
 
-@frozen
+@value
 class Change:
     """What a write did to a session, and how many messages it has afterwards."""
 
@@ -48,7 +48,7 @@ def store_history(
     return change_of(known, prepared)
 
 
-@frozen
+@value
 class Written:
     """A session as it is stored, if it is, and its history with the writes that are to be stored."""
 

@@ -5,10 +5,10 @@ from typing import Final
 
 from tree_sitter import Language, Query
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 
-@frozen
+@value
 class GrammarSource:
     """Where a grammar comes from: the module of a wheel, its function, and the files of its queries."""
 
@@ -17,7 +17,7 @@ class GrammarSource:
     function: str = "language"
 
 
-@frozen
+@value
 class Grammar:
     """A language's parser tables, and the query that finds symbols in its trees."""
 

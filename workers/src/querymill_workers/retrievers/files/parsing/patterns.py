@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 KINDS: Final = {
     "class": "class", "interface": "interface", "protocol": "interface", "trait": "trait", "struct": "struct",
@@ -24,7 +24,7 @@ _TYPE: Final = r"[A-Za-z_$][A-Za-z0-9_$.:]*(?:<[^;(){}=]*>)?(?:\[[],]*\])*[?*&]*
 _NO_STATEMENT: Final = r"(?!(?:return|await|throw|new|else|yield|goto|case|in|using|import|typedef|delete|var|final)\b)"
 
 
-@frozen
+@value
 class LinePattern:
     """A pattern for the beginning of a line, and the kind of what it defines where it names none."""
 

@@ -8,7 +8,7 @@ from typing import Final, get_args
 
 from tree_sitter import Node, Parser, Point, QueryCursor, Tree
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.parsing.grammars import SOURCES, Grammar, load
 from querymill_workers.retrievers.files.parsing.languages import language_of
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
@@ -38,7 +38,7 @@ _CLOSED: Final = frozenset({"type", "constant", "macro"})
 _WITH_METHODS: Final = frozenset({"class", "struct", "interface", "trait", "enum"})
 
 
-@frozen
+@value
 class _Match:
     """A match of a query: its bytes and the symbol it may become. A scope, which has no role, only encloses."""
 

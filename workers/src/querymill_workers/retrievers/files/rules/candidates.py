@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.text.rank_fusion import reciprocal_rank_fusion
 
 #: Files that one search returns at most.
@@ -12,7 +12,7 @@ MAX_CANDIDATES: Final = 50
 SHARD: Final = 10
 
 
-@frozen
+@value
 class FileCandidate:
     """A file to evaluate. ``found_by`` names the queries that found it; they say nothing about its relevance."""
 

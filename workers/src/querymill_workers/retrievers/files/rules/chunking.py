@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol
 from querymill_workers.text.passages import Span, split_text
 
@@ -14,7 +14,7 @@ CODE_CHUNKING_VERSION: Final = 3
 _ANYWHERE, _AFTER_BLANK, _DEFINITION = 0, 1, 2
 
 
-@frozen
+@value
 class _Line:
     """A line of a chunk, with its tokens and the worth of a break before it."""
 

@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: The role of a name in a file: it is defined, imported, called or used as a type.
 SymbolRole = Literal["definition", "import", "call", "type"]
 
 
-@frozen
+@value
 class Symbol:
     """A name in a file. Lines count from 1.
 
@@ -29,7 +29,7 @@ class Symbol:
     times: int = 1
 
 
-@frozen
+@value
 class CodeChunk:
     """Whole lines of a file, few enough to embed. ``number`` counts from 0; ``symbol`` is the enclosing definition."""
 

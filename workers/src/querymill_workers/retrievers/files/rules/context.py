@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.rules.code import lines_of
 from querymill_workers.retrievers.files.rules.intent import Lines
 from querymill_workers.retrievers.files.rules.worth import ContextPart
@@ -22,7 +22,7 @@ NEAR: Final = 3
 _BACKTICKS: Final = re.compile("`{3,}")
 
 
-@frozen
+@value
 class Signature:
     """The line of a definition as the map shows it. ``used_by`` counts the retrieved files that use its name."""
 
@@ -32,7 +32,7 @@ class Signature:
     used_by: int
 
 
-@frozen
+@value
 class Context:
     """The joined text, and the path and lines of each part in it."""
 

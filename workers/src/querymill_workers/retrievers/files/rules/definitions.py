@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.rules.cells import begins_cell
 from querymill_workers.retrievers.files.rules.code import Symbol, code_text, lines_of
 from querymill_workers.retrievers.files.rules.intent import Intent, Lines, words_of_lines
@@ -33,7 +33,7 @@ _FUNCTIONS: Final = frozenset({"function", "method"})
 _ABOVE: Final = re.compile(r"\s*(?:@|#|//|/\*|\*)")
 
 
-@frozen
+@value
 class Definition:
     """A definition, or a piece of a file that is outside of all (its name is "").
 
@@ -52,7 +52,7 @@ class Definition:
         return f"{self.enclosing}.{self.name}".strip(".")
 
 
-@frozen
+@value
 class ScoredDefinition:
     """A definition, its BM25 score for the request as a share of the intent's whole weight, and what matches.
 

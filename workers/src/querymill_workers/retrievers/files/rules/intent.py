@@ -6,7 +6,7 @@ from dataclasses import field
 from itertools import chain
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.rules.code import code_text, lines_of
 from querymill_workers.retrievers.files.rules.synonyms import SHARE
 from querymill_workers.text.bm25 import Scored, idf
@@ -20,7 +20,7 @@ GREP_WORDS, GREP_LINES = 2, 20
 Lines = tuple[int, int]
 
 
-@frozen
+@value
 class Intent:
     """The words of the request with their weights (occurrences × idf), and the best BM25 score of any file.
 

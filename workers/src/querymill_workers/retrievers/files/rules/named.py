@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: A file that the request names by its path is at least this relevant, one that defines a name of it at least that.
 BY_PATH, BY_NAME = 0.99, 0.9
@@ -30,7 +30,7 @@ _WRITTEN: Final = re.compile(
 )
 
 
-@frozen
+@value
 class NamedPath:
     """A path of the request, with slashes, and the line that it names, or None."""
 

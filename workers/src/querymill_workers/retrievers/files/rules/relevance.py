@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from itertools import chain
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.rules.code import code_text
 from querymill_workers.retrievers.files.rules.intent import Intent
 from querymill_workers.text.bm25 import Scored, saturation
@@ -23,7 +23,7 @@ MEDIUM: Final = 0.5
 WORDS_SHARE: Final = 0.02
 
 
-@frozen
+@value
 class Evidence:
     """The evidence that a file is relevant; each number but ``definitions`` is from 0 to 1.
 
@@ -44,7 +44,7 @@ class Evidence:
     definitions: float = 0.0
 
 
-@frozen
+@value
 class RelevanceProfile:
     """The weight of each kind of evidence, and the curve from weighted sums to relevance; measured on judged files."""
 
@@ -52,7 +52,7 @@ class RelevanceProfile:
     bands: Calibration
 
 
-@frozen
+@value
 class FileProfiles:
     """The profile for files compared by words only, and the profile for files compared by vectors as well."""
 

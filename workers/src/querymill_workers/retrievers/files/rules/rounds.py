@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.rules.follow_up_names import MAX_NAMES, best_names
 
 #: This many high files are enough if there is no gap.
@@ -12,7 +12,7 @@ ENOUGH_HIGH: Final = 3
 StopReason = Literal["enough", "rounds", "token budget", "no new query", "nothing added"]
 
 
-@frozen
+@value
 class Standing:
     """The state of a search after a round.
 
@@ -33,14 +33,14 @@ class Standing:
     token_budget: int
 
 
-@frozen
+@value
 class Ask:
     """Search these names in another round."""
 
     names: Sequence[str]
 
 
-@frozen
+@value
 class Stop:
     """End the search, for a reason."""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.rules.code import Symbol
 from querymill_workers.retrievers.files.rules.kinds import FileKind, share_of
 from querymill_workers.retrievers.files.rules.named import BY_NAME, BY_PATH
@@ -20,7 +20,7 @@ NAMED_GAIN, GAP_GAIN = 1.0, 0.25
 NAMED: Final = "named in the request"
 
 
-@frozen
+@value
 class Expected:
     """What a round expects of a file beside its words.
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.rules.code import lines_of
 from querymill_workers.retrievers.files.rules.intent import Lines
 from querymill_workers.retrievers.files.rules.kinds import OTHER_KINDS
@@ -24,7 +24,7 @@ _TEST: Final = re.compile(r"(?:^|\.)(?:tests?|test_\w*|(?:Test|Benchmark)[A-Z]\w
 _NAME: Final = re.compile("[A-Za-z_$][A-Za-z0-9_$]{2,}")
 
 
-@frozen
+@value
 class ContextPart:
     """A definition that may be shown: its lines, its name, and what it is worth."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.notes import DefinitionNotes, FileNotes
 from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.cells import cells_label, cells_of
@@ -33,7 +33,7 @@ PARTS: Final = 16
 USING: Final = 3
 
 
-@frozen
+@value
 class SourceText:
     """A candidate as it is stored: its content, what reading it costs, its symbols, and its kind."""
 

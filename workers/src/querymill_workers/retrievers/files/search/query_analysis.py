@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.rules.code import code_text
 from querymill_workers.retrievers.files.rules.kinds import FileKind, kinds_asked
 from querymill_workers.retrievers.files.rules.named import NamedPath, max_definers, names_in, paths_in, quoted_in
@@ -22,7 +22,7 @@ _LANGUAGE: Final = re.compile(
 )
 
 
-@frozen
+@value
 class QueryAnalysis:
     """What a request asks.
 

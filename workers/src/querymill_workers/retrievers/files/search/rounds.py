@@ -10,7 +10,7 @@ from typing import Final
 
 from querymill_shared.board import Picture, Step
 from querymill_shared.contracts.files.steps import FileStage, FileStep, FirstSearch
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes, PlanNotes, SearchNotes
 from querymill_workers.retrievers.files.rules.candidates import FileCandidate, candidates, shards
 from querymill_workers.retrievers.files.rules.named import ends_with
@@ -28,7 +28,7 @@ NAMES_PER_STEP: Final = 4
 WEIGHTS: Final[Mapping[FirstSearch | int | None, float]] = {"words": 1.0, "vectors": 1.0, "patterns": 0.5}
 
 
-@frozen
+@value
 class EvaluatedFile:
     """A file that was evaluated in a round, what found it, and what the evaluation noted."""
 
@@ -43,7 +43,7 @@ class EvaluatedFile:
         return self.notes.relevance
 
 
-@frozen
+@value
 class Round:
     """A round: its steps, what its searches found, and which files it evaluated.
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from querymill_shared.contracts.files.search import FileSearch
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.kinds import FILE_KINDS, kind_of
 
 
-@frozen
+@value
 class FileScope:
     """The collection that a request searches, and the paths of the files that it may search; None for all."""
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 import re2
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.faults import Refused, Unreadable
 from querymill_workers.retrievers.files.ports import PatternHit, PatternHits
 
@@ -20,7 +20,7 @@ MAX_MATCHES: Final = 100
 SHOWN_BYTES: Final = 200
 
 
-@frozen
+@value
 class Expression:
     """A regular expression that is safe to run on any text."""
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.messages.matches import TEXT_SIMILARITY, Gap, Match, MessageMatches
 from querymill_workers.retrievers.messages.ports import SPACES, MessagePorts
@@ -24,7 +24,7 @@ MIN_CANDIDATES: Final = 50
 MAX_SESSIONS: Final = 1_000
 
 
-@frozen
+@value
 class WordRanking:
     """Rows that have words of the question, best first; ``whole`` if no other row has any of the words."""
 

@@ -10,7 +10,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.text.passages import Span, split_text
 from querymill_workers.text.tokens import estimate
 
@@ -29,7 +29,7 @@ NEIGHBOURS: Final = 2
 NEIGHBOUR_LENGTH: Final = 400
 
 
-@frozen
+@value
 class Message:
     """A message of a session. ``key`` names it within the session. ``metadata`` holds that of the session, too."""
 
@@ -41,7 +41,7 @@ class Message:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@frozen
+@value
 class MessagePassage:
     """What is embedded of a text: all of it, or one of its passages.
 
@@ -66,7 +66,7 @@ class MessagePassage:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-@frozen
+@value
 class MessageText:
     """A text that is searched by its words: a message alone, or with its neighbours."""
 
@@ -75,7 +75,7 @@ class MessageText:
     content: str
 
 
-@frozen
+@value
 class MessageFilter:
     """Which rows of a collection a search may find. A field that is None filters nothing.
 
@@ -93,7 +93,7 @@ class MessageFilter:
     conditions: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@frozen
+@value
 class Passage:
     """Where in a long text a passage is, in characters, and which it is of how many, from 0."""
 
@@ -103,7 +103,7 @@ class Passage:
     passages: int
 
 
-@frozen
+@value
 class MessageRow:
     """A text that was found. ``vector_id`` is the id of the text.
 

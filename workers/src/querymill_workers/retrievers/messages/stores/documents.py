@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.messages.forget import drop_session
 from querymill_workers.retrievers.messages.ports import Sessions
@@ -13,7 +13,7 @@ from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
 
-@frozen
+@value
 class SessionDocuments:
     """`Documents` of chat sessions."""
 

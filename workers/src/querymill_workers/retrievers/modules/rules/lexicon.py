@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.modules.rules.names import (
     FoundModule,
     Shorthands,
@@ -33,7 +33,7 @@ MAX_WORDS: Final = 50_000
 _RUN: Final = re.compile(r"[A-Za-z0-9]+|[\u3400-\u9fff]+", re.ASCII)
 
 
-@frozen
+@value
 class Lexicon:
     """Module names by lower-case word (Chinese: pair of characters), learned from a collection's descriptions."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 Rule = Literal["path", "class", "shorthand", "words", "alias", "lexicon"]
 Match = Literal["suffix", "exact"]
@@ -24,7 +24,7 @@ _BETWEEN_WORDS: Final = re.compile(r"[ \t\n\r-]{1,3}", re.ASCII)
 _MAX_NAME_WORDS: Final = 8
 
 
-@frozen
+@value
 class FoundModule:
     """A module that a text asks for, with the rule that found it and the words of the text that it was found by."""
 
@@ -39,7 +39,7 @@ class FoundModule:
         return key_of(self.name)
 
 
-@frozen
+@value
 class Shorthand:
     """A way to refer to modules without their full names.
 
@@ -53,7 +53,7 @@ class Shorthand:
     is_alias: bool
 
 
-@frozen
+@value
 class Shorthands:
     """All shorthands: ASCII ones by their joined form, and others (Chinese), which are searched for as substrings."""
 

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Sequence
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 
-@frozen
+@value
 class PromptDocument:
     """The part of a hit that the prompt shows."""
 

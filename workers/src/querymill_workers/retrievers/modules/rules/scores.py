@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Literal
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, order_of
 from querymill_workers.retrievers.modules.rules.names import FoundModule, Match, hits
 
@@ -22,7 +22,7 @@ How = Literal["exact", "suffix", "description"]
 SHOWN_PLACES: Final = 6
 
 
-@frozen
+@value
 class SubQuery:
     """A part of the request, the modules it asks for, and its share of all weights."""
 
@@ -37,7 +37,7 @@ class SubQuery:
         return float(self.share)
 
 
-@frozen
+@value
 class DocumentSummary:
     """The part of a document that scoring reads: its id, its modules and its description."""
 
@@ -46,7 +46,7 @@ class DocumentSummary:
     description: str
 
 
-@frozen
+@value
 class ModuleHit:
     """A module asked for that a document has, how it was matched, and the name it was matched with."""
 
@@ -55,7 +55,7 @@ class ModuleHit:
     name: str
 
 
-@frozen
+@value
 class ScoredDocument:
     """A document with at least one hit. ``found`` holds its hits for each sub-query, in order."""
 
@@ -74,7 +74,7 @@ class ScoredDocument:
         return sum(hit.how == "exact" for hits_ in self.found for hit in hits_)
 
 
-@frozen
+@value
 class ExplainedHit:
     """A hit as results show it: the module, the rule and words that asked for it, and how it matched which name."""
 
@@ -85,7 +85,7 @@ class ExplainedHit:
     name: str
 
 
-@frozen
+@value
 class ExplainedPart:
     """What one sub-query adds to a document's score, as results show it. ``asked`` lists all modules it asks for."""
 
@@ -97,7 +97,7 @@ class ExplainedPart:
     asked: tuple[str, ...]
 
 
-@frozen
+@value
 class ModuleRecall:
     """The documents that have a module: ``exactly`` by its exact name, ``all`` by any name that counts."""
 

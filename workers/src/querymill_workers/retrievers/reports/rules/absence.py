@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.reports.rules.fusion import HitKey, decode_key
 
 #: What a page or passage passes on its way to the hits, in order.
@@ -11,7 +11,7 @@ GATES: Final = ("collection", "filter", "routing", "vector", "candidates", "fusi
 _PLACES: Final = 3
 
 
-@frozen
+@value
 class Wanted:
     """What is missed: a whole report, or a page or passage of it."""
 
@@ -23,7 +23,7 @@ class Wanted:
         return key.document == self.document if self.key is None else key == self.key
 
 
-@frozen
+@value
 class Standing:
     """The place of the best passage in its report, from 1; its inner product, and that of the last one taken."""
 

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.reports.rules.layout import Block, blocks, header_rows, sentences
 
 #: Raise it with every change of these rules, so that stored chunks and newly cut ones never mix.
 CHUNKING_VERSION: Final = 1
 
 
-@frozen
+@value
 class PageText:
     """The text of one page, and its number in the document."""
 
@@ -19,7 +19,7 @@ class PageText:
     text: str
 
 
-@frozen
+@value
 class Chunk:
     """A piece of a page. ``number`` counts the chunks of the document from 0; ``tokens`` is the sum over its parts."""
 
@@ -29,7 +29,7 @@ class Chunk:
     tokens: int
 
 
-@frozen
+@value
 class _Part:
     """A text, its tokens, and the finer parts that it consists of.
 
@@ -84,7 +84,7 @@ def chunk_pages(
     return chunks
 
 
-@frozen
+@value
 class _Cutter:
     """Turns a block of lines into parts, the finest of which have at most ``size`` tokens."""
 

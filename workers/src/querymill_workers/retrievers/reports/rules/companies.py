@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Final, NewType
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 CompanyId = NewType("CompanyId", str)
 
@@ -27,13 +27,13 @@ _SURE: Final = 10
 _TICKER_DIGITS: Final = 5
 
 
-@frozen
+@value
 class _Word:
     written: str
     folded: str
 
 
-@frozen
+@value
 class _Name:
     """A name of a company. ``rank`` is 0 for the name itself and 1 for the name without Group or Holdings."""
 
@@ -43,7 +43,7 @@ class _Name:
     in_lower_case: bool
 
 
-@frozen
+@value
 class _Match:
     """A run of words in a question that is a name. It is ``doubtful`` if it is a single word without a capital."""
 
@@ -54,7 +54,7 @@ class _Match:
     doubtful: bool
 
 
-@frozen
+@value
 class CompanyIndex:
     """Names of companies by folded spelling. ``longest`` is the length of the longest spelling, in characters."""
 

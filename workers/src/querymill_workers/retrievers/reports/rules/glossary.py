@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 #: Terms of one question that are looked at.
 TERMS_LIMIT: Final = 5
 
 
-@frozen
+@value
 class Term:
     """What a term means, and the words by which reports state it, as ``stated_as``.
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 # A run of blanks between columns, but not the two blanks that some put after a sentence.
 _COLUMN_GAP: Final = re.compile(r"(?<![.!?\s])(?:[ ]{2,}|\t)|(?<=[.!?])(?:[ ]{2,}|\t)(?![A-Z \t])")
@@ -16,7 +16,7 @@ _BRIDGE_LINES: Final = 2
 _BRIDGE_LENGTH: Final = 80
 
 
-@frozen
+@value
 class Block:
     """A paragraph or a table: consecutive lines that are not blank, without trailing blanks."""
 

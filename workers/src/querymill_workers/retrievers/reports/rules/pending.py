@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey
 from querymill_workers.text.bm25 import Scored
 
@@ -11,7 +11,7 @@ from querymill_workers.text.bm25 import Scored
 PLACES_PER_KEPT: Final = 5
 
 
-@frozen
+@value
 class PendingHit:
     """A page or chunk found by the words of a passage that has no vector.
 

@@ -6,7 +6,7 @@ from datetime import date
 from itertools import pairwise
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.reports.rules.periods import (
     Mention,
     Period,
@@ -42,7 +42,7 @@ _RECENT: Final = re.compile(
 )
 
 
-@frozen
+@value
 class NamedPeriods:
     """The periods that a question names, in order of time. ``recent``: it asks for so many latest years instead."""
 

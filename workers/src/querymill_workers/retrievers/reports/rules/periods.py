@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 _FIRST_YEAR: Final = 1990
 _YEAR_DIGITS: Final = "(?:199[0-9]|20[0-9]{2})"
@@ -77,7 +77,7 @@ class Period:
         return f"{self.year}" if self.quarter is None else f"{self.year} Q{self.quarter}"
 
 
-@frozen
+@value
 class Mention:
     """A year or a quarter, and where a text names it."""
 

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import date
 from functools import cache, lru_cache, partial
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.reports.rules.aliases import meant_by_short_forms
 from querymill_workers.retrievers.reports.rules.companies import CompanyId, CompanyIndex, names_of
 from querymill_workers.retrievers.reports.rules.period_sets import NamedPeriods, find_periods
 from querymill_workers.retrievers.reports.rules.periods import Period, find_period
 
 
-@frozen
+@value
 class ReportCard:
     """A report without its pages. ``sha1`` is its id; ``period`` is as its source wrote it."""
 
@@ -24,7 +24,7 @@ class ReportCard:
     published_at: date | None
 
 
-@frozen
+@value
 class Side:
     """One of the companies and periods that a question compares, and its documents (sha1, sorted)."""
 
@@ -32,7 +32,7 @@ class Side:
     documents: tuple[str, ...]
 
 
-@frozen
+@value
 class Route:
     """The documents to search (sha1, sorted), and the reason.
 
@@ -51,7 +51,7 @@ class Route:
     missing: tuple[str, ...] = ()
 
 
-@frozen
+@value
 class _OfPeriods:
     """What was chosen among reports: the reports of each period, the latest first, in words, and what is missing."""
 

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import Final
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.times import chinese as times_chinese
 from querymill_workers.retrievers.conversations.rules.times import chinese_vague, english_vague, holidays, parts
 from querymill_workers.retrievers.conversations.rules.times import english as times_english
@@ -47,7 +47,7 @@ MAX_MENTIONS: Final = 50
 _NEAR: Final = 32
 
 
-@frozen
+@value
 class TimeRange:
     """From ``start`` (inclusive) to ``end`` (exclusive), in UTC. None leaves that side open."""
 
@@ -55,7 +55,7 @@ class TimeRange:
     end: datetime | None
 
 
-@frozen
+@value
 class Timed:
     """The time that a question means, the words that say so, and the question without these words."""
 
@@ -64,7 +64,7 @@ class Timed:
     rest: str
 
 
-@frozen
+@value
 class _Mention:
     """A time expression with its place in the text. None leaves a side open.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from typing import Final, Literal, assert_never
 
-from querymill_shared.values import frozen
+from querymill_shared.values import value
 
 Unit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
 
@@ -17,7 +17,7 @@ YEAR: Final = timedelta(days=365)
 FEW: Final = (2, 6)
 
 
-@frozen
+@value
 class Span:
     """From ``start`` (inclusive) to ``end`` (exclusive), as local times without a zone.
 
