@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from typing_extensions import override
+
 from querymill.code_bases.attributes import StatedKind
 from querymill.code_bases.decoding import printable
-from querymill.code_bases.listing import Entry, Listed, Noted, Skipped
+from querymill.code_bases.listing import CodeBase, Entry, Listed, Noted, Skipped
 from querymill.code_bases.reading import read_file
 from querymill.code_bases.submodules import Rules
 from querymill_shared.contracts.files.ingest import MAX_PATH_CHARS, SourceFile
@@ -38,7 +40,7 @@ class _Walk:
     links: list[tuple[str, Rules]] = field(default_factory=list)
 
 
-class Directory:
+class Directory(CodeBase):
     """The files below a folder that its ignore files let through, without ``.git``.
 
     A link to a place in the folder is followed if that place is not read under its own name; no other link is.
@@ -58,8 +60,8 @@ class Directory:
             path, around = walk.links.pop(0)
             yield from self._followed(path, around, walk)
 
+    @override
     def read(self, paths: Collection[str]) -> Iterator[SourceFile]:
-        """See `CodeBase.read`."""
         for path in sorted(paths):
             found = self._file(path, self._places.get(path) or _Place(self._root / path, None))
             if isinstance(found, tuple):

@@ -6,6 +6,7 @@ from typing import Any, Self, TypeVar
 
 import redis
 from redis.exceptions import NoScriptError
+from typing_extensions import override
 
 from querymill_shared.board import calls, dead, erasure, exchanges, keys, lives, ordering, results, sweeping
 from querymill_shared.board.attempts import Part
@@ -19,6 +20,7 @@ from querymill_shared.board.jobs_of_batch import BatchShelf
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.ordering import LargestStored, nothing_stored
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Ended, Outcome, Picture, Verdict, WorkerLife
+from querymill_shared.board.protocol import Board
 from querymill_shared.board.replies import events_of, newest, of_kind, stream_entries, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
@@ -34,7 +36,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class ValkeyBoard:
+class ValkeyBoard(Board):
     """`Board` on a Valkey or Redis server. Leases, grace and lifetimes come from the settings."""
 
     def __init__(
@@ -107,8 +109,8 @@ class ValkeyBoard:
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 
+    @override
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
-        """See `Board.submit`."""
         submitted = self._carry_out(exchanges.submit(request, self._settings, idempotency_key))
         return submitted.job_id, submitted.starts_work
 
@@ -116,13 +118,13 @@ class ValkeyBoard:
         """Submit a job and ring for it, if the broker is this server."""
         return self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=True))
 
+    @override
     def claim(self, job_id: str, step: str) -> Claim | None:
-        """See `Board.claim`."""
         held = self.claim_steps(job_id, step, life="", most=1).held
         return held[0] if held else None
 
+    @override
     def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
-        """See `Board.claim_steps`."""
         claiming = calls.claim(job_id, step, lease_s=self._settings.querymill_lease_s, life=life, most=most)
         claimed = self._run(claiming)
         if isinstance(claimed, Asked):
@@ -135,12 +137,12 @@ class ValkeyBoard:
         left_ms = [self._run(calls.leave(unread)) for unread in claimed]
         raise UnreadableJob(job_id, claimed[0].broken, left_for_s=left_ms[0] / 1000)
 
+    @override
     def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:
-        """See `Board.beat`."""
         return self._run(lives.beat(life, about, silent_s=self._settings.querymill_lease_s * lives.SILENT))
 
+    @override
     def workers(self) -> list[WorkerLife]:
-        """See `Board.workers`."""
         return self._run(lives.workers())
 
     def bury(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
@@ -155,48 +157,48 @@ class ValkeyBoard:
         self._run(lives.forget(life))
         return put_back
 
+    @override
     def put_back_lost(self, life: str, kept: Collection[Claim], *, held_for_s: float) -> list[tuple[str, str]]:
-        """See `Board.put_back_lost`."""
         asked = [lives.put_back_lost(shard, life, kept, held_for_s=held_for_s) for shard in keys.SHARDS]
         return [step for steps in self._run_all(asked) for step in steps]
 
+    @override
     def extend(self, held: Claim) -> bool:
-        """See `Board.extend`."""
         return self._run(calls.extend(held, lease_s=self._settings.querymill_lease_s))
 
+    @override
     def take_queries(self, held: Claim, texts: Sequence[str], *, rivals: Collection[str]) -> list[str]:
-        """See `Board.take_queries`."""
         taken = held.together.take_queries(held.step, texts, rivals)
         return self._run(calls.take_queries(held, texts)) if taken is None else taken
 
+    @override
     def finish(self, held: Claim, outcome: Outcome, *, verdict: Verdict | None = None) -> Picture | None:
-        """See `Board.finish`."""
         if verdict is None:
             return self._run(calls.finish(held, outcome))
         ended, picture = self._carry_out(exchanges.finish_with_job(held, outcome, verdict, self._settings))
         self._tell_ends(ended)
         return picture
 
+    @override
     def add_steps(
         self, job_id: str, names: Sequence[str], *, queue_of: Callable[[str], Queue] | None = None
     ) -> list[str]:
-        """See `Board.add_steps`."""
         grace = self._settings.querymill_ring_grace_s
         return self._run(calls.add_steps(job_id, names, ring_grace_s=grace, queue_of=queue_of))
 
+    @override
     def postpone(
         self, held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None = None,
         parts: Sequence[Part] = (),
     ) -> bool:  # fmt: skip
-        """See `Board.postpone`."""
         return self._run(calls.postpone(held, delay_s=delay_s, reason=reason, cause=cause, code=code, parts=parts))
 
+    @override
     def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
-        """See `Board.tell`."""
         return self._run(calls.tell(job_id, event, held))
 
+    @override
     def settle(self, job_id: str, verdict: Verdict) -> bool:
-        """See `Board.settle`."""
         ended = self._carry_out(exchanges.settle(job_id, verdict, self._settings))
         self._tell_ends(ended)
         return bool(ended)
@@ -205,19 +207,19 @@ class ValkeyBoard:
         for each in ended:
             self._on_end(each)
 
+    @override
     def release(self, job_id: str) -> bool:
-        """See `Board.release`."""
         return self._run(calls.release(job_id))
 
+    @override
     def picture(self, job_id: str) -> Picture:
-        """See `Board.picture`."""
         try:
             return self._run(calls.picture(job_id))
         except redis.ResponseError as error:
             raise unreadable(job_id, error) from error
 
+    @override
     def events(self, job_id: str, *, after: str = "0-0") -> list[tuple[str, Event]]:
-        """See `Board.events`."""
         (stream,) = keys.of_job(job_id, "events")
         found = stream_entries(self._client.xread({stream: after}))
         return [told for _, entries in found for told in events_of(entries)]
@@ -229,18 +231,18 @@ class ValkeyBoard:
             pipeline.hget(keys.of_job(job_id, "job")[0], "collection")
         return [found if isinstance(found, str) else "" for found in pipeline.execute(raise_on_error=False)]
 
+    @override
     def has_ended(self, job_id: str) -> bool:
-        """See `Board.has_ended`."""
         (job,) = keys.of_job(job_id, "job")
         state: Any = self._client.hget(job, "state")
         return state not in ("queued", "running")
 
+    @override
     def result(self, job_id: str) -> str | None:
-        """See `Board.result`."""
         return self._run(results.result(job_id))
 
+    @override
     def recent(self, *, most: int = 20) -> list[str]:
-        """See `Board.recent`."""
         return self._latest("recent", most)
 
     def _latest(self, listed: str, most: int) -> list[str]:
@@ -249,20 +251,20 @@ class ValkeyBoard:
             pipeline.zrevrange(keys.prefix(shard) + listed, 0, most - 1, withscores=True)
         return newest(pipeline.execute(), most)
 
+    @override
     def open_jobs(self, *, most: int = 20) -> list[str]:
-        """See `Board.open_jobs`."""
         return oldest(self._run_all([open_jobs(shard, most) for shard in keys.SHARDS]), most)
 
+    @override
     def dead(self, *, most: int = 20) -> list[str]:
-        """See `Board.dead`."""
         return self._latest("dead", most)
 
+    @override
     def replay(self, job_id: str) -> bool:
-        """See `Board.replay`."""
         return self._run(dead.replay(job_id))
 
+    @override
     def drop(self, job_id: str) -> bool:
-        """See `Board.drop`."""
         return self._run(dead.drop(job_id))
 
     def due(self, *, queued_since: Mapping[str, float] = NO_BACKLOG) -> list[Due]:
@@ -271,8 +273,8 @@ class ValkeyBoard:
             due for shard, left_ms in self._heads().items() if left_ms <= 0 for due in self._sweep(shard, queued_since)
         ]
 
+    @override
     def due_in(self) -> float:
-        """See `Board.due_in`."""
         return min(self._heads().values()) / 1000
 
     def _heads(self) -> dict[str, float]:
@@ -294,67 +296,67 @@ class ValkeyBoard:
             _log.warning("could not sweep shard %s: %s", shard, type(error).__name__)
             return []
 
+    @override
     def report_backlog(self, waits: Mapping[str, float]) -> None:
-        """See `Board.report_backlog`."""
         self._run_all([calls.report_backlog(shard, waits) for shard in keys.SHARDS])
 
+    @override
     def add_collections(self, kind: str, collections: Sequence[str]) -> None:
-        """See `Board.add_collections`."""
         if collections:
             self._client.hset(keys.COLLECTIONS, mapping={f"{kind}/{name}": 1 for name in collections})
 
+    @override
     def announce(self, kind: str, collections: Sequence[str]) -> None:
-        """See `Board.announce`."""
         fields = (keys.announced(kind), *(f"{kind}/{name}" for name in collections))
         self._client.hset(keys.COLLECTIONS, mapping=dict.fromkeys(fields, 1))
 
+    @override
     def unannounced(self, kinds: Sequence[str]) -> list[str]:
-        """See `Board.unannounced`."""
         marks: Any = self._client.hmget(keys.COLLECTIONS, [keys.announced(kind) for kind in kinds])
         return [kind for kind, mark in zip(kinds, marks, strict=True) if mark is None]
 
+    @override
     def collections(self, kind: str) -> set[str]:
-        """See `Board.collections`."""
         return of_kind(self._client.hkeys(keys.COLLECTIONS), kind)
 
+    @override
     def remove_collections(self, kind: str, collections: Sequence[str]) -> None:
-        """See `Board.remove_collections`."""
         if collections:
             self._client.hdel(keys.COLLECTIONS, *(f"{kind}/{name}" for name in collections))
 
+    @override
     def jobs_of(self, collection: str) -> Iterator[erasure.Listed]:
-        """See `Board.jobs_of`."""
         return erasure.jobs_of(self._client, collection)
 
+    @override
     def forget_jobs(self, job_ids: Collection[str]) -> int:
-        """See `Board.forget_jobs`."""
         asked = [[erasure.forget_job(job_id) for job_id in some] for some in erasure.some_at_a_time(job_ids)]
         there: int = sum(is_there for some in asked for is_there in self._run_all(some))
         if job_ids:
             erasure.clear_watches(self._client, job_ids)
         return there
 
+    @override
     def mark_forgotten(self, job_id: str, names: Collection[str], *, is_write: bool) -> bool:
-        """See `Board.mark_forgotten`."""
         return self._run(erasure.mark_forgotten(job_id, names, is_write=is_write))
 
+    @override
     def scrub_jobs(self, jobs: Sequence[erasure.Scrubbed]) -> None:
-        """See `Board.scrub_jobs`."""
         for some in erasure.some_at_a_time(jobs):
             self._run_all([erasure.scrub_job(scrubbed) for scrubbed in some])
         if jobs:
             erasure.clear_watches(self._client, [scrubbed.job_id for scrubbed in jobs])
 
+    @override
     def kept_of(self, job_ids: Sequence[str]) -> Mapping[str, erasure.Kept]:
-        """See `Board.kept_of`."""
         return erasure.read_kept(self._client, job_ids)
 
+    @override
     def trim_job(self, job_id: str, request: JobRequest) -> bool:
-        """See `Board.trim_job`."""
         return self._run(erasure.trim_job(job_id, request))
 
+    @override
     def counts(self) -> JobCounts:
-        """See `Board.counts`."""
         return read_counts(self._client)
 
     def server_setting(self, name: str) -> str | None:

@@ -6,12 +6,13 @@ from typing import Any, Final, Self
 
 import redis
 from redis.exceptions import NoScriptError
+from typing_extensions import override
 
 from querymill_shared.board import keys, lives, results
 from querymill_shared.board.connections import open_watching, run_commands
 from querymill_shared.board.results import read_result
 from querymill_shared.board.scripts import digest, source
-from querymill_shared.board.watching import Look, Seen, Told
+from querymill_shared.board.watching import Listener, Look, Seen, Told, WatchedBoard
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
@@ -24,7 +25,7 @@ _READ: Final = 500
 _AT_ONCE: Final = 100
 
 
-class ValkeyWatchedBoard:
+class ValkeyWatchedBoard(WatchedBoard):
     """`WatchedBoard` on a Valkey or Redis server."""
 
     def __init__(self, client: redis.Redis) -> None:
@@ -35,16 +36,16 @@ class ValkeyWatchedBoard:
         """Open it at the settings' Redis URL; connections are made on first use."""
         return cls(open_watching(settings.redis_url))
 
+    @override
     def close(self) -> None:
-        """See `WatchedBoard.close`."""
         self._client.connection_pool.disconnect()
 
+    @override
     def listen(self, watcher: str) -> "ValkeyListener":
-        """See `WatchedBoard.listen`."""
         return ValkeyListener(self._client, watcher)
 
+    @override
     def watch(self, looks: Sequence[Look], watcher: str) -> list[Seen | Exception]:
-        """See `WatchedBoard.watch`."""
         runs = [
             (
                 keys.of_job(look.job_id, "job", "events", "result"),
@@ -54,8 +55,8 @@ class ValkeyWatchedBoard:
         ]
         return [_seen(look, reply) for look, reply in zip(looks, self._run("watch", runs), strict=True)]
 
+    @override
     def overlooked(self, looks: Sequence[Look]) -> list[Look]:
-        """See `WatchedBoard.overlooked`."""
         batches = list(_by_shard(looks))
         runs = [
             (
@@ -70,8 +71,8 @@ class ValkeyWatchedBoard:
             found += batch if isinstance(reply, Exception) else [batch[place - 1] for place in reply]
         return found
 
+    @override
     def results(self, job_ids: Sequence[str]) -> list[str | None]:
-        """See `WatchedBoard.results`."""
         found = self._stored_results(job_ids)
         shared = [place for place, result in enumerate(found) if result is not None and result.startswith("@")]
         fetches = [results.result(job_ids[place]) for place in shared]
@@ -127,7 +128,7 @@ class ValkeyWatchedBoard:
         return replies
 
 
-class ValkeyListener:
+class ValkeyListener(Listener):
     """`Listener` on the streams of one watcher, one a shard."""
 
     def __init__(self, client: redis.Redis, watcher: str) -> None:
@@ -142,8 +143,8 @@ class ValkeyListener:
         #: The streams of which something was read that is still there.
         self._read: list[str] = []
 
+    @override
     def hear(self, *, wait_s: float) -> list[Told]:
-        """See `Listener.hear`."""
         block = max(1, int(wait_s * 1000))
         # What was read last time is deleted in the same round trip.
         deletions = [("XTRIM", stream, "MINID", _next_id(self._after[stream])) for stream in self._read]

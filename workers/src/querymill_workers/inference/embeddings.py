@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import openai
 from cachetools import TTLCache
+from typing_extensions import override
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import Meters
@@ -24,7 +25,7 @@ from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.fleet_cache import FleetCache, StillComing, cache_key
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.parameters import Parameters
-from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.inference.ports import Embeddings, InputType, Vectors
 from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.replies import places_of, read_object
 from querymill_workers.inference.work import Misfit, Unacceptable
@@ -110,7 +111,7 @@ class TextsRefused(Unacceptable):
         return Unacceptable(str(self), words=self.words, refused=refused)
 
 
-class SharedEmbeddings:
+class SharedEmbeddings(Embeddings):
     """`Embeddings` for a fleet that shares one provider account."""
 
     def __init__(
@@ -178,8 +179,8 @@ class SharedEmbeddings:
         job_counts.current().cached += len(known)
         return known
 
+    @override
     def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:
-        """See `Embeddings.cached`."""
         texts = [cut(text, max_tokens=self.max_text_tokens) for text in texts]
         keys = [self._key(text, input_type, collection) for text in texts]
         known = self._cached(keys)

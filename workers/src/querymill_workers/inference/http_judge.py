@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import httpx2
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
+from typing_extensions import override
 
 from querymill_workers.inference.account import RateLimitHeaders
 from querymill_workers.inference.bounded import BoundedClient
@@ -19,6 +20,7 @@ from querymill_workers.inference.client import (
 )
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.parameters import Parameters
+from querymill_workers.inference.ports import Judge
 from querymill_workers.inference.replies import error_instead
 from querymill_workers.inference.routes import transport_to
 from querymill_workers.inference.work import Misfit
@@ -106,7 +108,7 @@ class RerankEndpoint:
         return named | {"query": query, "documents": passages, "top_n": len(passages)}
 
 
-class HttpJudge:
+class HttpJudge(Judge):
     """`Judge` by a rerank endpoint. The passages of one call are cut to ``passage_tokens`` tokens in total."""
 
     def __init__(self, endpoint: RerankEndpoint, gateway: Gateway[RelevanceByIndex], *, passage_tokens: int) -> None:
@@ -114,8 +116,8 @@ class HttpJudge:
         self._gateway = gateway
         self._passage_tokens = passage_tokens
 
+    @override
     def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
-        """See `Judge.judge`."""
         ids = list(passages)
         share = self._passage_tokens // len(ids)
         asked = cut(query, max_tokens=share)

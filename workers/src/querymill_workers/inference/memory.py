@@ -10,9 +10,10 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
-from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
-from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.inference.answer_ports import Answers, AnswerScores, Hear, Written
+from querymill_workers.inference.ports import Embeddings, InputType, Judge, Rewriter, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language
@@ -35,72 +36,72 @@ def vector_of(text: str) -> npt.NDArray[np.float32]:
     return np.asarray(total / np.linalg.norm(total), dtype=np.float32)
 
 
-class WordEmbeddings:
+class WordEmbeddings(Embeddings):
     """`Embeddings` by `vector_of`."""
 
     model: Final = "words"
     dimensions: Final = DIMENSIONS
     max_text_tokens: Final = 8_191
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:  # noqa: ARG002  # the port's signature
-        """See `Embeddings.embed`."""
+    @override
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
         rows = [vector_of(text) for text in texts]
         spent = Usage(1, sum(map(estimate, texts)))
         return np.stack(rows) if rows else np.empty((0, DIMENSIONS), np.float32), spent
 
-    def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:  # noqa: ARG002  # the port's signature
+    def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:  # noqa: ARG002
         """See `Embeddings.cached`: nothing is."""
         return None
 
 
-class WordRewriter:
+class WordRewriter(Rewriter):
     """`Rewriter` that repeats the question: in a table for ``hyde``, next to the method's name for the others."""
 
-    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:  # noqa: ARG002  # the port's signature
-        """See `Rewriter.rewrite`."""
+    @override
+    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
         reply = f"| question |\n|---|\n| {question} |" if method == "hyde" else f"<{question} ({method})>"
         return reply, Usage(1, estimate(question) + estimate(reply))
 
 
-class WordJudge:
+class WordJudge(Judge):
     """`Judge` by the share of the query's words that a passage has."""
 
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:  # noqa: ARG002  # the port's signature
-        """See `Judge.judge`."""
+    @override
+    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
         wanted = set(words(query))
         judged = {key: len(wanted & set(words(text))) / max(len(wanted), 1) for key, text in passages.items()}
         return judged, Usage(1, estimate(query) + sum(map(estimate, passages.values())))
 
 
-class WordAnswers:
+class WordAnswers(Answers):
     """`Answers` that quotes the first passage and judges every answer as good."""
 
     passage_tokens: Final = 4_000
 
+    @override
     def write(
         self,
         question: str,
         passages: Sequence[str],
         *,
-        language: Language,  # noqa: ARG002  # the port's signature
-        most_tokens: int,  # noqa: ARG002
-        caller: Caller,  # noqa: ARG002
+        language: Language,
+        most_tokens: int,
+        caller: Caller,
         hear: Hear,
     ) -> Written:
-        """See `Answers.write`."""
         reply = f"{passages[0]} [1]"
         hear(reply)
         written = estimate(reply)
         return Written(is_whole=True, usage=Usage(1, estimate(question) + written), completion_tokens=written)
 
+    @override
     def judge(
         self,
         question: str,
-        passages: Sequence[str],  # noqa: ARG002  # the port's signature
-        sentences: Sequence[str],  # noqa: ARG002
+        passages: Sequence[str],
+        sentences: Sequence[str],
         *,
-        language: Language,  # noqa: ARG002
-        caller: Caller,  # noqa: ARG002
+        language: Language,
+        caller: Caller,
     ) -> tuple[AnswerScores, Usage]:
-        """See `Answers.judge`."""
         return AnswerScores(grounded=1.0, relevant=1.0, complete=1.0, unsupported=()), Usage(1, estimate(question))

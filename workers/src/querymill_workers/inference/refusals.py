@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from querymill_shared.values import value
 from querymill_workers.inference.complaints import hide_quotes
@@ -77,14 +78,14 @@ def _embed(
     return [results[index] for index in range(len(texts))], usage
 
 
-class HalvingJudge:
+class HalvingJudge(Judge):
     """`Judge` by another one, whose model may refuse a passage: the others are judged."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
 
+    @override
     def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
-        """See `Judge.judge`."""
         try:
             return self._judge.judge(query, passages, caller=caller)
         except Unacceptable:

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from functools import partial
 
+from typing_extensions import override
+
 from querymill_workers.inference.chat import ChatModel
+from querymill_workers.inference.ports import Rewriter
 from querymill_workers.inference.prompts import turns
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Failed
@@ -16,14 +19,14 @@ MAX_TOKENS = 120
 MAX_TOKENS_BY_METHOD = {"hyde": 200}
 
 
-class ChatRewriter:
+class ChatRewriter(Rewriter):
     """`Rewriter` by a chat model, with the prompts of this package."""
 
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
 
+    @override
     def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
-        """See `Rewriter.rewrite`."""
         max_tokens = MAX_TOKENS_BY_METHOD.get(method, MAX_TOKENS)
         return self._chat.ask(
             turns(method, question, terms), most_tokens=max_tokens, caller=caller, check=partial(usable, method)

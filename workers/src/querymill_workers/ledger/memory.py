@@ -6,8 +6,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from typing_extensions import override
+
 from querymill_shared.contracts.filters import Filterable, passes
-from querymill_workers.ledger.ports import EVERYTHING, NEVER, Standing, Subject, Tombstone, Version, standing_of
+from querymill_workers.ledger.ports import (
+    EVERYTHING,
+    NEVER,
+    Ledger,
+    Standing,
+    Subject,
+    Tombstone,
+    Version,
+    standing_of,
+)
 
 #: Collection, kind and document.
 _Place = tuple[str, str, str]
@@ -35,7 +46,7 @@ class _Forgotten:
     filters: list[Tombstone] = field(default_factory=list)
 
 
-class MemoryLedger:
+class MemoryLedger(Ledger):
     """`Ledger` in memory. One writer at a time changes documents, and nothing is rolled back."""
 
     def __init__(self) -> None:
@@ -44,10 +55,10 @@ class MemoryLedger:
         self._forgotten: dict[tuple[str, str], _Forgotten] = {}
 
     @contextmanager
+    @override
     def changing(
         self, collection: str, kind: str, subjects: Sequence[Subject], version: Version, *, whole: bool = True
     ) -> Iterator[Mapping[str, Standing]]:
-        """See `Ledger.changing`."""
         with self._lock:
             standings = {
                 subject.document: self._standing((collection, kind, subject.document), version, subject, whole=whole)
@@ -61,8 +72,8 @@ class MemoryLedger:
                     self.bury(collection, kind, document, written=version, parts=standing.buried)
 
     @contextmanager
+    @override
     def dropping(self, collection: str, kind: str, document: str, version: Version) -> Iterator[Standing]:
-        """See `Ledger.dropping`."""
         with self._lock:
             yield self._standing((collection, kind, document), version, None, whole=True)
             self._entry((collection, kind, document)).drop(version)
@@ -73,18 +84,19 @@ class MemoryLedger:
         with self._lock:
             yield
 
+    @override
     def bury(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
-        """See `Ledger.bury`."""
         entry = self._entry((collection, kind, document))
         entry.drop(written)
         entry.parts = max(entry.parts, parts)
 
+    @override
     def bury_others(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
-        """See `Ledger.bury_others`."""
         with self._lock:
             for document in documents:
                 self._entry((collection, kind, document)).drop(version)
 
+    @override
     def forget(
         self,
         collection: str,
@@ -94,7 +106,6 @@ class MemoryLedger:
         conditions: Mapping[str, Any] = EVERYTHING,
         documents: Collection[str] = (),
     ) -> None:
-        """See `Ledger.forget`."""
         with self._lock:
             forgotten = self._forgotten.setdefault((collection, kind), _Forgotten())
             if conditions or documents:
@@ -106,8 +117,8 @@ class MemoryLedger:
                 if (in_collection, of_kind) == (collection, kind) and covered:
                     entry.written = None
 
+    @override
     def largest_version(self, at_least_us: int) -> int:
-        """See `Versioned.largest_version`."""
         with self._lock:
             entries, forgotten = self._entries.values(), self._forgotten.values()
             stored = [

@@ -9,12 +9,14 @@ from typing import Any, Final
 
 from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
+from typing_extensions import override
 
 from querymill_shared.contracts.filters import Filterable
 from querymill_workers.ledger import scopes
 from querymill_workers.ledger.ports import (
     EVERYTHING,
     TOMBSTONE_DAYS,
+    Ledger,
     Standing,
     Subject,
     Tombstone,
@@ -30,7 +32,7 @@ _SQL: Final = statements("querymill_workers.ledger", "postgres.sql")
 MAX_CHANGING: Final = 6
 
 
-class PostgresLedger:
+class PostgresLedger(Ledger):
     """`Ledger` on PostgreSQL."""
 
     def __init__(self, pool: Pool) -> None:
@@ -38,10 +40,10 @@ class PostgresLedger:
         self._may_change = threading.BoundedSemaphore(MAX_CHANGING)
 
     @contextmanager
+    @override
     def changing(
         self, collection: str, kind: str, subjects: Sequence[Subject], version: Version, *, whole: bool = True
     ) -> Iterator[Mapping[str, Standing]]:
-        """See `Ledger.changing`."""
         place = _place(collection, kind, version)
         with self._holding(place, [_key(subject.document) for subject in subjects]):
             standings = self._standings(place, subjects, version, whole=whole)
@@ -57,8 +59,8 @@ class PostgresLedger:
                     self.bury(collection, kind, document, written=version, parts=standing.buried)
 
     @contextmanager
+    @override
     def dropping(self, collection: str, kind: str, document: str, version: Version) -> Iterator[Standing]:
-        """See `Ledger.dropping`."""
         place = _place(collection, kind, version)
         with self._holding(place, [_key(document)]):
             # Only its tombstone says what a drop means: no filter does.
@@ -68,20 +70,20 @@ class PostgresLedger:
                 connection.execute(_SQL["sweep_dropped"], place | {"days": TOMBSTONE_DAYS})
 
     @contextmanager
+    @override
     def alone(self, collection: str, kind: str) -> Iterator[None]:
-        """See `Ledger.alone`."""
         with self._may_change, joined(self._pool) as connection:
             take_lock(connection, _SQL["hold_whole_collection"], {"collection": collection, "kind": kind})
             yield
 
+    @override
     def bury(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
-        """See `Ledger.bury`."""
         with within(self._pool, collection) as connection:
             for key, version in ((_key(document), written), (_key_of_parts(document), parts)):
                 connection.execute(_SQL["bury_document"], _place(collection, kind, version) | {"document": key})
 
+    @override
     def bury_others(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
-        """See `Ledger.bury_others`."""
         place, buried = _place(collection, kind, version), [_key(document) for document in documents]
         with within(self._pool, collection) as connection:
             take_lock(connection, _SQL["hold_collection"], place)
@@ -90,6 +92,7 @@ class PostgresLedger:
                 cursor.executemany(_SQL["bury_document"], [place | {"document": key} for key in buried])
             connection.execute(_SQL["sweep_dropped"], place | {"days": TOMBSTONE_DAYS})
 
+    @override
     def forget(
         self,
         collection: str,
@@ -99,7 +102,6 @@ class PostgresLedger:
         conditions: Mapping[str, Any] = EVERYTHING,
         documents: Collection[str] = (),
     ) -> None:
-        """See `Ledger.forget`."""
         place = _place(collection, kind, version)
         everything = not conditions and not documents
         scope = None if everything else Jsonb(scopes.blind(conditions, kind, secrets.token_hex(16), documents))
@@ -112,8 +114,8 @@ class PostgresLedger:
                 for sweep in ("sweep_tombstones", "sweep_dropped"):
                     connection.execute(_SQL[sweep], place | {"days": TOMBSTONE_DAYS})
 
+    @override
     def largest_version(self, at_least_us: int) -> int:
-        """See `Versioned.largest_version`."""
         with across(self._pool) as connection:
             row = connection.execute(_SQL["largest_version"], {"at_least_us": at_least_us}).fetchone()
         return 0 if row is None else int(row[0])

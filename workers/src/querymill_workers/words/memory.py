@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
+from typing_extensions import override
+
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
 from querymill_workers.words.parts import part_of
-from querymill_workers.words.ports import Space, WordHit, WordUnit, stale_index
+from querymill_workers.words.ports import Space, WordHit, Words, WordUnit, stale_index
 
 
 @dataclass(slots=True)
@@ -20,7 +22,7 @@ class _Space:
     units: dict[str, tuple[str, Counter[str]]] = field(default_factory=dict)
 
 
-class MemoryWords:
+class MemoryWords(Words):
     """`Words` without a server. A search scores every entry."""
 
     def __init__(self) -> None:
@@ -28,14 +30,14 @@ class MemoryWords:
         self._spaces: dict[tuple[str, str, int], _Space] = {}
         self._lock = threading.RLock()
 
+    @override
     def put(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
-        """See `Words.put`."""
         counted = {unit.id: (unit.group, _counts_of(unit)) for unit in units}
         with self._lock:
             self._own(collection, space).units.update(counted)
 
+    @override
     def extend(self, collection: str, space: Space, units: Sequence[WordUnit]) -> Set[str]:
-        """See `Words.extend`."""
         with self._lock:
             known = self._own(collection, space).units
             held = [unit for unit in units if unit.id in known]
@@ -43,29 +45,29 @@ class MemoryWords:
                 known[unit.id] = (unit.group, known[unit.id][1] + _counts_of(unit))
             return {unit.id for unit in held}
 
+    @override
     def refill(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
-        """See `Words.refill`."""
         with self._lock:
             known = self._own(collection, space).units
             self.put(collection, space, [unit for unit in units if unit.id not in known])
 
+    @override
     def publish(self, collection: str, space: Space) -> None:
-        """See `Words.publish`."""
         with self._lock:
             own = self._own(collection, space)
             own.whole = True
             self.clear(collection, space)
             self._spaces[collection, space, WORDS_VERSION] = own
 
+    @override
     def drop(self, collection: str, space: Space, ids: Sequence[str]) -> None:
-        """See `Words.drop`."""
         with self._lock:
             for place in self._versions(collection, space):
                 for id_ in ids:
                     self._spaces[place].units.pop(id_, None)
 
+    @override
     def trim(self, collection: str, space: Space, documents: Mapping[str, int]) -> None:
-        """See `Words.trim`."""
         with self._lock:
             for place in self._versions(collection, space):
                 for id_ in list(self._spaces[place].units):
@@ -73,12 +75,13 @@ class MemoryWords:
                     if document in documents and number >= documents[document]:
                         del self._spaces[place].units[id_]
 
+    @override
     def clear(self, collection: str, space: Space) -> None:
-        """See `Words.clear`."""
         with self._lock:
             for place in self._versions(collection, space):
                 del self._spaces[place]
 
+    @override
     def search(
         self,
         collection: str,
@@ -90,7 +93,6 @@ class MemoryWords:
         tuning: bm25.Tuning = bm25.PLAIN,
         also: Sequence[str] = (),
     ) -> list[WordHit]:
-        """See `Words.search`."""
         asked = Counter(words(text))
         if not asked or limit < 1:
             return []
@@ -112,8 +114,8 @@ class MemoryWords:
         hits = [WordHit(id_, scored.score, scored) for id_, scored in scores.items()]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
+    @override
     def near(self, collection: str, space: Space, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """See `Words.near`."""
         with self._lock:
             own = self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True))
             known = {term for _, counts in own.units.values() for term in counts}
@@ -123,13 +125,13 @@ class MemoryWords:
             if term not in known
         }
 
+    @override
     def count(self, collection: str, space: Space) -> int:
-        """See `Words.count`."""
         own = self._spaces.get((collection, space, WORDS_VERSION))
         return len(own.units) if own else 0
 
+    @override
     def stale(self, collection: str, space: Space) -> bool:
-        """See `Words.stale`."""
         versions = self._versions(collection, space)
         own = self._spaces.get((collection, space, WORDS_VERSION))
         return bool(versions) and (own is None or not own.whole)

@@ -12,6 +12,7 @@ from typing import Final, LiteralString
 
 from psycopg import Connection
 from psycopg.rows import TupleRow
+from typing_extensions import override
 
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.postgres.connection import Pool, across, borrowed, unhurried, within
@@ -20,7 +21,7 @@ from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
 from querymill_workers.words import folder, scores
 from querymill_workers.words.parts import MARK, part_of
-from querymill_workers.words.ports import Space, WordHit, WordUnit, stale_index
+from querymill_workers.words.ports import Space, WordHit, Words, WordUnit, stale_index
 from querymill_workers.words.runs import Run
 from querymill_workers.words.scores import Block, Snapshot
 from querymill_workers.words.upkeep import Upkeep
@@ -40,7 +41,7 @@ TIDY_S: Final = 1.0
 FOLD_LIMIT_MS: Final = 60_000
 
 
-class PostgresWords:
+class PostgresWords(Words):
     """`Words` on PostgreSQL."""
 
     def __init__(self, pool: Pool) -> None:
@@ -49,8 +50,8 @@ class PostgresWords:
         #: Terms that this process has written since it last asked for upkeep.
         self._written = 0
 
+    @override
     def put(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
-        """See `Words.put`."""
         latest = {unit.id: _counted(unit) for unit in units}
         if not latest:
             return
@@ -72,8 +73,8 @@ class PostgresWords:
         self._note(written)
         return known.keys()
 
+    @override
     def refill(self, collection: str, space: Space, units: Sequence[WordUnit]) -> None:
-        """See `Words.refill`."""
         with within(self._pool, collection) as connection:
             number = own_index(connection, collection, space)
             values = {"number": number, "ids": [unit.id for unit in units]}
@@ -82,8 +83,8 @@ class PostgresWords:
             if latest:
                 put_entries(connection, collection, space, map(_counted, latest.values()), new=True)
 
+    @override
     def publish(self, collection: str, space: Space) -> None:
-        """See `Words.publish`."""
         place = {"collection": collection, "space": space, "except": WORDS_VERSION}
         with within(self._pool, collection) as connection:
             unhurried(connection)
@@ -91,16 +92,16 @@ class PostgresWords:
             connection.execute(_SQL["publish_word_space"], {"number": number})
             _clear(connection, place)
 
+    @override
     def drop(self, collection: str, space: Space, ids: Sequence[str]) -> None:
-        """See `Words.drop`."""
         with within(self._pool, collection) as connection:
             place = {"collection": collection, "space": space}
             for (number,) in connection.execute(_SQL["word_versions"], place).fetchall():
                 drop_entries(connection, number, ids)
         self._upkeep.wake()
 
+    @override
     def trim(self, collection: str, space: Space, documents: Mapping[str, int]) -> None:
-        """See `Words.trim`."""
         with within(self._pool, collection) as connection:
             place = {"collection": collection, "space": space}
             for (number,) in connection.execute(_SQL["word_versions"], place).fetchall():
@@ -112,12 +113,13 @@ class PostgresWords:
                     drop_entries(connection, number, surplus)
                     self._upkeep.wake()
 
+    @override
     def clear(self, collection: str, space: Space) -> None:
-        """See `Words.clear`."""
         with within(self._pool, collection) as connection:
             unhurried(connection)
             _clear(connection, {"collection": collection, "space": space, "except": None})
 
+    @override
     def search(
         self,
         collection: str,
@@ -129,7 +131,6 @@ class PostgresWords:
         tuning: bm25.Tuning = bm25.PLAIN,
         also: Sequence[str] = (),
     ) -> list[WordHit]:
-        """See `Words.search`."""
         asked = Counter(words(text))
         if not asked or limit < 1:
             return []
@@ -148,8 +149,8 @@ class PostgresWords:
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.id))[:limit]
 
+    @override
     def near(self, collection: str, space: Space, terms: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """See `Words.near`."""
         values = {"collection": collection, "space": space, "version": WORDS_VERSION, "terms": list(terms)}
         rows = self._fetch(collection, _SQL["word_near"], values)
         if not rows:
@@ -164,19 +165,19 @@ class PostgresWords:
             if term not in known
         }
 
+    @override
     def count(self, collection: str, space: Space) -> int:
-        """See `Words.count`."""
         values = {"collection": collection, "space": space, "version": WORDS_VERSION}
         rows = self._fetch(collection, _SQL["count_word_entries"], values)
         return sum(folded + Run(tail, b"", b"").units for folded, tail in rows)
 
+    @override
     def stale(self, collection: str, space: Space) -> bool:
-        """See `Words.stale`."""
         with within(self._pool, collection) as connection:
             return _is_stale(connection, collection, space)
 
+    @override
     def tidy(self) -> bool:
-        """See `Words.tidy`."""
         until = time.monotonic() + TIDY_S
         with across(self._pool) as connection:
             due = folder.due(connection)

@@ -4,6 +4,8 @@ import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from typing_extensions import override
+
 from querymill.broken_rules import rule_broken
 from querymill.code_bases.directory import Directory
 from querymill.code_bases.listing import CodeBase, Entry, Listed, Skipped
@@ -13,7 +15,7 @@ from querymill.ingesting.jsonl import numbered_lines
 from querymill_shared.contracts.files.ingest import SourceFile
 
 
-class JsonLines:
+class JsonLines(CodeBase):
     """Files as JSON lines: ``{"path": …, "content": …}``. Of two lines with the same path, the later counts."""
 
     def __init__(self, path: Path, *, include_secrets: bool = False) -> None:
@@ -30,8 +32,8 @@ class JsonLines:
             else:
                 yield Listed(file.path, file.sha256, len(file.content.encode()))
 
+    @override
     def read(self, paths: Collection[str]) -> Iterator[SourceFile]:
-        """See `CodeBase.read`."""
         last = {file.path: number for number, file in self._lines() if isinstance(file, SourceFile)}
         for number, file in self._lines():
             if isinstance(file, SourceFile) and file.path in paths and last[file.path] == number:

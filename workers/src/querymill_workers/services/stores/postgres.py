@@ -3,45 +3,47 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from typing_extensions import override
+
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.services.ports import TextVector, contents_of
+from querymill_workers.services.ports import TextVector, TextVectors, contents_of
 
 _SQL: Final = statements("querymill_workers.services.stores", "postgres.sql")
 
 
-class PostgresTextVectors:
+class PostgresTextVectors(TextVectors):
     """`TextVectors` on PostgreSQL with pgvector."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
+    @override
     def stored(self, collection: str, text_ids: Sequence[str], *, model: str) -> Mapping[str, ContentHash]:
-        """See `TextVectors.stored`."""
         values = {"collection": collection, "model": model, "text_ids": list(text_ids)}
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["stored_texts"], values).fetchall()
         return {text_id: ContentHash(content) for text_id, content in rows}
 
+    @override
     def holds(self, collection: str) -> bool:
-        """See `TextVectors.holds`."""
         with within(self._pool, collection) as connection:
             return bool(connection.execute(_SQL["any_text"], {"collection": collection}).fetchall())
 
+    @override
     def forget(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
-        """See `TextVectors.forget`."""
         values = {"collection": collection, "text_ids": list(text_ids), "contents": list(contents_of(texts))}
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["forget_texts"], values)
 
+    @override
     def clear(self, collection: str) -> None:
-        """See `TextVectors.clear`."""
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["clear_texts"], {"collection": collection})
 
+    @override
     def store(self, collection: str, vectors: Sequence[TextVector], *, model: str) -> None:
-        """See `TextVectors.store`."""
         rows = [
             {
                 "collection": collection,
@@ -57,8 +59,8 @@ class PostgresTextVectors:
         with within(self._pool, collection) as connection, connection.cursor() as cursor:
             cursor.executemany(_SQL["store_text"], rows)
 
+    @override
     def assign(self, collection: str, documents: Mapping[str, str], *, model: str) -> None:
-        """See `TextVectors.assign`."""
         values = {"text_ids": list(documents), "documents": list(documents.values())}
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["assign_texts"], {"collection": collection, "model": model} | values)

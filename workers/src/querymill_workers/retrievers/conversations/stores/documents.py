@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from querymill_shared.board import Board
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.described import line_of
@@ -10,6 +12,7 @@ from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.vectors import EmbedDocuments
 from querymill_shared.values import value
+from querymill_workers.documents.ports import Documents
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.conversations.history import forget_before
 from querymill_workers.retrievers.conversations.ports.passages import Passages
@@ -22,7 +25,7 @@ from querymill_workers.words.ports import Words
 
 
 @value
-class ConversationDocuments:
+class ConversationDocuments(Documents):
     """`Documents` of `conversations`, on any store."""
 
     conversations: Conversations
@@ -38,10 +41,10 @@ class ConversationDocuments:
         """The retriever."""
         return KIND
 
+    @override
     def list(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[DocumentCard]:
-        """See `Documents.list`."""
         cards = self.conversations.cards(collection, conditions, limit=limit, after=after)
         model = self.vectors[KIND].active_model(collection)
         if model is None or not cards:
@@ -50,8 +53,8 @@ class ConversationDocuments:
         lacking = self.vectors[KIND].lacking(collection, model=model, documents=ids)
         return [card.model_copy(update={"pending": lacking.get(card.id, 0)}) for card in cards]
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `Documents.count`."""
         return self.conversations.count(collection, conditions)
 
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
@@ -76,8 +79,8 @@ class ConversationDocuments:
             self.board.submit(vectors, idempotency_key=f"embed what {version.job_id} left of {document}")
         return max(1 + len(known.session.messages) - change.total - (change.total > 0), 1)
 
+    @override
     def leave(self, collection: str) -> None:
-        """See `Documents.leave`."""
         self.conversations.leave(collection)
         if not self.conversations.count(collection, {}):
             self.vectors[KIND].forget_model(collection)

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
+from typing_extensions import override
+
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import passes
 from querymill_workers.jobs.faults import Conflict
@@ -14,6 +16,7 @@ from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Conversation,
     ConversationInfo,
+    Conversations,
     Extension,
     Outline,
     PreparedConversation,
@@ -29,7 +32,7 @@ from querymill_workers.retrievers.conversations.rules.references import Referenc
 _Place = tuple[str, str]
 
 
-class MemoryConversations:
+class MemoryConversations(Conversations):
     """`Conversations` without a server; ``changed`` holds the generation of each session's last change."""
 
     kind: Final = "conversations"
@@ -42,12 +45,12 @@ class MemoryConversations:
         self.changed: dict[_Place, int] = {}
         self.lock = threading.RLock()
 
+    @override
     def generation(self, collection: str) -> int:
-        """See `Conversations.generation`."""
         return self.generations[collection]
 
+    @override
     def sessions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Conversation]:
-        """See `Conversations.sessions`."""
         with self.lock:
             return {
                 id_: conversation_of(self.prepared[collection, id_].session, self.parts[collection, id_])
@@ -55,16 +58,17 @@ class MemoryConversations:
                 if (collection, id_) in self.prepared
             }
 
+    @override
     def describe(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationInfo]:
-        """See `Conversations.describe`."""
         return {id_: info_of(found) for id_, found in self.sessions(collection, session_ids).items()}
 
+    @override
     def references(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Sequence[Reference]]:
-        """See `Conversations.references`."""
         known = self.known_references.get(collection, frozenset())
         ordered = sorted(known, key=lambda reference: (reference.source, reference.kind))
         return {id_: [reference for reference in ordered if reference.target == id_] for id_ in session_ids}
 
+    @override
     def passing(
         self,
         collection: str,
@@ -73,7 +77,6 @@ class MemoryConversations:
         start: datetime | None = None,
         end: datetime | None = None,
     ) -> Sequence[str]:
-        """See `Conversations.passing`."""
         found = self._passing(collection, conditions)
         return [
             conversation.session_id
@@ -81,10 +84,10 @@ class MemoryConversations:
             if any(_within(message.created_at, start, end) for message in conversation.messages)
         ]
 
+    @override
     def cards(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[DocumentCard]:
-        """See `Conversations.cards`."""
         found = [each for each in self._passing(collection, conditions) if after is None or each.session_id > after]
         return [
             DocumentCard(
@@ -94,19 +97,19 @@ class MemoryConversations:
             for each in found[:limit]
         ]  # fmt: skip
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `Conversations.count`."""
         return len(self._passing(collection, conditions))
 
+    @override
     def leave(self, collection: str) -> None:
-        """See `Conversations.leave`."""
         with self.lock:
             if collection not in self.collections():
                 self.changed = {place: changed for place, changed in self.changed.items() if place[0] != collection}
                 self.known_references.pop(collection, None)
 
+    @override
     def largest_version(self, at_least_us: int) -> int:
-        """See `Versioned.largest_version`."""
         with self.lock:
             histories = [each.history for each in self.prepared.values() if each.history is not None]
         versions = [live.version for history in histories for live in history.live]
@@ -119,17 +122,17 @@ class MemoryConversations:
             found = self.sessions(collection, ids)
         return [found[id_] for id_ in ids if passes(conditions, filterable(found[id_]))]
 
+    @override
     def collections(self) -> Sequence[str]:
-        """See `Conversations.collections`."""
         return sorted({collection for collection, _ in self.prepared})
 
+    @override
     def stored(self, collection: str, session_id: str) -> StoredConversation | None:
-        """See `Conversations.stored`."""
         prepared = self.prepared.get((collection, session_id))
         return None if prepared is None else StoredConversation(prepared.session, prepared.revision, prepared.kept)
 
+    @override
     def stored_all(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, StoredConversation]:
-        """See `Conversations.stored_all`."""
         found = {id_: self.stored(collection, id_) for id_ in session_ids}
         return {id_: stored for id_, stored in found.items() if stored is not None}
 
@@ -145,8 +148,8 @@ class MemoryConversations:
         """
         raise ValueError(f"{collection}: no outline of {[extension.facts.session_id for extension in extensions]}")
 
+    @override
     def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
-        """See `Conversations.put`."""
         place = (collection, prepared.facts.session_id)
         with self.lock:
             known = self.prepared.get(place)
@@ -157,13 +160,13 @@ class MemoryConversations:
             self.parts[place] = replace(parts_of(prepared.facts, 0), reference=reference)
             self.note_change(place)
 
+    @override
     def put_all(self, collection: str, replacements: Sequence[Replacement]) -> None:
-        """See `Conversations.put_all`."""
         for replacement in replacements:
             self.put(collection, replacement.prepared, replacing=replacement.replacing)
 
+    @override
     def drop(self, collection: str, session_id: str) -> bool:
-        """See `Conversations.drop`."""
         with self.lock:
             if self.prepared.pop((collection, session_id), None) is None:
                 return False

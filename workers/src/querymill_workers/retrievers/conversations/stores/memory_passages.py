@@ -4,11 +4,14 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 
+from typing_extensions import override
+
 from querymill_workers.retrievers.conversations.ports.passages import (
     CutSession,
     NearSession,
     NearSessions,
     PassageFilter,
+    Passages,
 )
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage
 from querymill_workers.text.similarity import cosine
@@ -16,7 +19,7 @@ from querymill_workers.vectors.memory import MemoryVectors
 from querymill_workers.vectors.ports import Passage, Vector
 
 
-class MemoryPassages:
+class MemoryPassages(Passages):
     """`Passages` without a server. ``vectors`` are those of the passages."""
 
     def __init__(self) -> None:
@@ -24,19 +27,19 @@ class MemoryPassages:
         self._lock = threading.RLock()
         self.vectors = MemoryVectors("conversations", self._embedded)
 
+    @override
     def put(self, collection: str, cut: Sequence[CutSession]) -> None:
-        """See `Passages.put`."""
         with self._lock:
             self._sessions.setdefault(collection, {}).update({session.session_id: session for session in cut})
             self.vectors.drop_orphans(collection)
 
+    @override
     def lasts(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, EmbeddedPassage]:
-        """See `Passages.lasts`."""
         with self._lock:
             return {cut.session_id: cut.passages[-1] for cut in self._of(collection, session_ids) if cut.passages}
 
+    @override
     def grow(self, collection: str, cut: Sequence[CutSession]) -> None:
-        """See `Passages.grow`."""
         with self._lock:
             for grown in cut:
                 stored = self._sessions[collection][grown.session_id].passages
@@ -44,14 +47,14 @@ class MemoryPassages:
                 kept = [passage for passage in stored if passage.number < first]
                 self.put(collection, [CutSession(grown.session_id, [*kept, *grown.passages])])
 
+    @override
     def drop(self, collection: str, session_id: str) -> None:
-        """See `Passages.drop`."""
         with self._lock:
             self._sessions.get(collection, {}).pop(session_id, None)
             self.vectors.drop_orphans(collection)
 
+    @override
     def nearest(self, collection: str, vector: Vector, *, model: str, limit: int, where: PassageFilter) -> NearSessions:
-        """See `Passages.nearest`."""
         found, pending = list[NearSession](), 0
         with self._lock:
             vectors = self.vectors.vectors(collection, model=model)

@@ -7,10 +7,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+from typing_extensions import override
 
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow, Underway
+from querymill_workers.retrievers.conversations.ports.ranks import (
+    ConversationRanks,
+    Published,
+    RankMode,
+    RankRow,
+    Underway,
+)
 from querymill_workers.retrievers.conversations.rules.page_rank import page_ranks
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, age_days, parts_of, rank, reference
 from querymill_workers.retrievers.conversations.rules.reference_search import FactTable, ReferenceColumns
@@ -33,7 +40,7 @@ class _Rebuild:
     published: Published | None = None
 
 
-class MemoryRanks:
+class MemoryRanks(ConversationRanks):
     """`ConversationRanks` over the store in memory."""
 
     def __init__(self, conversations: MemoryConversations) -> None:
@@ -46,8 +53,8 @@ class MemoryRanks:
         self._updated: dict[tuple[str, str], int] = {}
 
     @contextmanager
+    @override
     def graph(self, collection: str) -> Iterator["_Graph"]:
-        """See `ConversationRanks.graph`."""
         with self._kept.lock:
             graph = _Graph(self._kept, collection, self._modes.get(collection, "count"), self._waiting(collection))
             yield graph
@@ -58,18 +65,18 @@ class MemoryRanks:
             self._kept.generations[collection] += bool(graph.updated)
             self._updates[collection] += 1
 
+    @override
     def updates(self, collection: str) -> int:
-        """See `ConversationRanks.updates`."""
         return self._updates[collection]
 
+    @override
     def waiting(self, collection: str) -> int:
-        """See `ConversationRanks.waiting`."""
         return len(self._waiting(collection))
 
+    @override
     def find_facts(
         self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, limit: int
     ) -> bool:
-        """See `ConversationRanks.find_facts`."""
         with self._kept.lock:
             stale = [
                 place
@@ -82,8 +89,8 @@ class MemoryRanks:
                 self._kept.prepared[place] = replace(prepared, facts=facts, facts_version=version)
             return bool(stale)
 
+    @override
     def begin(self, collection: str, rebuild: str, *, mode: RankMode, over: Collection[str] = ()) -> set[int]:
-        """See `ConversationRanks.begin`."""
         with self._kept.lock:
             begun = self._rebuilds.setdefault(collection, {})
             if rebuild not in begun:
@@ -93,8 +100,8 @@ class MemoryRanks:
                 begun[rebuild] = _Rebuild(rebuild, mode, self._kept.generations[collection])
             return set(self._fetch_newest(collection, rebuild).parts)
 
+    @override
     def table(self, collection: str) -> FactTable:
-        """See `ConversationRanks.table`."""
         with self._kept.lock:
             facts = [prepared.facts for (name, _), prepared in self._kept.prepared.items() if name == collection]
         facts.sort(key=lambda session: (session.started_at, session.session_id))
@@ -106,29 +113,29 @@ class MemoryRanks:
             np.array([phrase for session in facts for phrase in sorted(session.key_phrases)], np.int64),
         )
 
+    @override
     def draft(self, collection: str, rebuild: str, part: int, found: ReferenceColumns, table: FactTable) -> None:
-        """See `ConversationRanks.draft`."""
         with self._kept.lock:
             self._fetch_newest(collection, rebuild).parts.setdefault(part, frozenset(found.references(table)))
 
+    @override
     def publish(self, collection: str, rebuild: str, *, parts: int) -> Published | None:
-        """See `ConversationRanks.publish`."""
         with self._kept.lock:
             known = self._fetch_newest(collection, rebuild)
             if known.published is None and len(known.parts) == parts:
                 known.published = self._activate(collection, known)
             return known.published
 
+    @override
     def rebuilt_before(self, moment: datetime) -> Sequence[tuple[str, RankMode]]:
-        """See `ConversationRanks.rebuilt_before`."""
         with self._kept.lock:
             for collection in self._kept.collections():
                 self._rebuilt.setdefault(collection, datetime.now(UTC))
             old = [collection for collection, rebuilt in self._rebuilt.items() if rebuilt < moment]
             return [(collection, self._modes.get(collection, "count")) for collection in sorted(old)]
 
+    @override
     def top(self, collection: str, *, now: datetime, limit: int) -> Sequence[RankRow]:
-        """See `ConversationRanks.top`."""
         with self._kept.lock:
             known = self._kept.known_references.get(collection, frozenset())
             rows = [

@@ -8,6 +8,7 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 from psycopg.rows import TupleRow
+from typing_extensions import override
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_workers.jobs.faults import Conflict
@@ -19,6 +20,7 @@ from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Conversation,
     ConversationInfo,
+    Conversations,
     Extension,
     Outline,
     PreparedConversation,
@@ -78,7 +80,7 @@ COLUMNS: Final = {
 _NOTED: Final = Noted(sql.Identifier("session_id"), ["conversations"], "session_id")
 
 
-class PostgresConversations:
+class PostgresConversations(Conversations):
     """`Conversations` on PostgreSQL."""
 
     kind: Final = "conversations"
@@ -86,14 +88,14 @@ class PostgresConversations:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
+    @override
     def generation(self, collection: str) -> int:
-        """See `Conversations.generation`."""
         with lent(self._pool) as connection:
             row = connection.execute(_SQL["conversation_generation"], {"collection": collection}).fetchone()
         return row[0] if row else 0
 
+    @override
     def sessions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Conversation]:
-        """See `Conversations.sessions`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["conversation_sessions"], values)
@@ -103,8 +105,8 @@ class PostgresConversations:
                 for id_, document, whole, said, *parts in rows.fetchall()
             }
 
+    @override
     def describe(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, ConversationInfo]:
-        """See `Conversations.describe`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["conversation_heads"], values).fetchall()
@@ -113,8 +115,8 @@ class PostgresConversations:
             for id_, name, user_name, started_at, last_active, opening, metadata, *parts in rows
         }
 
+    @override
     def references(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Sequence[Reference]]:
-        """See `Conversations.references`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
         found: dict[str, list[Reference]] = {id_: [] for id_ in session_ids}
         with within(self._pool, collection) as connection:
@@ -122,6 +124,7 @@ class PostgresConversations:
                 found[row[1]].append(Reference(*row))
         return found
 
+    @override
     def passing(
         self,
         collection: str,
@@ -130,33 +133,32 @@ class PostgresConversations:
         start: datetime | None = None,
         end: datetime | None = None,
     ) -> Sequence[str]:
-        """See `Conversations.passing`."""
         values = {"collection": collection, "start": start, "end": end}
         return [id_ for (id_,) in self._filtered("conversations_passing", conditions, values)]
 
+    @override
     def cards(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[DocumentCard]:
-        """See `Conversations.cards`."""
         values = {"collection": collection, "limit": limit, "after": after}
         return [
             DocumentCard(id=id_, title=name, when=began, size=messages, unit="messages", metadata=metadata)
             for id_, name, began, messages, metadata in self._filtered("conversation_cards", conditions, values)
         ]
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `Conversations.count`."""
         ((sessions,),) = self._filtered("conversations_count", conditions, {"collection": collection})
         return int(sessions)
 
+    @override
     def largest_version(self, at_least_us: int) -> int:
-        """See `Versioned.largest_version`."""
         with across(self._pool) as connection:
             row = connection.execute(_SQL["largest_version"], {"at_least_us": at_least_us}).fetchone()
         return 0 if row is None else int(row[0])
 
+    @override
     def leave(self, collection: str) -> None:
-        """See `Conversations.leave`."""
         place = {"collection": collection}
         with within(self._pool, collection) as connection:
             row = connection.execute(_SQL["conversations_held"], place).fetchone()
@@ -171,23 +173,23 @@ class PostgresConversations:
             asked = sql.SQL(_SQL[statement]).format(filter=passes.text)
             return connection.execute(asked, {**values, **passes.values}).fetchall()
 
+    @override
     def collections(self) -> Sequence[str]:
-        """See `Conversations.collections`."""
         with lent(self._pool) as connection:
             return [name for (name,) in connection.execute(_SQL["conversation_collections_filled"])]
 
+    @override
     def stored(self, collection: str, session_id: str) -> StoredConversation | None:
-        """See `Conversations.stored`."""
         with within(self._pool, collection) as connection:
             return fetch_stored(connection, collection, [session_id]).get(session_id)
 
+    @override
     def stored_all(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, StoredConversation]:
-        """See `Conversations.stored_all`."""
         with within(self._pool, collection) as connection:
             return fetch_stored(connection, collection, session_ids)
 
+    @override
     def outlines(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Outline]:
-        """See `Conversations.outlines`."""
         place = {"collection": collection, "session_ids": list(session_ids)}
         with within(self._pool, collection) as connection:
             found = connection.execute(_SQL["conversation_outlines"], place).fetchall()
@@ -196,8 +198,8 @@ class PostgresConversations:
                 signs[id_].append(((us, job), message, sign))
         return {row[0]: outline_of(row, signs[row[0]]) for row in found}
 
+    @override
     def put(self, collection: str, prepared: PreparedConversation, *, replacing: Revision | None) -> None:
-        """See `Conversations.put`."""
         place = {"collection": collection, "session_id": prepared.facts.session_id}
         with within(self._pool, collection) as connection:
             changed, known = _begin_change(connection, place, replacing)
@@ -212,19 +214,19 @@ class PostgresConversations:
             add_live_messages(connection, collection, {place["session_id"]: prepared.kept.live})
             put_own_parts(connection, collection, prepared.facts, version=changed)
 
+    @override
     def put_all(self, collection: str, replacements: Sequence[Replacement]) -> None:
-        """See `Conversations.put_all`."""
         with within(self._pool, collection) as connection:
             add_sessions(connection, collection, [new.prepared for new in replacements if new.replacing is None])
             replace_sessions(connection, collection, [new for new in replacements if new.replacing is not None])
 
+    @override
     def extend(self, collection: str, extensions: Sequence[Extension]) -> None:
-        """See `Conversations.extend`."""
         with within(self._pool, collection) as connection:
             extend_sessions(connection, collection, extensions)
 
+    @override
     def drop(self, collection: str, session_id: str) -> bool:
-        """See `Conversations.drop`."""
         place = {"collection": collection, "session_id": session_id}
         with within(self._pool, collection) as connection:
             if connection.execute(_SQL["conversation_known"], place).fetchone() is None:

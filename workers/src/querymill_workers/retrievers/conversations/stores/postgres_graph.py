@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import psycopg
+from typing_extensions import override
 
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.conversations.ports.ranks import RankMode
+from querymill_workers.retrievers.conversations.ports.ranks import RankMode, ReferenceGraph
 from querymill_workers.retrievers.conversations.rules.page_rank import page_ranks
 from querymill_workers.retrievers.conversations.rules.rank import REFERENCES
 from querymill_workers.retrievers.conversations.rules.references import EXPLICIT, IMPLICIT, Near, Reference
@@ -18,7 +19,7 @@ _SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "p
 WEIGHTS = {"explicit": EXPLICIT, "implicit": IMPLICIT, "full": REFERENCES}
 
 
-class PostgresGraph:
+class PostgresGraph(ReferenceGraph):
     """`ReferenceGraph` on PostgreSQL."""
 
     def __init__(self, connection: psycopg.Connection, collection: str) -> None:
@@ -32,19 +33,19 @@ class PostgresGraph:
         self._updated: list[str] = []
 
     @property
+    @override
     def mode(self) -> RankMode:
-        """See `ReferenceGraph.mode`."""
         mode: RankMode = self._mode
         return mode
 
+    @override
     def changed(self, *, limit: int) -> Sequence[str]:
-        """See `ReferenceGraph.changed`."""
         rows = self._execute("rank_changes", limit=limit).fetchall()
         self._generations.update(rows)
         return [id_ for id_, _ in rows]
 
+    @override
     def facts(self, session_id: str) -> SessionFacts | None:
-        """See `ReferenceGraph.facts`."""
         row = self._execute("rank_facts", session_id=session_id).fetchone()
         if row is None:
             return None
@@ -66,18 +67,18 @@ class PostgresGraph:
             if id_ != session.session_id
         ]
 
+    @override
     def references(self, session_id: str) -> Sequence[Reference]:
-        """See `ReferenceGraph.references`."""
         return [Reference(*row) for row in self._execute("rank_references", session_id=session_id)]
 
+    @override
     def explicit(self, sources: Sequence[str]) -> Mapping[str, Reference]:
-        """See `ReferenceGraph.explicit`."""
         if not sources:
             return {}
         return {row[0]: Reference(*row) for row in self._execute("rank_explicit", sources=list(sources))}
 
+    @override
     def replace(self, gone: Iterable[Reference], new: Iterable[Reference]) -> None:
-        """See `ReferenceGraph.replace`."""
         for statement, some in (("drop_references", list(gone)), ("add_references", list(new))):
             if some:
                 self._execute(statement, **reference_columns(some))
@@ -86,8 +87,8 @@ class PostgresGraph:
         """See `ReferenceGraph.count`. It is done when the graph is closed, and so is PageRank, over all sessions."""
         self._counted.update(targets)
 
+    @override
     def mark_updated(self, session_ids: Sequence[str]) -> None:
-        """See `ReferenceGraph.mark_updated`."""
         self._updated += session_ids
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from psycopg import sql
 from psycopg.rows import TupleRow
+from typing_extensions import override
 
 from querymill_workers.postgres.connection import Pool, within
 from querymill_workers.postgres.queries import SESSION, statements
@@ -15,6 +16,7 @@ from querymill_workers.retrievers.conversations.ports.passages import (
     NearSession,
     NearSessions,
     PassageFilter,
+    Passages,
 )
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage
 from querymill_workers.vectors.ports import Vector
@@ -36,7 +38,7 @@ _JOINED: Final = sql.SQL(
 )
 
 
-class PostgresPassages:
+class PostgresPassages(Passages):
     """`Passages` on PostgreSQL with pgvector. ``ef_search`` is the least breadth of an index search."""
 
     def __init__(self, pool: Pool, near: NearIndexes, *, ef_search: int) -> None:
@@ -44,21 +46,21 @@ class PostgresPassages:
         self._ef_search = ef_search
         self._near = near
 
+    @override
     def put(self, collection: str, cut: Sequence[CutSession]) -> None:
-        """See `Passages.put`."""
         ids = [session.session_id for session in cut]
         with within(self._pool, collection) as connection:
             values = {"collection": collection, "session_ids": ids} | _columns(cut)
             connection.execute(_SQL["drop_changed_passages"], values)
             connection.execute(_SQL["put_passages"], values)
 
+    @override
     def lasts(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, EmbeddedPassage]:
-        """See `Passages.lasts`."""
         found = self._rows("last_passages", collection, session_ids=list(session_ids))
         return {id_: EmbeddedPassage(*rest) for id_, *rest in found}
 
+    @override
     def grow(self, collection: str, cut: Sequence[CutSession]) -> None:
-        """See `Passages.grow`."""
         ordered = sorted(cut, key=lambda session: session.session_id)
         grown = [session for session in ordered if session.passages]
         firsts = {
@@ -70,13 +72,13 @@ class PostgresPassages:
             connection.execute(_SQL["drop_passages_from"], values | firsts)
             connection.execute(_SQL["put_passages"], values)
 
+    @override
     def drop(self, collection: str, session_id: str) -> None:
-        """See `Passages.drop`."""
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["drop_passages"], {"collection": collection, "session_id": session_id})
 
+    @override
     def nearest(self, collection: str, vector: Vector, *, model: str, limit: int, where: PassageFilter) -> NearSessions:
-        """See `Passages.nearest`."""
         values = _values(where) | {"collection": collection, "model": model, "vector": vector, "limit": limit}
         if _is_wide(where) and self._near.exists(collection, model):
             found = self._by_index(where, values)

@@ -8,12 +8,19 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import psycopg
+from typing_extensions import override
 
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.postgres.connection import Pool, lent, unhurried, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.conversations.ports.ranks import Published, RankMode, RankRow, Underway
+from querymill_workers.retrievers.conversations.ports.ranks import (
+    ConversationRanks,
+    Published,
+    RankMode,
+    RankRow,
+    Underway,
+)
 from querymill_workers.retrievers.conversations.ports.sessions import PreparedConversation
 from querymill_workers.retrievers.conversations.rules import rank
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
@@ -46,33 +53,33 @@ class _Rebuild(NamedTuple):
     edges: int | None
 
 
-class PostgresRanks:
+class PostgresRanks(ConversationRanks):
     """`ConversationRanks` on PostgreSQL."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     @contextmanager
+    @override
     def graph(self, collection: str) -> Iterator[PostgresGraph]:
-        """See `ConversationRanks.graph`."""
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["hold_ranks"], {"collection": collection})
             graph = PostgresGraph(connection, collection)
             yield graph
             graph.close()
 
+    @override
     def updates(self, collection: str) -> int:
-        """See `ConversationRanks.updates`."""
         return self._count("rank_updates", collection)
 
+    @override
     def waiting(self, collection: str) -> int:
-        """See `ConversationRanks.waiting`."""
         return self._count("rank_waiting", collection)
 
+    @override
     def find_facts(
         self, collection: str, version: str, facts_of: Callable[[ChatSession], SessionFacts], *, limit: int
     ) -> bool:
-        """See `ConversationRanks.find_facts`."""
         values: dict[str, Any] = {"collection": collection, "version": version, "limit": limit}
         with self._lent_for_long(collection) as connection:
             stale = connection.execute(_SQL["stale_facts"], values).fetchall()
@@ -88,8 +95,8 @@ class PostgresRanks:
                 write_session(connection, collection, prepared)
         return True
 
+    @override
     def begin(self, collection: str, rebuild: str, *, mode: RankMode, over: Collection[str] = ()) -> set[int]:
-        """See `ConversationRanks.begin`."""
         values: dict[str, Any] = {"collection": collection, "rebuild": rebuild, "mode": mode}
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["hold_rebuilds"], values)
@@ -103,8 +110,8 @@ class PostgresRanks:
             rows = connection.execute(_SQL["rebuild_parts"], values | {"version": version})
             return {part for (part,) in rows}
 
+    @override
     def table(self, collection: str) -> FactTable:
-        """See `ConversationRanks.table`."""
         with self._lent_for_long(collection) as connection, connection.cursor(binary=True) as cursor:
             rows = cursor.execute(_SQL["fact_table"], {"collection": collection}).fetchall()
         ids, started, explicit, sizes, phrases = zip(*rows, strict=True) if rows else ((),) * 5
@@ -116,8 +123,8 @@ class PostgresRanks:
             np.fromiter(chain.from_iterable(phrases), np.int64),
         )
 
+    @override
     def draft(self, collection: str, rebuild: str, part: int, found: ReferenceColumns, table: FactTable) -> None:
-        """See `ConversationRanks.draft`."""
         references = list(found.references(table))
         with self._lent_for_long(collection) as connection:
             version = fetch_newest(connection, collection, rebuild).version
@@ -128,8 +135,8 @@ class PostgresRanks:
                 columns = reference_columns(references[start : start + _AT_ONCE])
                 connection.execute(_SQL["add_references"], place | columns)
 
+    @override
     def publish(self, collection: str, rebuild: str, *, parts: int) -> Published | None:
-        """See `ConversationRanks.publish`."""
         with self._lent_for_long(collection) as connection:
             connection.execute(_SQL["hold_ranks"], {"collection": collection})
             known = fetch_newest(connection, collection, rebuild)
@@ -140,13 +147,13 @@ class PostgresRanks:
                 return None
             return activate(connection, collection, known)
 
+    @override
     def rebuilt_before(self, moment: datetime) -> Sequence[tuple[str, RankMode]]:
-        """See `ConversationRanks.rebuilt_before`."""
         with lent(self._pool) as connection:
             return connection.execute(_SQL["rebuilt_before"], {"moment": moment}).fetchall()
 
+    @override
     def top(self, collection: str, *, now: datetime, limit: int) -> Sequence[RankRow]:
-        """See `ConversationRanks.top`."""
         weights = {
             "base": rank.BASE_WEIGHT,
             "depth": rank.DEPTH_WEIGHT,

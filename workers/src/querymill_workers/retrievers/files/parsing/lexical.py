@@ -4,11 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from typing_extensions import override
+
 from querymill_workers.retrievers.files.parsing.extents import placed
 from querymill_workers.retrievers.files.parsing.languages import language_of
 from querymill_workers.retrievers.files.parsing.patterns import KINDS, PATTERNS, LinePattern
 from querymill_workers.retrievers.files.parsing.symbols import Gathered
-from querymill_workers.retrievers.files.ports import Parsed
+from querymill_workers.retrievers.files.ports import Parsed, SourceParser
 from querymill_workers.retrievers.files.rules.code import Symbol, lines_of
 
 #: The rest of a longer line is ignored.
@@ -50,17 +52,17 @@ _NEVER_CALLED: Final = frozenset(
 )
 
 
-class LexicalParser:
+class LexicalParser(SourceParser):
     """`SourceParser` without a grammar. A file of unknown language has no symbols."""
 
     version = 3
 
+    @override
     def language_of(self, path: str, content: str) -> str:
-        """See `SourceParser.language_of`."""
         return language_of(path, content)
 
+    @override
     def parse(self, path: str, content: str) -> Parsed:
-        """See `SourceParser.parse`."""
         language = language_of(path, content)
         lines = [line[:MAX_LINE_CHARS] for line in lines_of(content)] if language else []
         patterns = PATTERNS.get(language, ())

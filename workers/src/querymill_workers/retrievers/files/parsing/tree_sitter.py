@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Final, get_args
 
 from tree_sitter import Node, Parser, Point, QueryCursor, Tree
+from typing_extensions import override
 
 from querymill_shared.values import value
 from querymill_workers.retrievers.files.parsing.grammars import SOURCES, Grammar, load
 from querymill_workers.retrievers.files.parsing.languages import language_of
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
 from querymill_workers.retrievers.files.parsing.symbols import Gathered
-from querymill_workers.retrievers.files.ports import Parsed
+from querymill_workers.retrievers.files.ports import Parsed, SourceParser
 from querymill_workers.retrievers.files.rules.code import Symbol, SymbolRole
 
 #: Time limit for parsing a file, in seconds: nesting of a million levels would take hours.
@@ -48,7 +49,7 @@ class _Match:
     symbol: Symbol
 
 
-class TreeSitterParser:
+class TreeSitterParser(SourceParser):
     """`SourceParser` by tree-sitter."""
 
     version = 5
@@ -57,12 +58,12 @@ class TreeSitterParser:
         self._grammars: dict[str, Grammar] = {}
         self._lexical = LexicalParser()
 
+    @override
     def language_of(self, path: str, content: str) -> str:
-        """See `SourceParser.language_of`."""
         return language_of(path, content)
 
+    @override
     def parse(self, path: str, content: str) -> Parsed:
-        """See `SourceParser.parse`."""
         language = language_of(path, content)
         source = SOURCES.get(language)
         if source is None:

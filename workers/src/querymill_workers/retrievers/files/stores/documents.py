@@ -3,15 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from typing_extensions import override
+
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
+from querymill_workers.documents.ports import Documents
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.files.ports import SPACE, Files
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
 
-class FileDocuments:
+class FileDocuments(Documents):
     """`Documents` of code bases."""
 
     kind: Final[Retriever] = "files"
@@ -39,12 +42,12 @@ class FileDocuments:
             for card in cards
         ]
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `Documents.count`."""
         return self._files.count(collection, conditions)
 
+    @override
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
-        """See `Documents.whole`."""
         contents, infos = self._files.contents(collection, ids), self._files.describe(collection, ids)
         return {
             path: {**infos[path].metadata, "path": path, "content": contents[path]}
@@ -52,15 +55,15 @@ class FileDocuments:
             if path in contents and path in infos
         }
 
+    @override
     def drop(self, collection: str, document: str, _version: Version) -> int:
-        """See `Documents.drop`."""
         was_there = bool(self._files.describe(collection, [document]))
         self._words.drop(collection, SPACE, [document])
         self._files.drop(collection, [document])
         self._vectors.begin_embedding(collection, [document])
         return int(was_there)
 
+    @override
     def leave(self, collection: str) -> None:
-        """See `Documents.leave`."""
         if not self._files.count(collection, {}):
             self._vectors.forget_model(collection)

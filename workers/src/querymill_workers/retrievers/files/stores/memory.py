@@ -4,12 +4,15 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from typing_extensions import override
+
 from querymill_shared.contracts.filters import Filterable, passes
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.files.ports import (
     FileCard,
     FileCounts,
     FileInfo,
+    Files,
     FileSymbol,
     FoundChunk,
     NearFiles,
@@ -24,7 +27,7 @@ from querymill_workers.vectors.memory import MemoryVectors
 from querymill_workers.vectors.ports import Passage, Vector
 
 
-class MemoryFiles:
+class MemoryFiles(Files):
     """`Files` without a server. ``vectors`` are those of the chunks."""
 
     kind: Final = "files"
@@ -34,44 +37,45 @@ class MemoryFiles:
         self._lock = threading.RLock()
         self.vectors = MemoryVectors("files", self._passages)
 
+    @override
     def describe(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileInfo]:
-        """See `Files.describe`."""
         return {path: file.info for path, file in self._of(collection, paths)}
 
+    @override
     def contents(self, collection: str, paths: Sequence[str]) -> Mapping[str, str]:
-        """See `Files.contents`."""
         return {path: file.content for path, file in self._of(collection, paths)}
 
+    @override
     def passing(self, collection: str, conditions: Mapping[str, Any]) -> Sequence[str]:
-        """See `Files.passing`."""
         return [path for path, file in self._of(collection) if passes(conditions, _filterable(file.info))]
 
+    @override
     def cards(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[FileCard]:
-        """See `Files.cards`."""
         paths = [path for path in self.passing(collection, conditions) if after is None or path > after][:limit]
         return [FileCard(path, file.info.size, file.info.metadata) for path, file in self._of(collection, paths)]
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `Files.count`."""
         return len(self.passing(collection, conditions))
 
+    @override
     def glob(self, collection: str, pattern: str, *, limit: int, paths: Collection[str] | None = None) -> Sequence[str]:
-        """See `Files.glob`."""
         return list(glob(pattern, [path for path, _ in self._of(collection, paths)]))[:limit]
 
+    @override
     def matching(
         self, collection: str, pattern: str, *, limit: int, time_s: float, paths: Collection[str] | None = None
     ) -> PatternHits:
-        """See `Files.matching`."""
         files = [(path, file.content) for path, file in self._of(collection, paths)]
         return Expression.read(pattern).search(files, limit=limit, time_s=time_s)
 
+    @override
     def symbols(self, collection: str, paths: Sequence[str]) -> Mapping[str, Sequence[Symbol]]:
-        """See `Files.symbols`."""
         return {path: file.symbols for path, file in self._of(collection, paths)}
 
+    @override
     def named(
         self,
         collection: str,
@@ -81,7 +85,6 @@ class MemoryFiles:
         limit: int,
         paths: Collection[str] | None = None,
     ) -> Sequence[FileSymbol]:
-        """See `Files.named`."""
         room = {(name, role): limit for name in names for role in roles}
         found = []
         for path, file in self._of(collection, paths):
@@ -91,11 +94,12 @@ class MemoryFiles:
                     found.append(FileSymbol(path, symbol))
         return found
 
+    @override
     def frequencies(self, collection: str, names: Sequence[str]) -> Mapping[str, int]:
-        """See `Files.frequencies`."""
         having = [{symbol.name for symbol in file.symbols} for _, file in self._of(collection)]
         return {name: sum(name in every for every in having) for name in names}
 
+    @override
     def nearest(
         self,
         collection: str,
@@ -106,7 +110,6 @@ class MemoryFiles:
         paths: Sequence[str] | None = None,
         beside: Sequence[str] = (),
     ) -> NearFiles:
-        """See `Files.nearest`."""
         best: dict[str, FoundChunk] = {}
         with self._lock:
             vectors = self.vectors.vectors(collection, model=model)
@@ -120,28 +123,28 @@ class MemoryFiles:
         found = sorted(best.values(), key=lambda found: (-found.cosine, found.path))[:limit]
         return NearFiles(found, sum(pending.values()), frozenset(pending) & frozenset(beside))
 
+    @override
     def counts(self, collection: str) -> FileCounts:
-        """See `Files.counts`."""
         files = [file for _, file in self._of(collection)]
         return FileCounts(len(files), sum(file.info.tokens for file in files))
 
+    @override
     def revisions(self, collection: str) -> Mapping[str, Revision]:
-        """See `Files.revisions`."""
         return {path: file.info.revision for path, file in self._of(collection)}
 
+    @override
     def collections(self) -> Sequence[str]:
-        """See `Files.collections`."""
         with self._lock:
             return sorted(collection for collection, files in self._files.items() if files)
 
+    @override
     def put(self, collection: str, prepared: Sequence[PreparedFile]) -> None:
-        """See `Files.put`."""
         with self._lock:
             self._files.setdefault(collection, {}).update({file.info.path: file for file in prepared})
             self.vectors.drop_orphans(collection)
 
+    @override
     def drop(self, collection: str, paths: Sequence[str]) -> None:
-        """See `Files.drop`."""
         with self._lock:
             for path in paths:
                 self._files.get(collection, {}).pop(path, None)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from psycopg import sql
 from psycopg.types.json import Jsonb
+from typing_extensions import override
 
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, across, literal, within
@@ -15,6 +16,7 @@ from querymill_workers.retrievers.files.ports import (
     FileCard,
     FileCounts,
     FileInfo,
+    Files,
     FileSymbol,
     FoundChunk,
     NearFiles,
@@ -40,7 +42,7 @@ _NOTED: Final = Noted(sql.SQL("f.path"), ["code_files"], "path")
 VECTORS: Final = VectorTables("code_chunks", "code_vectors", "path", texts=("symbol", "text"), text_of=embedded_text)
 
 
-class PostgresFiles:
+class PostgresFiles(Files):
     """`Files` on PostgreSQL with pgvector."""
 
     kind: Final = "files"
@@ -48,50 +50,51 @@ class PostgresFiles:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
+    @override
     def describe(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileInfo]:
-        """See `Files.describe`."""
         rows = self._rows("file_cards", collection, paths=list(paths))
         return {row[0]: FileInfo(*row) for row in rows}
 
+    @override
     def contents(self, collection: str, paths: Sequence[str]) -> Mapping[str, str]:
-        """See `Files.contents`."""
         return dict(self._rows("file_contents", collection, paths=list(paths)))
 
+    @override
     def passing(self, collection: str, conditions: Mapping[str, Any]) -> Sequence[str]:
-        """See `Files.passing`."""
         return [path for (path,) in self._chosen("passing_files", collection, conditions)]
 
+    @override
     def cards(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[FileCard]:
-        """See `Files.cards`."""
         rows = self._chosen("listed_files", collection, conditions, limit=limit, after=after)
         return [FileCard(*row) for row in rows]
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `Files.count`."""
         ((counted,),) = self._chosen("count_files", collection, conditions)
         return int(counted)
 
+    @override
     def glob(self, collection: str, pattern: str, *, limit: int, paths: Collection[str] | None = None) -> Sequence[str]:
-        """See `Files.glob`."""
         every = (path for (path,) in self._rows("file_paths", collection)) if paths is None else sorted(paths)
         matched = glob(pattern, every)
         return [path for _, path in zip(range(limit), matched, strict=False)]
 
+    @override
     def matching(
         self, collection: str, pattern: str, *, limit: int, time_s: float, paths: Collection[str] | None = None
     ) -> PatternHits:
-        """See `Files.matching`."""
         return Expression.read(pattern).search(self._every(collection, paths), limit=limit, time_s=time_s)
 
+    @override
     def symbols(self, collection: str, paths: Sequence[str]) -> Mapping[str, Sequence[Symbol]]:
-        """See `Files.symbols`."""
         found: dict[str, list[Symbol]] = {path: [] for path in self.describe(collection, paths)}
         for path, *columns in self._rows("file_symbols", collection, paths=list(found)):
             found[path].append(Symbol(*columns))
         return found
 
+    @override
     def named(
         self,
         collection: str,
@@ -101,16 +104,16 @@ class PostgresFiles:
         limit: int,
         paths: Collection[str] | None = None,
     ) -> Sequence[FileSymbol]:
-        """See `Files.named`."""
         asked = {"names": list(names), "roles": list(roles), "paths": None if paths is None else sorted(paths)}
         rows = self._rows("named_symbols", collection, limit=limit, **asked)
         return [FileSymbol(path, Symbol(*columns)) for path, *columns in rows]
 
+    @override
     def frequencies(self, collection: str, names: Sequence[str]) -> Mapping[str, int]:
-        """See `Files.frequencies`."""
         counted = dict(self._rows("name_frequencies", collection, names=list(names)))
         return {name: counted.get(name, 0) for name in names}
 
+    @override
     def nearest(
         self,
         collection: str,
@@ -121,7 +124,6 @@ class PostgresFiles:
         paths: Sequence[str] | None = None,
         beside: Sequence[str] = (),
     ) -> NearFiles:
-        """See `Files.nearest`."""
         chosen = None if paths is None else list(paths)
         values = {"vector": literal(vector), "model": model, "limit": limit, "paths": chosen, "beside": list(beside)}
         rows = self._rows("nearest_files", collection, **values)
@@ -131,22 +133,22 @@ class PostgresFiles:
         pending, waiting = rows[0][:2]
         return NearFiles(found, pending, frozenset(waiting))
 
+    @override
     def counts(self, collection: str) -> FileCounts:
-        """See `Files.counts`."""
         (counted,) = self._rows("file_counts", collection)
         return FileCounts(*counted)
 
+    @override
     def revisions(self, collection: str) -> Mapping[str, Revision]:
-        """See `Files.revisions`."""
         return {path: Revision(revision) for path, revision in self._rows("file_revisions", collection)}
 
+    @override
     def collections(self) -> Sequence[str]:
-        """See `Files.collections`."""
         with across(self._pool) as connection:
             return [name for (name,) in connection.execute(_SQL["file_collections"])]
 
+    @override
     def put(self, collection: str, prepared: Sequence[PreparedFile]) -> None:
-        """See `Files.put`."""
         latest = {file.info.path: file for file in prepared}
         place = {"collection": collection, "paths": list(latest)}
         with within(self._pool, collection) as connection:
@@ -157,8 +159,8 @@ class PostgresFiles:
             connection.execute(_SQL["drop_chunks"], chunks)
             connection.execute(_SQL["put_chunks"], chunks)
 
+    @override
     def drop(self, collection: str, paths: Sequence[str]) -> None:
-        """See `Files.drop`."""
         place = {"collection": collection, "paths": list(paths)}
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["lock_files"], place)

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
+from typing_extensions import override
+
 from querymill_shared.contracts.filters import Filterable, passes
-from querymill_workers.retrievers.messages.ports import Nearest, PreparedSession
+from querymill_workers.retrievers.messages.ports import Messages, Nearest, PreparedSession
 from querymill_workers.retrievers.messages.rules.sessions import (
     MessageFilter,
     MessagePassage,
@@ -18,7 +20,7 @@ from querymill_workers.retrievers.messages.stores.memory_sessions import MemoryS
 from querymill_workers.text.similarity import Vector, cosine
 
 
-class MemoryMessages:
+class MemoryMessages(Messages):
     """`Messages` in memory, over the sessions in ``sessions``."""
 
     def __init__(self) -> None:
@@ -26,11 +28,12 @@ class MemoryMessages:
         self._lock = self.sessions.lock
 
     @contextmanager
+    @override
     def snapshot(self) -> Iterator[None]:
-        """See `Messages.snapshot`."""
         with self._lock:
             yield
 
+    @override
     def nearest(
         self,
         where: MessageFilter,
@@ -39,9 +42,8 @@ class MemoryMessages:
         model: str,
         limit: int,
         floor: float,
-        brief: bool = False,  # noqa: ARG002  # whole rows cost nothing here
+        brief: bool = False,  # whole rows cost nothing here
     ) -> Nearest:
-        """See `Messages.nearest`."""
         with self._lock:
             seen, vectors = self._seen(where), self._vectors(where.collection, model)
             waiting = self.sessions.vectors.pending(where.collection, model=model, limit=sys.maxsize)
@@ -59,8 +61,8 @@ class MemoryMessages:
         passed = sum(row.raw is not None and row.raw >= floor for row in ranked)
         return Nearest(ranked[:limit], passed, exact=True, skipped=len(lacking), pending=len(pending))
 
+    @override
     def containing(self, where: MessageFilter, text: str, *, limit: int) -> tuple[Sequence[MessageRow], int]:
-        """See `Messages.containing`."""
         with self._lock:
             rows = {passage.text_id: _row(prepared, passage) for prepared, passage in self._seen(where)}
         found = [row for row in rows.values() if text.casefold() in row.content.casefold()]
@@ -68,6 +70,7 @@ class MemoryMessages:
         found.sort(key=lambda row: row.created_at, reverse=True)
         return found[:limit], len(found)
 
+    @override
     def rows(
         self,
         where: MessageFilter,
@@ -75,9 +78,8 @@ class MemoryMessages:
         vector: Vector | None,
         *,
         model: str,
-        brief: bool = False,  # noqa: ARG002  # whole rows cost nothing here
+        brief: bool = False,  # whole rows cost nothing here
     ) -> Mapping[str, MessageRow]:
-        """See `Messages.rows`."""
         found: dict[str, MessageRow] = {}
         with self._lock:
             vectors = self._vectors(where.collection, model)
@@ -90,8 +92,8 @@ class MemoryMessages:
                         found[passage.text_id] = _row(prepared, passage, raw)
         return found
 
+    @override
     def sessions_of(self, where: MessageFilter, *, limit: int) -> Sequence[str]:
-        """See `Messages.sessions_of`."""
         with self._lock:
             return sorted({prepared.session.session_id for prepared, _ in self._seen(where)})[:limit]
 

@@ -4,18 +4,20 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from typing_extensions import override
+
 from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Filterable, passes
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.messages.ports import ChangedTexts, DroppedSession, PreparedSession
+from querymill_workers.retrievers.messages.ports import ChangedTexts, DroppedSession, PreparedSession, Sessions
 from querymill_workers.retrievers.messages.rules.sessions import MessagePassage, MessageText, texts_of
 from querymill_workers.vectors.memory import MemoryVectors
 from querymill_workers.vectors.ports import Passage
 
 
-class MemorySessions:
+class MemorySessions(Sessions):
     """`Sessions` in memory. ``vectors`` are those of their passages."""
 
     kind: Final = "messages"
@@ -25,17 +27,17 @@ class MemorySessions:
         self.lock = threading.RLock()
         self.vectors = MemoryVectors("messages", self._embedded)
 
+    @override
     def revisions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Revision]:
-        """See `Sessions.revisions`."""
         stored = {id_: self.sessions.get((collection, id_)) for id_ in session_ids}
         return {id_: known.revision for id_, known in stored.items() if known is not None}
 
+    @override
     def ids(self, collection: str) -> Sequence[str]:
-        """See `Sessions.ids`."""
         return sorted(session_id for name, session_id in self.sessions if name == collection)
 
+    @override
     def put(self, collection: str, prepared: Sequence[PreparedSession]) -> Mapping[str, ChangedTexts]:
-        """See `Sessions.put`."""
         with self.lock:
             changed = {each.session.session_id: self._put(collection, each) for each in prepared}
             self.vectors.drop_orphans(collection)
@@ -54,8 +56,8 @@ class MemorySessions:
     def grow(self, collection: str, passages: int) -> None:
         """See `Sessions.grow`. Nothing here depends on size."""
 
+    @override
     def texts(self, collection: str, session_id: str) -> Sequence[MessageText]:
-        """See `Sessions.texts`."""
         known = self.sessions.get((collection, session_id))
         return [] if known is None else texts_of(known.passages)
 
@@ -66,21 +68,21 @@ class MemorySessions:
                 if name == collection:
                     yield from ((prepared, passage) for passage in prepared.passages)
 
+    @override
     def forget(self, collection: str, session_id: str) -> DroppedSession:
-        """See `Sessions.forget`."""
         with self.lock:
             texts, known = self.texts(collection, session_id), self.sessions.pop((collection, session_id), None)
             self.vectors.drop_orphans(collection)
         return DroppedSession(known is not None, 0 if known is None else len(known.passages), texts)
 
+    @override
     def collections(self) -> Sequence[str]:
-        """See `Sessions.collections`."""
         return sorted({collection for collection, _ in self.sessions})
 
+    @override
     def listed(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[DocumentCard]:
-        """See `Sessions.listed`."""
         stored = [
             session for session in self._passing(collection, conditions) if after is None or session.session_id > after
         ]
@@ -96,12 +98,12 @@ class MemorySessions:
             for session in stored[:limit]
         ]
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `Sessions.count`."""
         return len(self._passing(collection, conditions))
 
+    @override
     def whole(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
-        """See `Sessions.whole`."""
         stored = {id_: self.sessions.get((collection, id_)) for id_ in session_ids}
         return {id_: line_of(known.session) for id_, known in stored.items() if known is not None}
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from cachetools import TTLCache
 from psycopg import sql
 from psycopg.rows import TupleRow
+from typing_extensions import override
 
 from querymill_workers.postgres.connection import Pool
 from querymill_workers.postgres.filters import Column, Predicate, predicate
@@ -21,7 +22,7 @@ from querymill_workers.postgres.metadata_index import Noted
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.postgres.reading import fetch_all, snapshot
 from querymill_workers.postgres.vector_index import LARGE_ROWS, NearIndexes
-from querymill_workers.retrievers.messages.ports import Nearest
+from querymill_workers.retrievers.messages.ports import Messages, Nearest
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, Passage
 from querymill_workers.vectors.postgres import VectorTables
 
@@ -92,7 +93,7 @@ _LACKING: Final = sql.SQL(
 )
 
 
-class PostgresMessages:
+class PostgresMessages(Messages):
     """`Messages` in PostgreSQL with pgvector. ``ef_search`` is the least breadth of an index search."""
 
     def __init__(self, pool: Pool, near: NearIndexes, *, ef_search: int) -> None:
@@ -103,11 +104,12 @@ class PostgresMessages:
         self._lock = threading.Lock()
 
     @contextmanager
+    @override
     def snapshot(self) -> Iterator[None]:
-        """See `Messages.snapshot`."""
         with snapshot(self._pool):
             yield
 
+    @override
     def nearest(
         self,
         where: MessageFilter,
@@ -118,7 +120,6 @@ class PostgresMessages:
         floor: float,
         brief: bool = False,
     ) -> Nearest:
-        """See `Messages.nearest`."""
         values = {"model": model, "vector": vector, "limit": limit, "floor": floor, "brief": brief}
         with self._lock:
             large = (where, model) in self._large
@@ -166,11 +167,12 @@ class PostgresMessages:
                 return found
             candidates *= MORE
 
+    @override
     def containing(self, where: MessageFilter, text: str, *, limit: int) -> tuple[Sequence[MessageRow], int]:
-        """See `Messages.containing`."""
         (rows,) = self._read(where, ("containing", {"pattern": f"%{escaped(text)}%", "limit": limit}))
         return [_row(row) for _, *row in rows], rows[0][0] if rows else 0
 
+    @override
     def rows(
         self,
         where: MessageFilter,
@@ -180,13 +182,12 @@ class PostgresMessages:
         model: str,
         brief: bool = False,
     ) -> Mapping[str, MessageRow]:
-        """See `Messages.rows`."""
         values = {"vector_ids": list(vector_ids), "vector": vector, "model": model, "brief": brief}
         (rows,) = self._read(where, ("message_rows", values))
         return {row[0]: _row(row) for row in rows}
 
+    @override
     def sessions_of(self, where: MessageFilter, *, limit: int) -> Sequence[str]:
-        """See `Messages.sessions_of`."""
         (rows,) = self._read(where, ("sessions_of", {"limit": limit}))
         return [id_ for (id_,) in rows]
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from psycopg.types.json import Jsonb
+from typing_extensions import override
 
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, across, unhurried, within
 from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.statistics import Statistics
-from querymill_workers.retrievers.messages.ports import ChangedTexts, DroppedSession, PreparedSession
+from querymill_workers.retrievers.messages.ports import ChangedTexts, DroppedSession, PreparedSession, Sessions
 from querymill_workers.retrievers.messages.rules.sessions import MessageText, texts_of
 from querymill_workers.retrievers.messages.stores.postgres_listing import SessionListing
 
@@ -24,7 +25,7 @@ PUT_MS: Final = 50_000
 STATISTICS: Final = ("collection", "session_id", "vector_id", "vector_type", "text_id", "user_name")
 
 
-class PostgresSessions(SessionListing):
+class PostgresSessions(SessionListing, Sessions):
     """`Sessions` in PostgreSQL."""
 
     kind: Final = "messages"
@@ -33,19 +34,19 @@ class PostgresSessions(SessionListing):
         super().__init__(pool)
         self._statistics = Statistics(pool, "chat_passages", STATISTICS)
 
+    @override
     def revisions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Revision]:
-        """See `Sessions.revisions`."""
         values = {"collection": collection, "session_ids": list(session_ids)}
         with within(self._pool, collection) as connection:
             return {id_: Revision(revision) for id_, revision in connection.execute(_SQL["revisions"], values)}
 
+    @override
     def ids(self, collection: str) -> Sequence[str]:
-        """See `Sessions.ids`."""
         with within(self._pool, collection) as connection:
             return [id_ for (id_,) in connection.execute(_SQL["session_ids"], {"collection": collection})]
 
+    @override
     def put(self, collection: str, prepared: Sequence[PreparedSession]) -> Mapping[str, ChangedTexts]:
-        """See `Sessions.put`."""
         place = {"collection": collection, "session_ids": [each.session.session_id for each in prepared]}
         messages, passages = _message_columns(prepared), _passage_columns(prepared)
         with within(self._pool, collection) as connection:
@@ -66,18 +67,18 @@ class PostgresSessions(SessionListing):
             for each in prepared
         }
 
+    @override
     def grow(self, collection: str, passages: int) -> None:
-        """See `Sessions.grow`."""
         self._statistics.note(collection, passages)
 
+    @override
     def texts(self, collection: str, session_id: str) -> Sequence[MessageText]:
-        """See `Sessions.texts`."""
         place = {"collection": collection, "session_id": session_id}
         with within(self._pool, collection) as connection:
             return [MessageText(*row) for row in connection.execute(_SQL["session_texts"], place)]
 
+    @override
     def forget(self, collection: str, session_id: str) -> DroppedSession:
-        """See `Sessions.forget`."""
         place = {"collection": collection, "session_id": session_id}
         with within(self._pool, collection) as connection:
             texts = [MessageText(text_id, type_, "") for text_id, type_ in connection.execute(_SQL["text_ids"], place)]
@@ -86,8 +87,8 @@ class PostgresSessions(SessionListing):
             was_there = connection.execute(_SQL["forget_session"], place).fetchone() is not None
         return DroppedSession(was_there, 0 if counted is None else int(counted[0]), texts)
 
+    @override
     def collections(self) -> Sequence[str]:
-        """See `Sessions.collections`."""
         with across(self._pool) as connection:
             return [name for (name,) in connection.execute(_SQL["chat_collections"])]
 

@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from typing_extensions import override
+
 from querymill_shared.board import Board
 from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon
+from querymill_workers.documents.ports import Documents
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.modules.ports import SPACE, Descriptions, Modules
 from querymill_workers.retrievers.modules.rules.documents import encode_id, read_id, shown_id
@@ -16,7 +19,7 @@ from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words
 
 
-class ModuleDocuments:
+class ModuleDocuments(Documents):
     """`Documents` of code documents."""
 
     kind: Final[Retriever] = "modules"
@@ -30,20 +33,20 @@ class ModuleDocuments:
         self._words = words
         self._board = board
 
+    @override
     def list(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[DocumentCard]:
-        """See `Documents.list`."""
         ids = self._modules.listed(collection, conditions, limit=limit, after=after)
         stored = self._modules.documents(collection, ids)
         return [_card_of(stored[id_]) for id_ in ids if id_ in stored]
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `Documents.count`."""
         return self._modules.count(collection, conditions)
 
+    @override
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
-        """See `Documents.whole`."""
         stored = self._modules.documents(collection, [read_id(id_) for id_ in ids])
         shown = {shown_id(id_): line_of(document) for id_, document in stored.items()}
         return {id_: shown[id_] for id_ in ids if id_ in shown}
@@ -62,8 +65,8 @@ class ModuleDocuments:
             self._board.submit(request, idempotency_key=f"lexicon {version}")
         return int(was_there)
 
+    @override
     def leave(self, collection: str) -> None:
-        """See `Documents.leave`."""
         self._modules.leave(collection)
         if not self._modules.count(collection, {}):
             self._vectors.forget_model(collection)

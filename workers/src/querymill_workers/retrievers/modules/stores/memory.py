@@ -4,18 +4,20 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from typing_extensions import override
+
 from querymill_shared.contracts.filters import passes
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.ports import Vocabulary, filterable
+from querymill_workers.retrievers.modules.ports import Modules, Vocabulary, filterable
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match, hits, last_segment
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 
 
-class MemoryModules:
+class MemoryModules(Modules):
     """`Modules` without a server. Recall scans every document; an index must return the same."""
 
     kind: Final = "modules"
@@ -40,14 +42,14 @@ class MemoryModules:
             )
             self._unsettled.setdefault(collection, {}).update({document.document: record for document, _ in documents})
 
+    @override
     def settle(self, collection: str, documents: Sequence[DocumentId]) -> None:
-        """See `Modules.settle`."""
         with self._lock:
             settled = [self._unsettled.get(collection, {}).pop(document, None) for document in documents]
             self._count(collection, sum(record is not None for record in settled))
 
+    @override
     def unsettled(self, collection: str) -> Sequence[DocumentId]:
-        """See `Modules.unsettled`."""
         with self._lock:
             return list(self._unsettled.get(collection, {}))
 
@@ -55,23 +57,23 @@ class MemoryModules:
         """See `Modules.repair`. What was put counts, so there is nothing to take back."""
         self.settle(collection, [document])
 
+    @override
     def drop(self, collection: str, document: DocumentId) -> bool:
-        """See `Modules.drop`."""
         with self._lock:
             self._unsettled.get(collection, {}).pop(document, None)
             was_there = self._stored.get(collection, {}).pop(document, None) is not None
             self._count(collection, int(was_there))
             return was_there
 
+    @override
     def vocabulary(self, collection: str) -> Vocabulary:
-        """See `Modules.vocabulary`."""
         with self._lock:
             names = {last_segment(name): None for summary in self._summaries(collection) for name in summary.names}
             lexicon, version, learned = self._lexicons.get(collection, (EMPTY, 0, 0))
             return Vocabulary(tuple(sorted(names)), lexicon, version, self._changes.get(collection, 0), learned)
 
+    @override
     def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, ModuleRecall]:
-        """See `Modules.recall`."""
         summaries = self._summaries(collection)
 
         def having(key: str, how: Match) -> list[DocumentId]:
@@ -81,50 +83,50 @@ class MemoryModules:
 
         return {key: ModuleRecall(exactly=having(key, "exact"), all=having(key, match)) for key in keys}
 
+    @override
     def describe(self, collection: str, documents: Sequence[DocumentId]) -> list[DocumentSummary]:
-        """See `Modules.describe`."""
         return [_summary(document) for document in self.documents(collection, documents).values()]
 
+    @override
     def describe_all(self, collection: str) -> Iterable[DocumentSummary]:
-        """See `Modules.describe_all`."""
         return self._summaries(collection)
 
+    @override
     def documents(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, ModuleDocument]:
-        """See `Modules.documents`."""
         with self._lock:
             stored = self._stored.get(collection, {})
             return {document: stored[document][0] for document in documents if document in stored}
 
+    @override
     def listed(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int | None = None, after: str | None = None
     ) -> Sequence[DocumentId]:
-        """See `Modules.listed`."""
         with self._lock:
             stored = self._stored.get(collection, {})
             passing = [id_ for id_, (document, _) in stored.items() if passes(conditions, filterable(document))]
         return sorted((id_ for id_ in passing if after is None or shown_id(id_) > after), key=shown_id)[:limit]
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `Modules.count`."""
         return len(self.listed(collection, conditions))
 
+    @override
     def leave(self, collection: str) -> None:
-        """See `Modules.leave`."""
         with self._lock:
             if not self._stored.get(collection):
                 _, version, _ = self._lexicons.get(collection, (EMPTY, 0, 0))
                 self._lexicons[collection] = (EMPTY, version + 1, self._changes.get(collection, 0))
 
+    @override
     def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:
-        """See `Modules.publish_lexicon`."""
         with self._lock:
             if self._lexicons.get(collection, (EMPTY, 0, 0))[1] != replacing:
                 raise Conflict("another lexicon was published first")
             self._lexicons[collection] = (lexicon, replacing + 1, changes)
             return replacing + 1
 
+    @override
     def collections(self) -> Sequence[str]:
-        """See `Modules.collections`."""
         return sorted(collection for collection, documents in self._stored.items() if documents)
 
     def _count(self, collection: str, changes: int) -> None:

@@ -3,7 +3,9 @@
 import threading
 from collections.abc import Mapping, Sequence
 
-from querymill_workers.retrievers.modules.ports import NearDescriptions
+from typing_extensions import override
+
+from querymill_workers.retrievers.modules.ports import Descriptions, NearDescriptions
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, encode_id, read_id, shown_id
 from querymill_workers.text.similarity import cosine
 from querymill_workers.vectors.keys import keys_of
@@ -11,7 +13,7 @@ from querymill_workers.vectors.memory import MemoryVectors
 from querymill_workers.vectors.ports import Passage, Vector
 
 
-class MemoryDescriptions:
+class MemoryDescriptions(Descriptions):
     """`Descriptions` without a server. ``vectors`` are those of their passages."""
 
     def __init__(self) -> None:
@@ -19,16 +21,17 @@ class MemoryDescriptions:
         self._lock = threading.RLock()
         self.vectors = MemoryVectors("modules", self._passages)
 
+    @override
     def put(self, collection: str, passages: Mapping[DocumentId, Sequence[str]]) -> None:
-        """See `Descriptions.put`."""
         with self._lock:
             self._texts.setdefault(collection, {}).update(passages)
             self.vectors.drop_orphans(collection)
 
+    @override
     def drop(self, collection: str, documents: Sequence[DocumentId]) -> None:
-        """See `Descriptions.drop`."""
         self.put(collection, dict.fromkeys(documents, ()))
 
+    @override
     def nearest(
         self,
         collection: str,
@@ -38,7 +41,6 @@ class MemoryDescriptions:
         limit: int,
         documents: Sequence[DocumentId] | None = None,
     ) -> NearDescriptions:
-        """See `Descriptions.nearest`."""
         best: dict[DocumentId, float] = {}
         with self._lock:
             for (shown, _), known in self.vectors.vectors(collection, model=model).items():

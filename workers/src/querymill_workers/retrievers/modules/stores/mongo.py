@@ -21,11 +21,12 @@ from typing import Any, Final
 import pymongo
 from pymongo.collection import Collection
 from pymongo.database import Database
+from typing_extensions import override
 
 from querymill_shared.contracts.filters import passes
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.ports import Vocabulary, filterable
+from querymill_workers.retrievers.modules.ports import Modules, Vocabulary, filterable
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match, last_segment, reversal
@@ -68,7 +69,7 @@ _READS: Final = 5
 _DEFAULT_DATABASE: Final = "querymill"
 
 
-class MongoModules:
+class MongoModules(Modules):
     """`Modules` on MongoDB. It connects when first used, so workers that need no code documents run without it."""
 
     kind: Final = "modules"
@@ -110,13 +111,13 @@ class MongoModules:
         if self._opened is not None:
             self._opened.client.close()
 
+    @override
     def revision(self, collection: str, document: DocumentId) -> Revision | None:
-        """See `Modules.revision`."""
         version = self._counting("documents", collection, [document]).get(document, {})
         return Revision(version["revision"]) if "revision" in version else None
 
+    @override
     def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]], *, record: str) -> None:
-        """See `Modules.put`."""
         latest = {document.document: (document, revision) for document, revision in documents}
         counting = self._register.registered(collection, list(latest))
         names = {id_: reversals(document) for id_, (document, _) in latest.items()}
@@ -129,8 +130,8 @@ class MongoModules:
             self._postings.add_names(collection, names)
         self._register.register(collection, list(latest), record)
 
+    @override
     def settle(self, collection: str, documents: Sequence[DocumentId]) -> None:
-        """See `Modules.settle`."""
         counting = self._register.registered(collection, documents)
         with mongo_faults():
             own = [row for row in self._newest("documents", collection, documents, counting) if is_unsettled(row)]
@@ -146,8 +147,8 @@ class MongoModules:
             self._vocabularies.count_changes(collection, len(own))
             self._rows("documents").bulk_write([settling(row) for row in own])
 
+    @override
     def repair(self, collection: str, document: DocumentId) -> None:
-        """See `Modules.repair`."""
         counting = self._register.registered(collection, [document])
         with mongo_faults():
             for kind in ("documents", "codes"):
@@ -164,26 +165,26 @@ class MongoModules:
             self._postings.add_names(collection, {document: names})
         self.settle(collection, [document])
 
+    @override
     def unsettled(self, collection: str) -> Sequence[DocumentId]:
-        """See `Modules.unsettled`."""
         with mongo_faults():
             rows = self._rows("documents").find({"collection": collection, "unsettled": True}, {"document": 1})
             return [row["document"] for row in rows]
 
+    @override
     def drop(self, collection: str, document: DocumentId) -> bool:
-        """See `Modules.drop`."""
         with mongo_faults():
             was_there = self._remove(collection, document)
         self._register.strike(collection, [document])
         return was_there
 
+    @override
     def vocabulary(self, collection: str) -> Vocabulary:
-        """See `Modules.vocabulary`."""
         with mongo_faults():
             return self._vocabularies.vocabulary(collection)
 
+    @override
     def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, ModuleRecall]:
-        """See `Modules.recall`."""
         # Exact names take one query; each suffix is a range of its own.
         groups = [keys] if match == "exact" else [[key] for key in keys]
         fields = {"_id": 0, "reversed": 1, "documents": 1}
@@ -192,30 +193,30 @@ class MongoModules:
             rows = [row for filter_ in wanted for row in self._rows("postings").find(filter_, fields)]
         return {key: recall_of(key, rows, match=match) for key in keys}
 
+    @override
     def describe(self, collection: str, documents: Sequence[DocumentId]) -> list[DocumentSummary]:
-        """See `Modules.describe`."""
         with mongo_faults():
             found = self._counting("documents", collection, documents)
         return [summary_of(document, version) for document, version in found.items()]
 
+    @override
     def describe_all(self, collection: str) -> Iterator[DocumentSummary]:
-        """See `Modules.describe_all`."""
         with mongo_faults():
             rows = self._rows("documents").find({"collection": collection}, {"document": 1})
             ids = [row["document"] for row in rows]
         for start in range(0, len(ids), _DESCRIBED_AT_ONCE):
             yield from self.describe(collection, ids[start : start + _DESCRIBED_AT_ONCE])
 
+    @override
     def documents(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, ModuleDocument]:
-        """See `Modules.documents`."""
         with mongo_faults():
             found = self._counting("codes", collection, documents)
         return {id_: ModuleDocument.model_validate_json(version["json"]) for id_, version in found.items()}
 
+    @override
     def listed(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int | None = None, after: str | None = None
     ) -> Sequence[DocumentId]:
-        """See `Modules.listed`."""
         with mongo_faults():
             unsettled = self.unsettled(collection)
             place = {"shown": {"$gt": after}} if after is not None and not conditions else {}
@@ -226,8 +227,8 @@ class MongoModules:
             found = passing.difference(unsettled).union(self._passing(collection, conditions, unsettled))
         return sorted((id_ for id_ in found if after is None or shown_id(id_) > after), key=shown_id)[:limit]
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `Modules.count`."""
         if conditions:
             return len(self.listed(collection, conditions))
         with mongo_faults():
@@ -256,19 +257,19 @@ class MongoModules:
         stored = self.documents(collection, documents)
         return [id_ for id_, document in stored.items() if passes(conditions, filterable(document))]
 
+    @override
     def leave(self, collection: str) -> None:
-        """See `Modules.leave`."""
         with mongo_faults():
             if self._rows("documents").find_one({"collection": collection}, {"_id": 1}) is None:
                 self._vocabularies.leave(collection)
 
+    @override
     def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:
-        """See `Modules.publish_lexicon`."""
         with mongo_faults():
             return self._vocabularies.publish(collection, lexicon, replacing=replacing, changes=changes)
 
+    @override
     def collections(self) -> Sequence[str]:
-        """See `Modules.collections`."""
         with mongo_faults():
             known = [row["_id"] for row in self._rows("states").find({}, {"_id": 1})]
             return sorted(name for name in known if self._rows("documents").find_one({"collection": name}, {"_id": 1}))

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from typing_extensions import override
+
 from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.modules.ports import NearDescriptions
+from querymill_workers.retrievers.modules.ports import Descriptions, NearDescriptions
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, read_id, shown_id
 from querymill_workers.vectors.keys import keys_of
 from querymill_workers.vectors.ports import Vector
@@ -16,14 +18,14 @@ _SQL: Final = statements("querymill_workers.retrievers.modules.stores", "postgre
 VECTORS: Final = VectorTables("module_passages", "module_vectors")
 
 
-class PostgresDescriptions:
+class PostgresDescriptions(Descriptions):
     """`Descriptions` on PostgreSQL with pgvector."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
+    @override
     def put(self, collection: str, passages: Mapping[DocumentId, Sequence[str]]) -> None:
-        """See `Descriptions.put`."""
         rows = [
             (shown_id(document), key, text)
             for document, texts in passages.items()
@@ -40,10 +42,11 @@ class PostgresDescriptions:
             for statement in ("drop_passages", "put_passages"):
                 connection.execute(_SQL[statement], place)
 
+    @override
     def drop(self, collection: str, documents: Sequence[DocumentId]) -> None:
-        """See `Descriptions.drop`."""
         self.put(collection, {document: [] for document in documents})
 
+    @override
     def nearest(
         self,
         collection: str,
@@ -53,7 +56,6 @@ class PostgresDescriptions:
         limit: int,
         documents: Sequence[DocumentId] | None = None,
     ) -> NearDescriptions:
-        """See `Descriptions.nearest`."""
         chosen = None if documents is None else _shown(documents)
         values = {"vector": literal(vector), "model": model, "limit": limit, "documents": chosen}
         with within(self._pool, collection) as connection:

@@ -4,6 +4,8 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from typing_extensions import override
+
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 
 
@@ -23,15 +25,15 @@ class Register(Protocol):
         ...
 
 
-class MemoryRegister:
+class MemoryRegister(Register):
     """`Register` in this process. What it is told counts at once."""
 
     def __init__(self) -> None:
         self._records: dict[tuple[str, DocumentId], str] = {}
         self._lock = threading.Lock()
 
+    @override
     def registered(self, collection: str, documents: Sequence[DocumentId]) -> Mapping[DocumentId, str]:
-        """See `Register.registered`."""
         with self._lock:
             return {
                 document: self._records[collection, document]
@@ -39,13 +41,13 @@ class MemoryRegister:
                 if (collection, document) in self._records
             }
 
+    @override
     def register(self, collection: str, documents: Sequence[DocumentId], record: str) -> None:
-        """See `Register.register`."""
         with self._lock:
             self._records |= {(collection, document): record for document in documents}
 
+    @override
     def strike(self, collection: str, documents: Sequence[DocumentId]) -> None:
-        """See `Register.strike`."""
         with self._lock:
             for document in documents:
                 self._records.pop((collection, document), None)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from querymill_shared.contracts.filters import RESERVED, Filterable, passes
 from querymill_shared.contracts.reports.ingest import Report
@@ -17,6 +18,7 @@ from querymill_workers.retrievers.reports.ports import (
     MeasuredPassage,
     PassageText,
     PreparedReport,
+    Reports,
     Waiting,
 )
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
@@ -50,7 +52,7 @@ class StoredReport:
         return {chunk.number: (key, chunk) for key, chunk in keyed}
 
 
-class MemoryReports:
+class MemoryReports(Reports):
     """`Reports` without a server. Search is exact, over all vectors."""
 
     kind: Final = "reports"
@@ -61,22 +63,23 @@ class MemoryReports:
         self.vectors = MemoryVectors("reports", self._passages)
 
     @contextmanager
+    @override
     def reading(self) -> Iterator[None]:
-        """See `Reports.reading`."""
         with self.lock:
             yield
 
+    @override
     def cards(self, collection: str) -> Sequence[ReportCard]:
-        """See `Reports.cards`."""
         with self.lock:
             return [stored.card for _, stored in sorted(self.of(collection).items())]
 
+    @override
     def matching(self, collection: str, conditions: Mapping[str, Any]) -> Set[str]:
-        """See `Reports.matching`."""
         with self.lock:
             found = self.of(collection)
         return {sha1 for sha1, stored in found.items() if passes(conditions, filterable(stored.report))}
 
+    @override
     def search(
         self,
         collection: str,
@@ -88,7 +91,6 @@ class MemoryReports:
         per_document: bool,
         pages: bool,
     ) -> list[FoundPassage]:
-        """See `Reports.search`."""
         with self.lock:
             searchable = self.of(collection).keys() & set(documents)
             groups = [{document} for document in sorted(searchable)] if per_document else [searchable]
@@ -122,8 +124,8 @@ class MemoryReports:
         best = {(hit.document, hit.page): hit for hit in reversed(ranked)}
         return [hit for hit in ranked if best[hit.document, hit.page] is hit]
 
+    @override
     def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
-        """See `Reports.waiting`."""
         with self.lock:
             counts = {
                 sha1: self.vectors.counts(collection, model=model, documents=[sha1])
@@ -136,13 +138,14 @@ class MemoryReports:
         )
         return Waiting(list(lacking), sum(pending), sum(refused))
 
+    @override
     def unembedded(self, collection: str, chunks: Sequence[HitKey], *, model: str) -> Mapping[HitKey, int]:
-        """See `Reports.unembedded`."""
         with self.lock:
             vectors = self.vectors.vectors(collection, model=model)
             found = self._found(collection, chunks)
         return {chunk: page for chunk, (key, page) in found.items() if (chunk.document, key) not in vectors}
 
+    @override
     def measured(
         self,
         collection: str,
@@ -151,7 +154,6 @@ class MemoryReports:
         *,
         model: str,
     ) -> Mapping[HitKey, MeasuredPassage]:
-        """See `Reports.measured`."""
         with self.lock:
             vectors = self.vectors.vectors(collection, model=model)
             found = self._found(collection, chunks)
@@ -160,8 +162,8 @@ class MemoryReports:
             for chunk, (key, page) in found.items()
         }
 
+    @override
     def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
-        """See `Reports.texts`."""
         with self.lock:
             known = [key for key in keys if (collection, key.document) in self.stored]
             return {key: text for key in known if (text := self._text(collection, key)) is not None}
@@ -178,8 +180,8 @@ class MemoryReports:
         _, chunk = stored.passages[key.number]
         return PassageText(key, chunk.page, chunk.text, _card(stored.report), _metadata(stored.report))
 
+    @override
     def collections(self) -> Sequence[str]:
-        """See `Reports.collections`."""
         return sorted({collection for collection, _ in self.stored})
 
     def of(self, collection: str) -> Mapping[str, StoredReport]:

@@ -3,67 +3,69 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.reports.ports import PreparedReport
+from querymill_workers.retrievers.reports.ports import PreparedReport, ReportLife
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.stores.documents import card_of
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports, StoredReport
 
 
-class MemoryReportLife:
+class MemoryReportLife(ReportLife):
     """`ReportLife` without a server, over what `MemoryReports` searches."""
 
     def __init__(self, reports: MemoryReports) -> None:
         self._reports = reports
         self._lock = reports.lock
 
+    @override
     def revision(self, collection: str, document: str) -> Revision | None:
-        """See `ReportLife.revision`."""
         stored = self._stored(collection, document)
         return None if stored is None else stored.prepared.revision
 
+    @override
     def indexed(self, collection: str, document: str) -> int:
-        """See `ReportLife.indexed`."""
         stored = self._stored(collection, document)
         return 0 if stored is None else stored.indexed
 
+    @override
     def set_indexed(self, collection: str, document: str, entries: int) -> None:
-        """See `ReportLife.set_indexed`."""
         stored = self._stored(collection, document)
         if stored is not None:
             stored.indexed = entries
 
+    @override
     def put(self, collection: str, prepared: PreparedReport) -> None:
-        """See `ReportLife.put`."""
         with self._lock:
             self._reports.stored[collection, prepared.report.sha1] = StoredReport(prepared, len(prepared.chunks))
             self._reports.vectors.drop_orphans(collection)
 
+    @override
     def ids(self, collection: str) -> Sequence[str]:
-        """See `ReportLife.ids`."""
         return sorted(self._reports.of(collection))
 
+    @override
     def chunks(self, collection: str, document: str) -> Sequence[Chunk]:
-        """See `ReportLife.chunks`."""
         stored = self._stored(collection, document)
         return [] if stored is None else list(stored.prepared.chunks)
 
+    @override
     def drop(self, collection: str, document: str) -> int:
-        """See `ReportLife.drop`."""
         with self._lock:
             stored = self._reports.stored.pop((collection, document), None)
             self._reports.vectors.drop_orphans(collection)
         return 0 if stored is None else len(stored.passages) + 1
 
-    def leave(self, collection: str) -> None:
-        """See `ReportLife.leave`."""
+    @override
+    def leave(self, collection: str) -> None: ...
 
+    @override
     def listed(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[DocumentCard]:
-        """See `ReportLife.listed`."""
         found = sorted(self._reports.matching(collection, conditions))
         ids = [sha1 for sha1 in found if after is None or sha1 > after]
         reports = [self._reports.stored[collection, sha1].report for sha1 in ids[:limit]]
@@ -72,12 +74,12 @@ class MemoryReportLife:
             for each in reports
         ]
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `ReportLife.count`."""
         return len(self._reports.matching(collection, conditions))
 
+    @override
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Report]:
-        """See `ReportLife.whole`."""
         stored = {sha1: self._stored(collection, sha1) for sha1 in ids}
         return {sha1: found.report for sha1, found in stored.items() if found is not None}
 

@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
 from psycopg import sql
+from typing_extensions import override
 
 from querymill_workers.postgres.connection import Pool, across, literal, within
 from querymill_workers.postgres.filters import Column, predicate
 from querymill_workers.postgres.metadata_index import Noted
 from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.reading import snapshot
-from querymill_workers.retrievers.reports.ports import FoundPassage, MeasuredPassage, PassageText, Waiting
+from querymill_workers.retrievers.reports.ports import FoundPassage, MeasuredPassage, PassageText, Reports, Waiting
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
 from querymill_workers.vectors.postgres import VectorTables
@@ -38,7 +39,7 @@ VECTORS: Final = VectorTables("report_passages", "report_vectors", document="sha
 CACHED_COLLECTIONS = 64
 
 
-class PostgresReports:
+class PostgresReports(Reports):
     """`Reports` on PostgreSQL with pgvector. Search is exact, because the filter by document leaves few rows."""
 
     kind: Final = "reports"
@@ -49,13 +50,13 @@ class PostgresReports:
         self._lock = threading.Lock()
 
     @contextmanager
+    @override
     def reading(self) -> Iterator[None]:
-        """See `Reports.reading`."""
         with snapshot(self._pool):
             yield
 
+    @override
     def cards(self, collection: str) -> Sequence[ReportCard]:
-        """See `Reports.cards`."""
         with within(self._pool, collection) as connection:
             row = connection.execute(_SQL["generation"], {"collection": collection}).fetchone()
             key = (collection, row[0] if row else 0)
@@ -69,14 +70,15 @@ class PostgresReports:
             self._cards[key] = cards
         return cards
 
+    @override
     def matching(self, collection: str, conditions: Mapping[str, Any]) -> Set[str]:
-        """See `Reports.matching`."""
         passing = predicate(conditions, COLUMNS, noted=NOTED)
         statement = sql.SQL(_SQL["matching"]).format(filter=passing.text)
         with within(self._pool, collection) as connection:
             rows = connection.execute(statement, {"collection": collection, **passing.values}).fetchall()
         return {sha1 for (sha1,) in rows}
 
+    @override
     def search(
         self,
         collection: str,
@@ -88,7 +90,6 @@ class PostgresReports:
         per_document: bool,
         pages: bool,
     ) -> list[FoundPassage]:
-        """See `Reports.search`."""
         texts = list(queries)
         statement = ("search_each" if per_document else "search_all") + ("_pages" if pages else "")
         values = {
@@ -102,8 +103,8 @@ class PostgresReports:
             rows = connection.execute(_SQL[statement], values).fetchall()
         return [FoundPassage(texts[number - 1], *passage) for number, *passage in rows]
 
+    @override
     def texts(self, collection: str, keys: Sequence[HitKey]) -> Mapping[HitKey, PassageText]:
-        """See `Reports.texts`."""
         documents = sorted({key.document for key in keys})
         found: dict[HitKey, PassageText] = {}
         with within(self._pool, collection) as connection:
@@ -121,15 +122,15 @@ class PostgresReports:
                     found[key] = PassageText(key, page, text, *cards[sha1])
         return found
 
+    @override
     def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
-        """See `Reports.waiting`."""
         values = {"collection": collection, "model": model, "documents": list(documents)}
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["waiting"], values).fetchall()
         return Waiting([row[0] for row in rows], sum(row[1] for row in rows), sum(row[2] for row in rows))
 
+    @override
     def unembedded(self, collection: str, chunks: Sequence[HitKey], *, model: str) -> Mapping[HitKey, int]:
-        """See `Reports.unembedded`."""
         values = {
             "collection": collection,
             "model": model,
@@ -140,6 +141,7 @@ class PostgresReports:
             rows = connection.execute(_SQL["unembedded"], values).fetchall()
         return {HitKey(sha1, "chunk", number): page for sha1, number, page in rows}
 
+    @override
     def measured(
         self,
         collection: str,
@@ -148,7 +150,6 @@ class PostgresReports:
         *,
         model: str,
     ) -> Mapping[HitKey, MeasuredPassage]:
-        """See `Reports.measured`."""
         texts = list(queries)
         values = {
             "collection": collection,
@@ -168,8 +169,8 @@ class PostgresReports:
                 products[key][texts[query - 1]] = inner_product
         return {key: MeasuredPassage(page, products.get(key, {})) for key, page in pages.items()}
 
+    @override
     def collections(self) -> Sequence[str]:
-        """See `Reports.collections`."""
         with across(self._pool) as connection:
             return [name for (name,) in connection.execute(_SQL["collections"])]
 

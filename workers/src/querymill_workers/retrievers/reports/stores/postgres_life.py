@@ -6,6 +6,7 @@ from typing import Any, Final
 from psycopg import sql
 from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
+from typing_extensions import override
 
 from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.reports.ingest import Report
@@ -13,7 +14,7 @@ from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, within
 from querymill_workers.postgres.filters import predicate
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.reports.ports import PreparedReport
+from querymill_workers.retrievers.reports.ports import PreparedReport, ReportLife
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.stores.documents import card_of
 from querymill_workers.retrievers.reports.stores.postgres import COLUMNS, NOTED
@@ -24,29 +25,29 @@ _SQL: Final = statements("querymill_workers.retrievers.reports.stores", "postgre
 STORED_AT_ONCE: Final = 1_000
 
 
-class PostgresReportLife:
+class PostgresReportLife(ReportLife):
     """`ReportLife` on PostgreSQL."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
+    @override
     def revision(self, collection: str, document: str) -> Revision | None:
-        """See `ReportLife.revision`."""
         row = self._row("revision", collection, document)
         return None if row is None else Revision(row[0])
 
+    @override
     def indexed(self, collection: str, document: str) -> int:
-        """See `ReportLife.indexed`."""
         row = self._row("indexed", collection, document)
         return 0 if row is None else int(row[0])
 
+    @override
     def set_indexed(self, collection: str, document: str, entries: int) -> None:
-        """See `ReportLife.set_indexed`."""
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["set_indexed"], _place(collection, document) | {"indexed": entries})
 
+    @override
     def put(self, collection: str, prepared: PreparedReport) -> None:
-        """See `ReportLife.put`."""
         report, place = prepared.report, _place(collection, prepared.report.sha1)
         with within(self._pool, collection) as connection:
             connection.execute(
@@ -68,19 +69,19 @@ class PostgresReportLife:
                 connection.execute(_SQL["add_pages"], place | columns)
             connection.execute(_SQL["next_generation"], place)
 
+    @override
     def ids(self, collection: str) -> Sequence[str]:
-        """See `ReportLife.ids`."""
         with within(self._pool, collection) as connection:
             return [sha1 for (sha1,) in connection.execute(_SQL["ids"], {"collection": collection}).fetchall()]
 
+    @override
     def chunks(self, collection: str, document: str) -> Sequence[Chunk]:
-        """See `ReportLife.chunks`."""
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["passages"], _place(collection, document)).fetchall()
         return [Chunk(*row) for row in rows]
 
+    @override
     def drop(self, collection: str, document: str) -> int:
-        """See `ReportLife.drop`."""
         place = _place(collection, document)
         with within(self._pool, collection) as connection:
             row = connection.execute(_SQL["drop_report"], place).fetchone()
@@ -90,25 +91,25 @@ class PostgresReportLife:
             connection.execute(_SQL["mark_empty"], place)
         return 0 if row is None else int(row[0])
 
+    @override
     def leave(self, collection: str) -> None:
-        """See `ReportLife.leave`."""
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["mark_empty"], {"collection": collection})
 
+    @override
     def listed(
         self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
     ) -> Sequence[DocumentCard]:
-        """See `ReportLife.listed`."""
         rows = self._filtered("listed", collection, conditions, limit=limit, after=after)
         return [card_of(*row[:4], pages=row[4]) for row in rows]
 
+    @override
     def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """See `ReportLife.count`."""
         ((counted,),) = self._filtered("count", collection, conditions)
         return int(counted)
 
+    @override
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Report]:
-        """See `ReportLife.whole`."""
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["whole"], {"collection": collection, "ids": list(ids)}).fetchall()
         names = ("sha1", "title", "company", "aliases", "period", "published_at")
