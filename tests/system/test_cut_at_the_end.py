@@ -125,11 +125,11 @@ CASES: dict[str, tuple[str, bytes, Callable[[], JobRequest]]] = {
         lambda: ModuleSearch(query=fresh("vtkConeSource"), collection=COLLECTION, channels=("modules",)),
     ),
     "messages": (
-        "DATABASE_URL", b"SELECT DISTINCT ON (coalesce(v.text_id, v.vector_id))",
+        "DATABASE_URL", b"SELECT DISTINCT ON (coalesce(p.text_id, p.vector_id))",
         lambda: MessageSearch(query=fresh("nine ships"), collection=COLLECTION),
     ),
     "conversations": (
-        "DATABASE_URL", b"SELECT c.session_id, c.document, c.whole OR c.revision",
+        "DATABASE_URL", b"SELECT c.session_id, c.document, c.whole, c.said",
         lambda: ConversationSearch(query=fresh("nine ships"), collection=COLLECTION),
     ),
     "files": (

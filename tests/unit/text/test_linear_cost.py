@@ -8,11 +8,13 @@ from collections import Counter
 import pytest
 
 import querymill
+import querymill_histories
+import querymill_reading
 import querymill_shared
 import querymill_workers
 from tests.fixtures.hostile_texts import STEEPEST, TAILS, UNITS, LeftOut, Timed, functions_of, steepness
 
-FUNCTIONS = dict(functions_of(querymill_workers, querymill, querymill_shared))
+FUNCTIONS = dict(functions_of(querymill_workers, querymill, querymill_histories, querymill_reading, querymill_shared))
 
 
 def timed(name: str) -> Timed | None:
