@@ -71,12 +71,17 @@ class Fleet:
         return {name: float(value) for name, _, value in lines if name.startswith(wanted)}
 
     def jobs(self) -> dict[str, Any]:
-        """The jobs by kind, as `querymill status --json` has them, and as the gateway does."""
-        time.sleep(FRESH_S)  # a figure serves all who look within this time
-        shown: dict[str, Any] = json.loads(self.querymill("status", "--json").stdout)["fleet"]["jobs"]
-        assert {kind: job["ended"] for kind, job in shown.items()} == {
-            kind: job["ended"] for kind, job in httpx.get(f"{self.url}/v1/fleet").json()["jobs"].items()
-        }
+        """The jobs by kind, as `querymill status --json` has them, once the gateway's figures agree."""
+        shown: dict[str, Any] = {}
+
+        def is_agreed() -> bool:
+            shown.update(json.loads(self.querymill("status", "--json").stdout)["fleet"]["jobs"])
+            of_gateway = httpx.get(f"{self.url}/v1/fleet").json()["jobs"]
+            return {kind: job["ended"] for kind, job in shown.items()} == {
+                kind: job["ended"] for kind, job in of_gateway.items()
+            }
+
+        until(is_agreed, within_s=PATIENCE_S)
         return shown
 
     def overview(self) -> str:
