@@ -24,8 +24,8 @@ INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --n
 	@$(INSTALL) --require-hashes -r $(PEERS)
 	@touch $@
 
-# Three processes on two cores, since many tests wait; one that has nothing left takes tests of another.
-SHARED := -n 3 --dist worksteal
+# Three processes on two cores, since many tests wait.
+SHARED := -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help setup demo test nightly check format docs bench eval faults lock wheels clean
 
