@@ -28,6 +28,8 @@ from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere
 from tests.fixtures.tallies import until
 
+#: Of this module alone: another board gives writes of one document versions of its own.
+COLLECTION = f"ended{uuid4().hex[:8]}"
 NOT_FOUND = 'querymill_jobs_ended_total{kind="show_document",state="not_found"}'
 INCOMPLETE = 'querymill_jobs_incomplete_total{kind="reports"}'
 SESSION = {"session_id": "s1", "started_at": "2026-03-01T09:00:00Z", "messages": [{"role": "user", "text": "rain"}]}
@@ -97,7 +99,7 @@ def console_of(gateway: str) -> str:
 
 @pytest.fixture(scope="module")
 def fleet(deployment: Deployment, _openai_server: OpenAIServer) -> Iterator[Fleet]:
-    """All kinds are stored in "filings", as far as the tests need it."""
+    """All kinds are stored in one collection, as far as the tests need it."""
     url = deployment.settings.redis_url.removesuffix("/2") + "/11"
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -111,7 +113,7 @@ def fleet(deployment: Deployment, _openai_server: OpenAIServer) -> Iterator[Flee
     ):
         client.flushdb()
         with WorkerProcess(environment, threads=8, name="counted"):
-            finished(mill, IngestReport(collection="filings", report=REPORT))
+            finished(mill, IngestReport(collection=COLLECTION, report=REPORT))
             yield Fleet(mill, settings, gateway.url, port, CommandLine(environment), client)
         client.flushdb()
 
@@ -139,25 +141,25 @@ def read_by_agent(url: str, document: str) -> str:
 def until_done(mill: Querymill, kind: str, document: dict[str, Any], gateway: str) -> None:
     """Store a document, and wait until it can be looked up."""
     sent = httpx.post(
-        f"{gateway}/v1/collections/filings/{kind}", content=json.dumps(document).encode(), timeout=PATIENCE_S,
+        f"{gateway}/v1/collections/{COLLECTION}/{kind}", content=json.dumps(document).encode(), timeout=PATIENCE_S,
         headers={"Content-Type": "application/x-ndjson"},
     )  # fmt: skip
     assert sent.json()["accepted"] == 1, sent.text
-    until(lambda: kind in (mill.collections().get("filings") or ()), within_s=PATIENCE_S)
+    until(lambda: kind in (mill.collections().get(COLLECTION) or ()), within_s=PATIENCE_S)
 
 
 @pytest.mark.parametrize("kind", DOCUMENTS)
 def test_a_look_up_of_what_is_not_stored_is_no_failed_job(fleet: Fleet, kind: Any) -> None:
     until_done(fleet.mill, kind, DOCUMENTS[kind], fleet.url)
     before, missing = fleet.metrics().get(NOT_FOUND, 0), uuid4().hex
-    shown = fleet.querymill("show", kind, missing, "--collection", "filings")
+    shown = fleet.querymill("show", kind, missing, "--collection", COLLECTION)
     assert (shown.returncode, f"'{missing}' is not among the {kind}" in shown.stderr) == (1, True)
     with pytest.raises(JobFailed, match="is not among the") as raised:
-        fleet.mill.show(kind, f"{missing}2", collection="filings")
+        fleet.mill.show(kind, f"{missing}2", collection=COLLECTION)
     assert raised.value.code == "invalid"
-    gone = httpx.get(f"{fleet.url}/v1/collections/filings/{kind}/{missing}3", timeout=PATIENCE_S)
+    gone = httpx.get(f"{fleet.url}/v1/collections/{COLLECTION}/{kind}/{missing}3", timeout=PATIENCE_S)
     assert (gone.status_code, gone.json()["type"]) == (404, "/problems/not-found")
-    assert "nothing is stored under this id" in read_by_agent(fleet.url, f"{kind}:filings/{missing}4")
+    assert "nothing is stored under this id" in read_by_agent(fleet.url, f"{kind}:{COLLECTION}/{missing}4")
     after = fleet.metrics()
     assert after[NOT_FOUND] == before + 4
     assert [name for name in after if "show_document" in name and "failed" in name] == []
@@ -172,7 +174,7 @@ def test_other_mistakes_of_callers_are_no_failed_jobs_either(fleet: Fleet) -> No
     unreadable = FileSearch(query="margin", collection="code", patterns=("(",))
     with pytest.raises(JobFailed, match="patterns"):
         fleet.mill.submit(unreadable).result(timeout=30)
-    assert fleet.mill.drop("reports", collection="filings", ids=["nobody"], timeout=30).outcome == "absent"
+    assert fleet.mill.drop("reports", collection=COLLECTION, ids=["nobody"], timeout=30).outcome == "absent"
     assert fleet.querymill("list", "reports", "--collection", "nowhere").returncode == 2
     assert list(fleet.mill.export("reports", collection="nowhere")) == []
     searched = fleet.querymill("search", "reports", "ships", "--collection", "nowhere")
@@ -191,12 +193,12 @@ def test_incomplete_jobs_are_counted_everywhere_and_the_console_says_so(
     fleet: Fleet, openai_server: OpenAIServer
 ) -> None:
     for number in range(3):
-        fleet.mill.submit(ReportSearch(query=f"ships {number}?", collection="filings")).result(timeout=30)
+        fleet.mill.submit(ReportSearch(query=f"ships {number}?", collection=COLLECTION)).result(timeout=30)
     assert "All is well." in fleet.overview()
     before = fleet.metrics().get(INCOMPLETE, 0)
     openai_server.script.chat = lambda _: Answer(b"{}", status=503)
     for _ in range(10):
-        asked = ReportSearch(query=f"ships {uuid4().hex}?", collection="filings", hyde=True, deadline=5)
+        asked = ReportSearch(query=f"ships {uuid4().hex}?", collection=COLLECTION, hyde=True, deadline=5)
         assert not fleet.mill.submit(asked).result(timeout=30).complete
     assert fleet.metrics()[INCOMPLETE] == before + 10
     assert fleet.jobs()["reports"]["incomplete"] == before + 10
@@ -213,7 +215,7 @@ def test_failed_jobs_and_providers_that_are_tried_again_are_not_well(fleet: Flee
     openai_server.script.embeddings = lambda _: Answer(b"{}", status=500)
     until_done(fleet.mill, "modules", DOCUMENTS["modules"], fleet.url)
     for _ in range(4):
-        asked = ModuleSearch(query=f"cone {uuid4().hex}", collection="filings", channels=("vectors",), deadline=1.5)
+        asked = ModuleSearch(query=f"cone {uuid4().hex}", collection=COLLECTION, channels=("vectors",), deadline=1.5)
         with pytest.raises(JobFailed):
             fleet.mill.submit(asked).result(timeout=30)
     with GatewayHere(fleet.settings) as another:  # one that nobody has looked at yet

@@ -45,7 +45,7 @@ def test_an_encoding_that_was_not_asked_for_is_not_unpacked(encoding: str) -> No
         opened.get("http://provider/v1")
 
 
-@pytest.mark.parametrize("body", [b"no gzip", gzip.compress(b"x" * 1_000)[:-9]])
+@pytest.mark.parametrize("body", [b"no gzip", gzip.compress(b"x" * 1_000)[:-9]], ids=["no gzip", "cut off"])
 def test_what_is_no_whole_gzip_is_an_error_of_decoding(body: bytes) -> None:
     with client(giving(body, content_encoding="gzip")) as opened, pytest.raises(httpx2.DecodingError):
         opened.get("http://provider/v1")
