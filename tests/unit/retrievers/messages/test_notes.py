@@ -8,7 +8,6 @@ from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.dispatch import run_step
-from querymill_workers.retrievers.messages.hits import SearchNotes
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
 
@@ -21,14 +20,9 @@ HIT: dict[str, Any] = {
 }  # fmt: skip
 FOUND: dict[str, Any] = {
     "mode": "text", "results": [HIT], "total": 3, "total_is_exact": True, "why": "away", "searched": None,
-    "best_below_threshold": None, "skipped": 2, "compared": False, "degraded": [["embed", "away"], ["words", "stale"]],
+    "best_below_threshold": None, "skipped": 2, "compared": False,
+    "degraded": [{"stage": "embed", "reason": "away", "code": "provider_down"}, {"stage": "words", "reason": "stale"}],
 }  # fmt: skip
-
-
-def test_the_missing_parts_are_named_and_stay_pairs_on_the_board() -> None:
-    found = SearchNotes.model_validate({"found": FOUND}).found
-    assert [(gap.stage, gap.reason) for gap in found.degraded] == [("embed", "away"), ("words", "stale")]
-    assert found.model_dump(mode="json")["degraded"] == [["embed", "away"], ["words", "stale"]]
 
 
 def finish(world: World, request: JobRequest, *noted: dict[str, Any]) -> str:
@@ -53,5 +47,7 @@ def test_a_job_that_another_worker_began_is_concluded(world: World) -> None:
     assert world.result(finish(world, ForgetSession(collection="c", session_id="s"), forgotten)).total == 0
     search = world.result(finish(world, MessageSearch(collection="c", query="ships"), found))
     assert (search.total, search.complete, search.usage) == (3, False, USAGE)
-    assert [(gap.stage, gap.reason) for gap in search.degraded] == [("embed", "away"), ("words", "stale")]
+    assert [(gap.stage, gap.reason, gap.code) for gap in search.degraded] == [
+        ("embed", "away", "provider_down"), ("words", "stale", None),
+    ]  # fmt: skip
     assert {"embed_ms": 1.5, "search_ms": 2.0}.items() <= search.timing.items()

@@ -75,11 +75,6 @@ def causes(error: BaseException) -> list[BaseException]:
     return chain[::-1]
 
 
-def code_of(error: BaseException) -> Code:
-    """Return the code of an exception that a step raised. One that no flow expects is a bug."""
-    return error.code if isinstance(error, Unavailable | Refused) else "bug"
-
-
 def type_of(error: BaseException) -> str:
     """Return the type of an exception, with the database's error code if it has one."""
     state = getattr(error, "sqlstate", None)

@@ -1,12 +1,8 @@
 """What a search of messages found: as its step notes it on the board, and as the result shows it."""
 
-from itertools import zip_longest
-from typing import Final, Literal, NamedTuple
-
-from pydantic import Field
+from typing import Final, Literal
 
 from querymill_shared.board import Picture
-from querymill_shared.contracts.codes import OptionalCode
 from querymill_shared.contracts.messages.search import PRESETS, MessageHit, MessageResult, MessageSearch, Mode
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.sessions import place_in_file
@@ -16,13 +12,6 @@ from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.stages import stage, timing, used
 from querymill_workers.retrievers.messages.matches import SIMILARITY_PLACES, Gap, Match, MessageMatches
 from querymill_workers.text.calibration import band
-
-
-class NotedGap(NamedTuple):
-    """A part of the search that is missing, and why, as it stands on the board."""
-
-    stage: str
-    reason: str
 
 
 class MessageFindings(Notes):
@@ -40,10 +29,8 @@ class MessageFindings(Notes):
     best_below_threshold: float | None = None
     skipped: int = 0
     compared: bool = True
-    uncalibrated: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
-    degraded: tuple[NotedGap, ...] = ()
-    #: The codes of these. Releases before this one wrote and read pairs of stage and reason alone.
-    codes: tuple[OptionalCode, ...] = Field(default=(), exclude_if=lambda codes: not codes)
+    uncalibrated: bool = False
+    degraded: tuple[Degradation, ...] = ()
 
 
 class SearchNotes(StepNotes):
@@ -67,8 +54,7 @@ def findings_of(matches: MessageMatches, request: MessageSearch) -> MessageFindi
         skipped=matches.skipped,
         compared=matches.compared,
         uncalibrated=matches.uncalibrated,
-        degraded=tuple(NotedGap(gap.stage, gap.reason) for gap in gaps),
-        codes=tuple(gap.code for gap in gaps),
+        degraded=tuple(Degradation(stage=gap.stage, reason=gap.reason, code=gap.code) for gap in gaps),
     )
 
 
@@ -111,23 +97,18 @@ def hit_of(match: Match, request: MessageSearch, *, uncalibrated: bool = False) 
 def to_result(request: MessageSearch, picture: Picture, notes: SearchNotes) -> MessageResult:
     """Make the result of a search from what its step noted."""
     found = notes.found
-    degraded = tuple(
-        Degradation(stage=gap.stage, reason=gap.reason, code=code)
-        for gap, code in zip_longest(found.degraded, found.codes[: len(found.degraded)])
-    )
     return MessageResult(
         job_id=picture.record.job_id,
         query=request.query,
         collection=request.collection,
         session_id=request.session_id,
         similarity_threshold=request.similarity_threshold,
-        complete=not degraded,
-        degraded=degraded,
+        complete=not found.degraded,
         stages=tuple(stage(step) for step in picture.steps),
         timing=timing(picture) | {f"{name}_ms": ms for name, ms in notes.timing.items()},
         usage=used(picture),
         why_not=notes.why_not,
-        **found.model_dump(exclude={"degraded", "codes", "compared"}),
+        **found.model_dump(exclude={"compared"}),
     )
 
 

@@ -25,7 +25,7 @@ class BranchNotes(StepNotes):
     routing: Routing
     unembedded: Unembedded = Unembedded()
     words: dict[str, tuple[tuple[str, int, float], ...]] = Field(default_factory=dict)
-    unvectored: str = Field(default="", exclude_if=lambda why: not why)
+    unvectored: str = ""
     unvectored_code: OptionalCode = None
     sides: tuple[Side, ...] = ()
     missing: tuple[str, ...] = ()
