@@ -41,8 +41,8 @@ test: .venv/ready check  ## everything CI runs: check, then the suite against re
 	@$(BIN)/pytest $(SHARED)
 
 nightly: .venv/ready check  ## also what is long: every floor, 500 examples of each property, then the faults
-	@$(BIN)/pytest $(SHARED) -m "" --hypothesis-profile=nightly --timeout 1800 --ignore tests/faults
-	@$(BIN)/python -m tests.faults
+	@failed=0; $(BIN)/pytest $(SHARED) -m "" --hypothesis-profile=nightly --timeout 1800 --ignore tests/faults || failed=1; \
+	$(BIN)/python -m tests.faults && exit $$failed
 
 check: .venv/ready  ## format, lint, types, import contracts, size budget
 	@$(BIN)/ruff format --check --quiet .

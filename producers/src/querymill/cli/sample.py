@@ -1,7 +1,8 @@
 """The sample of the demo: fictional documents that come with the embedded stack."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console
@@ -19,3 +20,14 @@ def load_sample(
     """Ingest a file of the sample with a progress bar; returns its lines, and what became of each."""
     good = [line for line in lines.read(path, COLLECTION) if isinstance(line, GoodLine)]
     return good, with_bar(mill, good, console, size=sum(line.size for line in good))
+
+
+def ask(mill: Querymill, requests: Iterable[Any], show: Callable[..., None], console: Console) -> list[Any]:
+    """Ask each question of the sample, and ``show`` its two best hits; returns the results."""
+    results = []
+    for request in requests:
+        result = mill.submit(request).result(timeout=request.deadline + 10)
+        console.print(f"\n  {request.query}", style="bold")
+        show(console, result, limit=2)
+        results.append(result)
+    return results

@@ -6,7 +6,7 @@ from typing import Final
 
 from querymill.cli.kind import DemoStep
 from querymill.cli.kinds.conversations.screen import show
-from querymill.cli.sample import COLLECTION, load_sample
+from querymill.cli.sample import COLLECTION, ask, load_sample
 from querymill.cli.terminal import Console
 from querymill.client.mill import Querymill
 from querymill.ingesting.kinds.conversations import LINES
@@ -35,13 +35,7 @@ ASKED: Final = (
 def search_sessions(mill: Querymill, sample: Path, console: Console) -> list[ConversationResult]:
     """Load the sample's sessions (``conversations.jsonl``), ask, and print the hits; returns the results."""
     load_sample(mill, LINES, sample / "conversations.jsonl", console)
-    results = []
-    for request in ASKED:
-        result = mill.submit(request).result(timeout=request.deadline + 10)
-        console.print(f"\n  {request.query}", style="bold")
-        show(console, result, limit=2)
-        results.append(result)
-    return results
+    return ask(mill, ASKED, show, console)
 
 
 STEPS: Final = (DemoStep("Whole conversations, by what was talked about, and when", search_sessions),)

@@ -5,7 +5,7 @@ from typing import Final
 
 from querymill.cli.kind import DemoStep
 from querymill.cli.kinds.messages.screen import show
-from querymill.cli.sample import COLLECTION, load_sample
+from querymill.cli.sample import COLLECTION, ask, load_sample
 from querymill.cli.terminal import Console
 from querymill.client.mill import Querymill
 from querymill.ingesting.kinds.messages import LINES
@@ -24,13 +24,7 @@ ASKED: Final = (
 def search_messages(mill: Querymill, sample: Path, console: Console) -> list[MessageResult]:
     """Load the sample's sessions (``sessions.jsonl``), ask, and print the hits; returns the results."""
     load_sample(mill, LINES, sample / "sessions.jsonl", console)
-    results = []
-    for request in ASKED:
-        result = mill.submit(request).result(timeout=request.deadline + 10)
-        console.print(f"\n  {request.query}", style="bold")
-        show(console, result, limit=2)
-        results.append(result)
-    return results
+    return ask(mill, ASKED, show, console)
 
 
 STEPS: Final = (DemoStep("Chat messages, by what they mean", search_messages),)
