@@ -7,8 +7,8 @@ from querymill_shared.contracts.events import AnswerPart, Done, Hits, Queued, St
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.faults import Failed, Refused
-from tests.fixtures.world import World
-from tests.unit.retrievers.reports.test_search import SHIPS, SOUP, found, search
+from tests.fixtures.world import World, report
+from tests.unit.retrievers.reports.test_search import SHIPS, SOUP, found, search, store_without_vectors
 
 
 def asking(query: str = "revenue rose", **fields: object) -> ReportSearch:
@@ -29,6 +29,14 @@ def test_the_hits_are_answered_from_and_cited_by_their_place(world: World) -> No
     shown = [f"{label}\n{hit.text}" for label, hit in zip(labels, result.results, strict=True)]
     assert world.answers.asked[0][1] == shown
     assert result.complete
+
+
+def test_a_page_that_waits_for_its_vector_is_cut_around_what_its_words_found(world: World) -> None:
+    lines = [f"line {number} of the harbour and its many cranes, tugs, buoys and docks" for number in range(300)]
+    store_without_vectors(world, report("c3", "\n".join([*lines, "the ferry of Zanzibar", *lines])))
+    result = found(world, world.run(asking("where is Zanzibar", ranking="agreement", passage_tokens=600)))
+    assert result.results[0].explanation["bm25"] > 0
+    assert "the ferry of Zanzibar" in world.answers.asked[0][1][0]
 
 
 def test_the_hits_are_told_before_the_answer_begins(world: World) -> None:

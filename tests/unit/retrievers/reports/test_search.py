@@ -14,7 +14,7 @@ from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.reports import ingest
 from querymill_workers.retrievers.reports.rules.glossary import Glossary, Term
-from querymill_workers.retrievers.reports.search import SEARCH_MARGIN_S
+from querymill_workers.retrievers.reports.search.understand import SEARCH_MARGIN_S
 from tests.fixtures.world import World, report
 
 SHIPS = report("a1", "the fleet has nine ships", "revenue rose to forty million")

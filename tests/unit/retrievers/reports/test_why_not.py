@@ -9,7 +9,7 @@ from querymill_shared.contracts.why_not import Absence
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.retrievers.reports.rules.absence import (
     GATES,
-    Standing,
+    PassageStanding,
     ordinal,
     read_wanted,
     say_behind,
@@ -153,7 +153,7 @@ def test_the_numbers_of_the_candidates() -> None:
     keys = [read_wanted(f"a/page/{number}").key for number in (1, 2, 3)]
     products = [(key, value) for key, value in zip(keys, (0.9, 0.8, 0.7), strict=True) if key is not None]
     found = standing(products, read_wanted("a/page/3"), taken=2)
-    assert found == Standing(3, 0.7, 0.8)
+    assert found == PassageStanding(3, 0.7, 0.8)
     assert say_behind(found, taken=2, one_by_one=True) == (
         "its best passage is 3rd of its report, 2 are taken (0.700; the last one taken 0.800)"
     )

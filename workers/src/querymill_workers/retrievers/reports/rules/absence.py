@@ -12,7 +12,7 @@ _PLACES: Final = 3
 
 
 @value
-class Wanted:
+class WantedHit:
     """What is missed: a whole report, or a page or passage of it."""
 
     document: str
@@ -24,7 +24,7 @@ class Wanted:
 
 
 @value
-class Standing:
+class PassageStanding:
     """The place of the best passage in its report, from 1; its inner product, and that of the last one taken."""
 
     place: int
@@ -32,32 +32,39 @@ class Standing:
     last: float
 
 
-def read_wanted(text: str) -> Wanted:
+def read_wanted(text: str) -> WantedHit:
     """Read what is missed: the id of a report, or a key as `HitKey.encoded` writes it."""
     try:
         key = decode_key(text)
     except ValueError:
-        return Wanted(text)
-    return Wanted(key.document, key)
+        return WantedHit(text)
+    return WantedHit(key.document, key)
 
 
-def standing(inner_products: Sequence[tuple[HitKey, float]], wanted: Wanted, *, taken: int) -> Standing | None:
+def place_of(wanted: WantedHit, keys: Sequence[HitKey]) -> int:
+    """Return the first place of what is missed in an order, from 1; 0 if it is not there."""
+    return next((place for place, key in enumerate(keys, start=1) if wanted.is_met_by(key)), 0)
+
+
+def standing(
+    inner_products: Sequence[tuple[HitKey, float]], wanted: WantedHit, *, taken: int
+) -> PassageStanding | None:
     """Return the standing of the best passage among those of its report, given best first; None if it has none.
 
     With the inner products 0.9, 0.8 and 0.7 and two taken, the third stands at place 3: 0.7, the last one taken 0.8.
     """
     for place, (key, own) in enumerate(inner_products, start=1):
         if wanted.is_met_by(key):
-            return Standing(place, own, inner_products[min(taken, len(inner_products)) - 1][1])
+            return PassageStanding(place, own, inner_products[min(taken, len(inner_products)) - 1][1])
     return None
 
 
-def best_standing(found: Iterable[Standing | None]) -> Standing | None:
+def best_standing(found: Iterable[PassageStanding | None]) -> PassageStanding | None:
     """Return the standing for the query that is nearest to taking it."""
     return min((each for each in found if each is not None), key=lambda each: each.place, default=None)
 
 
-def say_behind(found: Standing, *, taken: int, one_by_one: bool) -> str:
+def say_behind(found: PassageStanding, *, taken: int, one_by_one: bool) -> str:
     """Say that other passages were taken: "its best passage is 14th of its report, 10 are taken (0.611; …)"."""
     of = "of its report" if one_by_one else "of all that is searched"
     return (
@@ -71,7 +78,7 @@ def say_place(place: int, total: int, *, top_n: int) -> str:
     return f"place {place} of {total}, {top_n} {'is' if top_n == 1 else 'are'} returned"
 
 
-def alike(wanted: Wanted, duplicates: Mapping[int, Sequence[HitKey]]) -> int | None:
+def alike(wanted: WantedHit, duplicates: Mapping[int, Sequence[HitKey]]) -> int | None:
     """Return the place of the hit that stands for what is missed, because its text is nearly the same."""
     return next((place for place, keys in duplicates.items() if any(wanted.is_met_by(key) for key in keys)), None)
 
