@@ -27,26 +27,12 @@ def test_companies_share_the_hits_in_turn(world: World) -> None:
     assert result.complete
 
 
-def test_periods_are_a_set_and_share_the_hits(world: World) -> None:
-    world.ingest(*(aurora(year, f"revenue was {year % 100} million", "other things") for year in (2019, 2020, 2021)))
-    result = asked(world, "How did revenue of Aurora Foods change from 2019 to 2021?", top_n=3)
-    assert {hit.document for hit in result.results} == {"a2019", "a2020", "a2021"}
-    assert result.routing.period == "2019, 2020, 2021"
-
-
 def test_a_named_period_without_a_report_is_said(world: World) -> None:
     world.ingest(aurora(2022, "revenue was 12 million"))
     result = asked(world, "revenue of Aurora Foods in 2019 and 2022")
     assert [(part.stage, part.reason) for part in result.degraded] == [("route", "Aurora Foods: no report of 2019")]
     other = asked(world, "revenue of Aurora Foods in 2021")
     assert [part.reason for part in other.degraded] == ["Aurora Foods: no report of 2021, reports of 2022 instead"]
-
-
-def test_the_past_years_are_the_latest_that_there_are(world: World) -> None:
-    world.ingest(*(aurora(year, f"revenue was {year % 100} million") for year in (2017, 2018, 2019)))
-    result = asked(world, "revenue of Aurora Foods over the past two years")
-    assert {hit.document for hit in result.results} == {"a2018", "a2019"}
-    assert result.complete
 
 
 def test_a_company_that_no_report_has_is_said(world: World) -> None:

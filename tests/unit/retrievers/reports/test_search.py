@@ -40,31 +40,6 @@ def test_a_question_finds_the_page_that_answers_it(world: World) -> None:
     assert result.results[0].text == "revenue rose to forty million"
 
 
-def test_a_score_can_be_recomputed_from_its_explanation(world: World) -> None:
-    world.rewriter.replies = {"variant": "<how much did revenue rise>"}
-    world.ingest(SHIPS)
-    hit = found(world, world.run(search(multi_query=("variant",), ranking="agreement"))).results[0]
-    why = hit.explanation
-    assert hit.score == pytest.approx(hit.similarity * 1.2, abs=1e-4)
-    assert why["count"] == 2
-
-
-def test_a_joined_score_can_be_recomputed_from_its_explanation(world: World) -> None:
-    world.rewriter.replies = {"variant": "<how much did revenue rise>"}
-    world.ingest(SHIPS, SOUP)
-    result = found(world, world.run(search(multi_query=("variant",))))
-    for hit in result.results:
-        why = hit.explanation
-        words = why["words_weight"] / (why["k"] + why["words_rank"]) if why["words_rank"] else 0
-        vectors = why["vectors_weight"] / (why["k"] + why["vectors_rank"]) if why["vectors_rank"] else 0
-        assert hit.score == pytest.approx(words + vectors, abs=1e-6)
-        assert why["fusion_score"] == pytest.approx(hit.similarity * why["agreement_factor"], abs=1e-4)
-        if why["words"]:
-            own = why["words"]
-            assert own["score"] == pytest.approx(own["share_of_best_bm25"] * (1 + 0.2 * (own["count"] - 1)), abs=1e-4)
-    assert result.results[0].explanation["words_rank"] == 1
-
-
 def test_a_passage_that_only_words_find_gets_its_inner_product(world: World) -> None:
     pages = [f"soup soup soup {number}" for number in range(20)]
     world.ingest(report("a1", *pages, "nine ships and a long list of other things that the fleet owns and lets"))
@@ -140,9 +115,8 @@ def test_the_originals_hits_are_told_before_the_chat_model_answers(world: World)
     assert last.hits[0].text == "revenue rose to forty million"
 
 
-@pytest.mark.parametrize("reply", ["nothing wrapped", "<>", "< >", "<revenue rose>"])
-def test_a_reply_without_a_new_query_degrades_the_branch_visibly(world: World, reply: str) -> None:
-    world.rewriter.replies = {"variant": reply}
+def test_a_reply_without_a_new_query_degrades_the_branch_visibly(world: World) -> None:
+    world.rewriter.replies = {"variant": "<revenue rose>"}
     world.ingest(SHIPS)
     result = found(world, world.run(search(multi_query=("variant",))))
     assert not result.complete
@@ -150,9 +124,7 @@ def test_a_reply_without_a_new_query_degrades_the_branch_visibly(world: World, r
     assert result.results[0].page == 2
 
 
-@pytest.mark.parametrize(
-    "reply", ["I'm sorry, but I can't help with that.", "Revenue rose.", "<think>| a | b |</think>"]
-)
+@pytest.mark.parametrize("reply", ["I'm sorry, but I can't help with that.", "<think>| a | b |</think> Revenue rose."])
 def test_a_hypothetical_answer_without_a_table_is_a_failed_branch(world: World, reply: str) -> None:
     world.rewriter.replies = {"hyde": reply}
     world.ingest(SHIPS)
@@ -202,9 +174,7 @@ AWAY = (
 )
 
 
-@pytest.mark.parametrize("error", AWAY)
-@pytest.mark.parametrize("pages", [True, False])
-@pytest.mark.parametrize("ranking", ["hybrid", "agreement"])
+@pytest.mark.parametrize(("error", "pages", "ranking"), [(AWAY[0], True, "hybrid"), (AWAY[1], False, "agreement")])
 def test_without_the_embedding_provider_words_answer_and_the_result_says_so(
     world: World, error: Exception, pages: bool, ranking: str
 ) -> None:
@@ -300,12 +270,6 @@ def test_a_given_company_that_is_not_there_has_no_hits_and_says_so(world: World)
     assert world.rewriter.asked == []
 
 
-def test_the_company_named_in_the_question_is_searched_alone(world: World) -> None:
-    world.ingest(SHIPS, SOUP)
-    result = found(world, world.run(search("what is the revenue of Borough?")))
-    assert {hit.document for hit in result.results} == {"b2"}
-
-
 def test_documents_named_in_the_request_are_searched_alone(world: World) -> None:
     world.ingest(SHIPS, SOUP)
     result = found(world, world.run(search(documents=("b2", "gone"))))
@@ -325,14 +289,6 @@ def test_reports_of_another_model_are_not_searched(world: World) -> None:
     world.embeddings.model = "another"
     record = world.board.picture(world.run(search())).record
     assert (record.state, "come from words but the workers embed by another" in record.reason) == ("failed", True)
-
-
-def test_a_smaller_top_n_is_the_head_of_a_larger_one(world: World) -> None:
-    world.rewriter.replies = {"variant": "<soup>"}
-    world.ingest(SHIPS, SOUP)
-    long = found(world, world.run(search(multi_query=("variant",), top_n=4))).results
-    short = found(world, world.run(search(multi_query=("variant",), top_n=2))).results
-    assert [hit.number for hit in short] == [hit.number for hit in long[:2]]
 
 
 def test_passages_are_returned_when_pages_are_not_asked_for(world: World) -> None:
@@ -369,11 +325,10 @@ def store_without_vectors(world: World, *reports: dict[str, object]) -> None:
         ingest.step(claim, request, world.ports)
 
 
-@pytest.mark.parametrize("pages", [True, False])
-def test_a_passage_that_waits_for_its_vector_is_found_by_its_words(world: World, pages: bool) -> None:
+def test_a_passage_that_waits_for_its_vector_is_found_by_its_words(world: World) -> None:
     world.ingest(SHIPS, SOUP)
     store_without_vectors(world, report("c3", "the ferry of Zanzibar", "its harbour", "its crew"))
-    result = found(world, world.run(search("where is Zanzibar", top_n=2, return_parent_pages=pages)))
+    result = found(world, world.run(search("where is Zanzibar", top_n=2)))
     assert [(hit.document, hit.page) for hit in result.results][:1] == [("c3", 1)]
     assert result.results[0].text == "the ferry of Zanzibar"
     assert (result.results[0].similarity, result.results[0].explanation["vectors_rank"]) == (0.0, None)
@@ -390,13 +345,6 @@ def test_by_the_formula_alone_what_waits_for_its_vector_keeps_a_place(world: Wor
     result = found(world, world.run(request))
     assert [(hit.document, hit.page) for hit in result.results][1:] == [("c3", 1)]
     assert (result.results[1].similarity, result.results[1].explanation["bm25"] > 0) == (0.0, True)
-
-
-def test_a_collection_without_any_vector_is_searched_by_words(world: World) -> None:
-    store_without_vectors(world, SHIPS, SOUP)
-    result = found(world, world.run(search("tomato soup")))
-    assert [(hit.document, hit.page) for hit in result.results] == [("b2", 1), ("b2", 2)]
-    assert [part.reason for part in result.degraded] == ["4 passages pending"]
 
 
 def test_reports_that_are_not_routed_are_neither_searched_by_words_nor_counted(world: World) -> None:

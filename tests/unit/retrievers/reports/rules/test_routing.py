@@ -44,6 +44,8 @@ def routed(question: str, *, company: str | None = None, period: str | None = No
         ("Aurora Foods' sales in 2022", "a23"),
         ("Aurora Foods' sales in Q2 2022", "a23"),
         ("Aurora Foods' sales in 2015", "a20 a21 a21q3 a23"),
+        ("Aurora Foods' sales from 2020 to 2021", "a20 a21 a21q3"),
+        ("Aurora Foods' sales over the past two years", "a21 a21q3 a23"),
         ("ARFD's sales", "a20 a21 a21q3 a23"),
         ("去年Aurora Foods的收入", "a23"),
         ("Aurora Foods against Boreal in 2022", "a23 b22"),
