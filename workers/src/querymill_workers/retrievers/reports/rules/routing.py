@@ -8,8 +8,7 @@ from functools import cache, lru_cache, partial
 from querymill_shared.values import value
 from querymill_workers.retrievers.reports.rules.aliases import meant_by_short_forms
 from querymill_workers.retrievers.reports.rules.companies import CompanyId, CompanyIndex, names_of
-from querymill_workers.retrievers.reports.rules.period_sets import NamedPeriods, find_periods
-from querymill_workers.retrievers.reports.rules.periods import Period, find_period
+from querymill_workers.retrievers.reports.rules.periods import NamedPeriods, Period, find_period, find_periods
 
 
 @value

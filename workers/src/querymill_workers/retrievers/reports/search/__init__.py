@@ -50,7 +50,7 @@ def step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Sequence[Be
     outcome = search_branch(claim, request, ports) if is_branch else run_later_step(claim, request, ports)
     foreseen = foresee(claim, outcome)
     found = None if foreseen is None else FoundByBranches(foreseen, request)
-    verdict = None if found is None or next_steps(found) else end(found, ports)
+    verdict = None if found is None or next_steps(found) else ending_of(found, ports)
     picture = ports.board.finish(claim, outcome, verdict=verdict)
     return [] if picture is None else conclude(picture, request, ports, after=claim.step)
 
@@ -81,7 +81,7 @@ def search_branch(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Ou
         usage=(usage + found.usage).noted(),
         routing=routing,
         unembedded=found.unembedded,
-        words=dict(found.recalled.words),
+        words=found.recalled.words,
         unvectored="" if found.lacking is None else str(found.lacking),
         unvectored_code=None if found.lacking is None else found.lacking.code,
         sides=route.sides if is_original else (),
@@ -120,7 +120,7 @@ def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, aft
     is_last = picture.record.open_steps <= 0
     follow = next_steps(found) if is_last else []
     if is_last and not follow:
-        ports.board.settle(picture.record.job_id, end(found, ports))
+        ports.board.settle(picture.record.job_id, ending_of(found, ports))
         return []
     # Readers see the hits before the answer begins. What comes after the answer does not change them.
     is_early = not follow or follow[0].startswith(RERANK)
@@ -131,10 +131,10 @@ def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, aft
 
 def settle(picture: Picture, request: ReportSearch, ports: ReportPorts) -> None:
     """End the job with what was found. It fails, with the reasons, if no search has finished."""
-    ports.board.settle(picture.record.job_id, end(FoundByBranches(picture, request), ports))
+    ports.board.settle(picture.record.job_id, ending_of(FoundByBranches(picture, request), ports))
 
 
-def end(found: FoundByBranches, ports: ReportPorts) -> Verdict:
+def ending_of(found: FoundByBranches, ports: ReportPorts) -> Verdict:
     """Return the verdict of what was found, or why its texts cannot be read.
 
     Raises:

@@ -1,7 +1,5 @@
 """What the steps of a search leave on the board: the branches, the batches of the rerank, and the why-not."""
 
-from collections.abc import Mapping
-
 from pydantic import Field
 
 from querymill_shared.contracts.codes import OptionalCode
@@ -12,7 +10,7 @@ from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.retrievers.reports.rules.routing import Side
 
 #: The hits by words of each query: the key of a page or chunk, its best passage, and the BM25 score.
-ByWords = Mapping[str, tuple[tuple[str, int, float], ...]]
+ByWords = dict[str, tuple[tuple[str, int, float], ...]]
 
 
 @value
@@ -49,7 +47,7 @@ class BranchNotes(StepNotes):
     texts: tuple[str, ...] = ()
     routing: Routing
     unembedded: Unembedded = Unembedded()
-    words: dict[str, tuple[tuple[str, int, float], ...]] = Field(default_factory=dict)
+    words: ByWords = Field(default_factory=dict)
     unvectored: str = ""
     unvectored_code: OptionalCode = None
     sides: tuple[Side, ...] = ()
