@@ -2,9 +2,9 @@
 
 A *stay* is a run of calls into one module; a *return* is a stay in a module that the walk had left before. Both say how
 often a reader changes the file to follow a request. Calls are taken in the order of the text, branches one after the
-other. A call whose callee is chosen at run time (a method that several classes define) is not followed. What is made of
-the parameter counts as it: a part of it, a value it was put into, and what a function returns of it; a comparison does
-not.
+other. A call whose callee is chosen at run time (a method that several classes define, or that built-in types have) is
+not followed. What is made of the parameter counts as it: a part of it, a value it was put into, and what a function
+returns of it; a comparison does not.
 """
 
 import ast
@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+BUILT_IN = (str, bytes, list, tuple, dict, set, int, float)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,9 @@ class Source:
         return name in home.imports and home.imports[name] != (module, name) and self.has_class(*home.imports[name])
 
     def only(self, method: str) -> Callee | None:
-        """Return the definition of a method that one class alone defines."""
+        """Return the definition of a method that one class alone defines, and no built-in type."""
+        if any(hasattr(kind, method) for kind in BUILT_IN):
+            return None
         defined = self.methods.get(method, ())
         return defined[0] if len(defined) == 1 else None
 
