@@ -21,7 +21,10 @@ from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.contracts.modules.search import CANDIDATES
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.rules.names import analyze_query, last_segment
-from querymill_workers.retrievers.modules.rules.scores import SubQuery, candidates, rank, shares
+from querymill_workers.retrievers.modules.rules.scores import AskedPart
+from querymill_workers.retrievers.modules.search.judge import rank
+from querymill_workers.retrievers.modules.search.recall import candidates
+from querymill_workers.retrievers.modules.search.understand import shares
 from querymill_workers.retrievers.modules.stores.mongo import MongoModules
 from querymill_workers.retrievers.modules.stores.mongo_rows import (
     Row,
@@ -105,7 +108,7 @@ def search(store: MongoModules, first: str, second: str) -> None:
     """Do what the flow asks of the store for one query of two weighted parts."""
     store.vocabulary(COLLECTION)
     weighted = zip((first, second), (8.0, 3.0), shares([8.0, 3.0]), strict=True)
-    parts = [SubQuery(name, weight, share, analyze_query(name)) for name, weight, share in weighted]
+    parts = [AskedPart(name, weight, share, analyze_query(name)) for name, weight, share in weighted]
     keys = [module.key for part in parts for module in part.modules]
     recalled = store.recall(COLLECTION, keys, match="exact")
     summaries = store.describe(COLLECTION, candidates(recalled, parts, limit=CANDIDATES))

@@ -12,6 +12,7 @@ from querymill_workers.retrievers.modules.rules.fields import (
     field_terms,
     own_name,
     rarity_of,
+    searchable_text,
 )
 from querymill_workers.text.bm25 import K1, Scored, Statistics, TermScore, idf
 
@@ -31,6 +32,15 @@ def having(units: int = 100, **terms: int) -> Scored:
 )  # fmt: skip
 def test_a_document_is_called_by_its_folders_its_file_and_its_title(path: str, title: object, name: str) -> None:
     assert own_name(path, title) == name
+
+
+def test_what_is_searched_by_words_is_description_names_and_identifiers() -> None:
+    text = searchable_text("an orange cone", ["vtk.Filters.Sources.vtkConeSource"], "const $a = 2 + coneSize; // 锥体")
+    assert text == "an orange cone\nvtkConeSource\nconst $a coneSize"
+
+
+def test_only_the_last_segment_of_a_module_is_indexed() -> None:
+    assert searchable_text("", ["vtk.A.vtkB"], "") == "\nvtkB\n"
 
 
 def test_an_entry_has_its_words_and_a_term_for_each_word_of_its_name_and_each_module() -> None:

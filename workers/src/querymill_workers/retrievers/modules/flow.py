@@ -11,13 +11,14 @@ from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.modules import ingest, learn, load, search
 from querymill_workers.retrievers.modules.ports import ModulePorts
+from querymill_workers.retrievers.modules.search import show
 
 
 def flow_of(request: ModuleRequest) -> Flow[ModulePorts]:
     """Return the flow of a request."""
     match request:
         case ModuleSearch():
-            return flow(request, search.step, search.conclude, search.settle, reads="MongoDB")
+            return flow(request, search.step, show.conclude, show.settle, reads="MongoDB")
         case IngestModule():
             return one_step(request, ingest.step, ingest.ENDING)
         case LoadModules():

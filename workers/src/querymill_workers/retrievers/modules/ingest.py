@@ -16,8 +16,7 @@ from querymill_workers.retrievers.modules.learn import submit_learning
 from querymill_workers.retrievers.modules.notes import IngestNotes
 from querymill_workers.retrievers.modules.ports import KIND, SPACE, ModulePorts, filterable
 from querymill_workers.retrievers.modules.rules.documents import encode_id, shown_id
-from querymill_workers.retrievers.modules.rules.fields import counts_of, own_name
-from querymill_workers.retrievers.modules.rules.text import searchable_text
+from querymill_workers.retrievers.modules.rules.fields import counts_of, own_name, searchable_text
 from querymill_workers.words.ports import WordUnit
 
 #: Part of every revision. When it changes, ingesting a stored document again indexes it again.

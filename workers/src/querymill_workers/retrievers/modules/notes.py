@@ -1,17 +1,33 @@
 """What the steps of `modules` note on the board for the code that ends their job."""
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from querymill_shared.contracts.modules.search import RawRecall
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.why_not import Absence
 from querymill_workers.jobs.notes import Notes, StepNotes
-from querymill_workers.retrievers.modules.rules.join import FusedHit
+from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.scores import ExplainedPart
 
 
+class ChannelRank(NamedTuple):
+    """A document's place in one channel: its rank (from 1) and its score there."""
+
+    rank: int
+    score: float
+
+
+class FusedHit(NamedTuple):
+    """A document in the whole ranking: its score, and its place in each channel that found it."""
+
+    document: DocumentId
+    score: float
+    channels: Mapping[str, ChannelRank]
+
+
 class Matches(NamedTuple):
-    """Why a document was found: what each sub-query adds to its score, and the modules that hit.
+    """Why a document was found: what each part of the request adds to its score, and the modules that hit.
 
     Both are empty for a document that only the text channel found.
     """
@@ -20,10 +36,10 @@ class Matches(NamedTuple):
     keywords: tuple[str, ...] = ()
 
 
-class SearchNotes(StepNotes):
+class BranchNotes(StepNotes):
     """What a branch found, and how.
 
-    ``raw`` is what recall returned for each sub-query. ``ranking`` is the whole ranking, best first, and ``matches``
+    ``raw`` is what recall returned for each part. ``ranking`` is the whole ranking, best first, and ``matches``
     explains its first ``top_k`` documents. ``weights`` are the weights of the fused channels; they are empty if only
     module scores were used. The board holds named tuples as arrays.
     """

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, order_of
 from querymill_workers.retrievers.modules.rules.names import PREFIX, key_of, last_segment
 from querymill_workers.text.bm25 import K1, Scored, idf
 from querymill_workers.text.words import words
@@ -31,6 +32,7 @@ RARE: Final = 10
 MAX_MODULES: Final = 64
 _NAME, _MODULE = "@n:", "@m:"
 _STEMS: Final = frozenset({"index", "main"})
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*", re.ASCII)
 _EXTENSION: Final = re.compile(r"\.[A-Za-z0-9]{1,5}$", re.ASCII)
 
 
@@ -40,6 +42,11 @@ def own_name(path: str, title: object = None) -> str:
     stem = _EXTENSION.sub("", file)
     parts = [*folders.split("/"), "" if stem.lower() in _STEMS else stem, title if isinstance(title, str) else ""]
     return " ".join(filter(None, parts))
+
+
+def searchable_text(description: str, names: Sequence[str], code: str) -> str:
+    """Return the text to index: description, module names, and the identifiers of the code."""
+    return "\n".join([description, " ".join(map(last_segment, names)), " ".join(_IDENTIFIER.findall(code))])
 
 
 def counts_of(text: str, *, name: str, modules: Iterable[str]) -> Counter[str]:
@@ -56,6 +63,15 @@ def field_terms(query: Mapping[str, int], names: Sequence[str]) -> list[str]:
     shares = {key: len(own & asked) / len(own) for key, own in _words_of_modules(tuple(names)).items() if own & asked}
     best = sorted(shares, key=lambda key: (-shares[key], key))[:MAX_MODULES]
     return [*(_NAME + word for word in query), *(_MODULE + key for key in best)]
+
+
+def rank_by_words(
+    found: Sequence[tuple[DocumentId, Scored]], query: Mapping[str, int], names: Sequence[str]
+) -> list[tuple[DocumentId, float]]:
+    """Rank documents, best first, by BM25 of their text with what their names and rare modules add to it."""
+    rarity = rarity_of([scored for _, scored in found], names)
+    ranked = [(document, scored.score + field_bonus(scored, query, names, rarity=rarity)) for document, scored in found]
+    return sorted(ranked, key=lambda hit: (-hit[1], order_of(hit[0])))
 
 
 def rarity_of(found: Iterable[Scored], names: Sequence[str]) -> dict[str, int]:

@@ -91,6 +91,19 @@ def hits(module: str, name: str, *, match: Match) -> bool:
     return key_of(name) == key if match == "exact" else last_segment(name).lower().endswith(key)
 
 
+def find_mention(module: FoundModule, text: str) -> str | None:
+    """Return how a text mentions a module by its own name, as a whole word, with or without ``vtk``; None if not."""
+    # Most texts lack these letters altogether, and that is quicker to check than to search for a word.
+    mentioned = module.key in text.lower() and _mention(module.key).search(text)
+    return mentioned[0] if mentioned else None
+
+
+@lru_cache(maxsize=4096)
+def _mention(key: str) -> re.Pattern[str]:
+    # Decided: a mention is a whole word, or `actor` would be found in every "factor".
+    return re.compile(rf"(?<![A-Za-z0-9_])(?:vtk)?{re.escape(key)}(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)
+
+
 def camel_words(name: str) -> list[str]:
     """Split a camel-case name into lower-case words: ``STLReader`` gives ``stl``, ``reader``."""
     return [word.lower() for word in _CAMEL.findall(name)]

@@ -1,31 +1,71 @@
-"""Build the result of a search: hits with explanations, histories and the prompt, from the notes of one branch."""
+"""Show what a branch has found: the ranking so far, or the result with its hits, histories and prompt.
+
+If the split succeeds, the result comes from its parts. If it fails, the result comes from the request itself.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
-from querymill_shared.board import Picture, Step
+from querymill_shared.board import Picture, Step, Verdict
+from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.contracts.modules.search import (
+    ORIGINAL,
+    SPLIT,
     ModuleDocumentHit,
     ModuleResult,
     ModuleSearch,
     RankedDocument,
     ScoreMode,
 )
-from querymill_workers.jobs.stages import missing, stage, timing, used
-from querymill_workers.retrievers.modules.notes import Matches, SearchNotes
+from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.stages import missing, stage, timing, used, why_nothing, worth_telling
+from querymill_workers.jobs.verdicts import done, lost
+from querymill_workers.retrievers.modules.notes import BranchNotes, FusedHit, Matches
 from querymill_workers.retrievers.modules.ports import ModulePorts
-from querymill_workers.retrievers.modules.rules.join import FusedHit
-from querymill_workers.retrievers.modules.rules.prompt import PromptDocument, build_prompt
+from querymill_workers.retrievers.modules.rules.documents import encode_id
 from querymill_workers.retrievers.modules.rules.scores import SHOWN_PLACES
+from querymill_workers.retrievers.modules.search.prompt import PromptDocument, build_prompt
 from querymill_workers.text.rank_fusion import K
 
-#: How a score is computed from the explanation of each sub-query.
+#: How a score is computed from the explanation of each part.
 FORMULAS: Final[Mapping[ScoreMode, str]] = {
     "hits": "Σ hits × normalized_weight",
     "coverage": "Σ hits / modules asked × normalized_weight",
 }
+
+
+def conclude(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
+    """Settle the job if no branch is open, else report the ranking so far."""
+    if picture.record.open_steps <= 0:
+        settle(picture, request, ports)
+    elif (best := best_branch(picture)) is not None and worth_telling(picture):
+        ranking = BranchNotes.of(best).ranking
+        shown = tuple(PartialHit(key=encode_id(hit.document), score=hit.score) for hit in ranking[: request.top_k])
+        ports.board.tell(picture.record.job_id, Hits(after_stage=best.name, total=len(ranking), hits=shown))
+
+
+def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
+    """End the job with the result of the best branch. Without a finished branch the job fails with the reason.
+
+    Raises:
+        Unavailable: The store that the result is read from is away: the job is settled later.
+    """
+    branch = best_branch(picture)
+    try:
+        ending = (
+            lost(picture, why_nothing(picture)) if branch is None else done(to_result(picture, branch, request, ports))
+        )
+    except Refused as error:
+        ending = Verdict("failed", reason=str(error), code=error.code)
+    ports.board.settle(picture.record.job_id, ending)
+
+
+def best_branch(picture: Picture) -> Step | None:
+    """Return the branch that the result comes from: the split if it is done, else the original; None if neither is."""
+    branches = {branch.name: branch for branch in picture.steps if branch.state == "done"}
+    return branches.get(SPLIT) or branches.get(ORIGINAL)
 
 
 def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: ModulePorts) -> ModuleResult:
@@ -35,7 +75,7 @@ def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: Modu
         Unavailable: The store does not respond.
         Refused: The store rejects the query.
     """
-    notes = SearchNotes.of(branch)
+    notes = BranchNotes.of(branch)
     hits = fetch_hits(notes, request, ports)
     degraded = notes.degraded + missing(picture.steps)
     return ModuleResult(
@@ -74,7 +114,7 @@ def to_ranked_document(hit: FusedHit, place: int) -> RankedDocument:
     )
 
 
-def fetch_hits(notes: SearchNotes, request: ModuleSearch, ports: ModulePorts) -> tuple[ModuleDocumentHit, ...]:
+def fetch_hits(notes: BranchNotes, request: ModuleSearch, ports: ModulePorts) -> tuple[ModuleDocumentHit, ...]:
     """Fetch the documents of the first ``top_k`` hits. A document that no longer exists is left out."""
     best = notes.ranking[: request.top_k]
     documents = ports.modules.documents(request.collection, [hit.document for hit in best])

@@ -4,23 +4,16 @@ from hypothesis import strategies as st
 
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.names import FoundModule, Match, analyze_query, hits
-from querymill_workers.retrievers.modules.rules.scores import (
-    DocumentSummary,
-    ModuleRecall,
-    SubQuery,
-    candidates,
-    explain,
-    keywords,
-    rank,
-    score,
-    shares,
-)
+from querymill_workers.retrievers.modules.rules.scores import AskedPart, DocumentSummary, Mode, ModuleRecall
+from querymill_workers.retrievers.modules.search.judge import rank, score
+from querymill_workers.retrievers.modules.search.recall import candidates
+from querymill_workers.retrievers.modules.search.understand import shares
 
 
-def asked(*parts: tuple[str, float]) -> list[SubQuery]:
+def asked(*parts: tuple[str, float], mode: Mode = "hits") -> list[AskedPart]:
     normalised = shares([weight for _, weight in parts])
     return [
-        SubQuery(text, weight, share, analyze_query(text))
+        AskedPart(text, weight, share, analyze_query(text), mode)
         for (text, weight), share in zip(parts, normalised, strict=True)
     ]
 
@@ -36,7 +29,7 @@ def test_the_worked_example() -> None:
     found = score(summary(1, "vtkActor", "vtkMapper", "vtkConeSource"), sub_queries, match="suffix")
     assert found is not None
     assert round(float(found.score), 3) == 1.769
-    first, second = explain(found, sub_queries)
+    first, second = (each.explained for each in found.found)
     assert (first.hits, second.hits) == (2, 1)
     assert round(2 * 0.769231, 3) == 1.538
 
@@ -45,13 +38,13 @@ def test_a_score_can_be_recomputed_from_its_explanation() -> None:
     sub_queries = asked(("vtkActor, vtkMapper", 7), ("vtkPlane", 2), ("nothing", 4))
     found = score(summary(1, "vtkActor", "vtkImageMapper", "vtkPlane"), sub_queries, match="suffix")
     assert found is not None
-    parts = explain(found, sub_queries)
+    parts = [each.explained for each in found.found]
     again = sum(part.hits * part.normalized_weight for part in parts)
     assert float(found.score) == pytest.approx(again, abs=1e-5)
-    assert keywords(found) == ["vtkActor", "vtkMapper", "vtkPlane"]
+    assert found.keywords == ("vtkActor", "vtkMapper", "vtkPlane")
 
 
-def test_a_sub_query_without_modules_keeps_its_share_of_the_weights() -> None:
+def test_a_part_without_modules_keeps_its_share_of_the_weights() -> None:
     found = score(summary(1, "vtkActor"), asked(("vtkActor", 1), ("something blue", 3)), match="suffix")
     assert found is not None
     assert float(found.score) == 0.25
@@ -84,7 +77,7 @@ def test_a_module_counts_once_however_many_names_have_it() -> None:
 )
 def test_names_come_before_the_description(names: tuple[str, ...], description: str, how: str | None) -> None:
     found = score(summary(1, *names, description=description), asked(("vtkMapper", 1)), match="suffix")
-    assert (None if found is None else found.found[0][0].how) == how
+    assert (None if found is None else found.found[0].hits[0].how) == how
 
 
 def test_exact_match_leaves_suffixes_alone() -> None:
@@ -92,13 +85,13 @@ def test_exact_match_leaves_suffixes_alone() -> None:
 
 
 def test_coverage_is_the_share_of_the_modules_asked_for() -> None:
-    sub_queries = asked(("vtkActor vtkMapper vtkPlane vtkMath", 1))
-    found = score(summary(1, "vtkActor", "vtkPlane"), sub_queries, match="suffix", mode="coverage")
+    sub_queries = asked(("vtkActor vtkMapper vtkPlane vtkMath", 1), mode="coverage")
+    found = score(summary(1, "vtkActor", "vtkPlane"), sub_queries, match="suffix")
     assert found is not None
     assert float(found.score) == 0.5
 
 
-def test_ties_go_to_more_sub_queries_then_to_exact_hits_then_to_the_document_id() -> None:
+def test_ties_go_to_more_parts_then_to_exact_hits_then_to_the_document_id() -> None:
     sub_queries = asked(("vtkMapper vtkPlane", 5), ("vtkActor vtkMath", 5))
     summaries = [
         summary("b", "vtkMapper", "vtkPlane"),
@@ -126,7 +119,7 @@ _PARTS = st.lists(
 )
 
 
-def recalled(summaries: list[DocumentSummary], sub_queries: list[SubQuery], match: Match) -> dict[str, ModuleRecall]:
+def recalled(summaries: list[DocumentSummary], sub_queries: list[AskedPart], match: Match) -> dict[str, ModuleRecall]:
     def having(module: FoundModule, how: Match) -> list[DocumentId]:
         return [
             summary.document
@@ -138,12 +131,18 @@ def recalled(summaries: list[DocumentSummary], sub_queries: list[SubQuery], matc
     return {module.key: ModuleRecall(having(module, "exact"), having(module, match)) for module in modules}
 
 
-@given(documents=_DOCUMENTS, parts=_PARTS, limit=st.integers(1, 12), match=st.sampled_from(["suffix", "exact"]))
+@given(
+    documents=_DOCUMENTS,
+    parts=_PARTS,
+    limit=st.integers(1, 12),
+    match=st.sampled_from(["suffix", "exact"]),
+    mode=st.sampled_from(["hits", "coverage"]),
+)
 def test_the_candidates_are_the_head_of_the_whole_ranking(
-    documents: list[list[str]], parts: list[tuple[list[str], float]], limit: int, match: Match
+    documents: list[list[str]], parts: list[tuple[list[str], float]], limit: int, match: Match, mode: Mode
 ) -> None:
     summaries = [summary(number, *(f"vtk{name}" for name in names)) for number, names in enumerate(documents)]
-    sub_queries = asked(*((" ".join(f"vtk{name}" for name in names), weight) for names, weight in parts))
+    sub_queries = asked(*((" ".join(f"vtk{name}" for name in names), weight) for names, weight in parts), mode=mode)
     whole = [found.document for found in rank(summaries, sub_queries, match=match)]
     assert candidates(recalled(summaries, sub_queries, match), sub_queries, limit=limit) == whole[:limit]
 

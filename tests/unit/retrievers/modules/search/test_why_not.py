@@ -6,7 +6,7 @@ import pytest
 
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.why_not import Absence
-from querymill_workers.retrievers.modules.rules.absence import GATES, say_unmatched
+from querymill_workers.retrievers.modules.search.why_not import GATES, say_unmatched
 from tests.fixtures.world import World, example
 
 

@@ -1,19 +1,26 @@
-"""Fuse the channels of `modules`: the rankings by modules, by text and by vectors of descriptions."""
+"""Choose documents: fuse the channels by rank, and say of the first ones why they were found."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final
 
+from querymill_shared.contracts.modules.search import ModuleSearch
+from querymill_shared.values import value
+from querymill_workers.retrievers.modules.notes import ChannelRank, FusedHit, Matches
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, order_of
 from querymill_workers.retrievers.modules.rules.names import Rule
-from querymill_workers.retrievers.modules.rules.scores import ScoredDocument, SubQuery
-from querymill_workers.text.languages import language_of
+from querymill_workers.retrievers.modules.rules.scores import AskedPart, ScoredDocument
+from querymill_workers.retrievers.modules.search.judge import JudgedDocuments
+from querymill_workers.retrievers.modules.search.understand import (
+    MODULES,
+    TEXT,
+    VECTORS,
+    UnderstoodRequest,
+    text_channel,
+    vectors_channel,
+)
 from querymill_workers.text.rank_fusion import K, join, ranks_by_score
 
-MODULES: Final = "modules"
-TEXT: Final = "text"
-VECTORS: Final = "vectors"
-
-#: Weight of the module channel if the request names a module: by a path, a class name or an alias, or, in a sub-query
+#: Weight of the module channel if the request names a module: by a path, a class name or an alias, or, in a part
 #: that was given, by an exact shorthand ("ConeSource").
 NAMED_WEIGHT: Final = 2.0
 #: Its weight if modules were only guessed from plain words. The text channel reads the same words and measured
@@ -26,30 +33,42 @@ _NAMING: Final[frozenset[Rule]] = frozenset({"path", "class", "alias"})
 _NAMING_IN_PARTS: Final[frozenset[Rule]] = _NAMING | {"shorthand"}
 
 
-class ChannelRank(NamedTuple):
-    """A document's place in one channel: its rank (from 1) and its score there."""
+@value
+class ChosenDocuments:
+    """The whole ranking, best first, the weights of its channels, and why the first ones were found.
 
-    rank: int
-    score: float
+    ``weights`` is empty if no channels were fused.
+    """
 
-
-class FusedHit(NamedTuple):
-    """A document in the whole ranking: its score, and its place in each channel that found it."""
-
-    document: DocumentId
-    score: float
-    channels: Mapping[str, ChannelRank]
+    ranking: Sequence[FusedHit]
+    weights: Mapping[str, float]
+    matches: tuple[Matches, ...]
 
 
-def channel_weights(sub_queries: Iterable[SubQuery], *, given: bool = False) -> dict[str, float]:
+def choose_documents(understood: UnderstoodRequest, judged: JudgedDocuments, request: ModuleSearch) -> ChosenDocuments:
+    """Fuse the channels by rank. Without another channel than the modules, their scores are kept."""
+    weights = channel_weights(understood.parts, given=bool(request.sub_queries)) if judged.others else {}
+    if VECTORS in understood.channels:
+        weights = with_vectors(weights)
+    ranking = fuse_channels(judged.by_modules, judged.others, weights=weights)
+    scored = {hit.document: hit for hit in judged.by_modules}
+    matches = tuple(
+        Matches(tuple(each.explained for each in hit.found), hit.keywords)
+        if (hit := scored.get(ranked.document))
+        else Matches()
+        for ranked in ranking[: request.top_k]
+    )
+    return ChosenDocuments(ranking, weights, matches)
+
+
+def channel_weights(parts: Sequence[AskedPart], *, given: bool = False) -> dict[str, float]:
     """Return the weight of each channel, depending on whether the request names modules or only suggests them.
 
-    If its sub-queries were ``given``, each has a text channel of its own with its share, and the module channel has the
-    shares of those that name modules. A sub-query that names none gets in its text channel what others get in both, so
+    If its parts were ``given``, each has a text channel of its own with its share, and the module channel has the
+    shares of those that name modules. A part that names none gets in its text channel what others get in both, so
     that shares compare: of 10/13 for vtkConeSource and 3/13 for "blue sky", modules weigh 2 × 10/13, the texts
     1 × 10/13 and 3 × 3/13.
     """
-    parts = list(sub_queries)
     if not given:
         named = any(names_modules(part, _NAMING) for part in parts)
         return {MODULES: NAMED_WEIGHT if named else GUESSED_WEIGHT, TEXT: TEXT_WEIGHT}
@@ -64,20 +83,9 @@ def channel_weights(sub_queries: Iterable[SubQuery], *, given: bool = False) -> 
     return {MODULES: max(modules, GUESSED_WEIGHT), **texts}
 
 
-def names_modules(sub_query: SubQuery, naming: frozenset[Rule]) -> bool:
-    """Return whether a sub-query names a module by one of these rules."""
-    return any(module.rule in naming for module in sub_query.modules)
-
-
-def chosen_channels(named: Sequence[str] | None, texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the channels to search: those that the request names, else modules and text.
-
-    A Chinese request has few words in common with English descriptions, so vectors are compared, too.
-    """
-    if named is not None:
-        return tuple(named)
-    is_chinese = any(language_of(text) == "zh" for text in texts)
-    return (MODULES, TEXT, VECTORS) if is_chinese else (MODULES, TEXT)
+def names_modules(part: AskedPart, naming: frozenset[Rule]) -> bool:
+    """Return whether a part names a module by one of these rules."""
+    return any(module.rule in naming for module in part.modules)
 
 
 def with_vectors(weights: Mapping[str, float]) -> dict[str, float]:
@@ -92,25 +100,6 @@ def with_vectors(weights: Mapping[str, float]) -> dict[str, float]:
     return {**weights, **vectors}
 
 
-def vectors_channel(text: str) -> str:
-    """Return the name of the vector channel that belongs to a text channel: ``vectors:1`` to ``text:1``."""
-    return f"{VECTORS}{text.removeprefix(TEXT)}"
-
-
-def text_channel(place: int) -> str:
-    """Return the name of the text channel of a sub-query that was given, from 1."""
-    return f"{TEXT}:{place}"
-
-
-def rank_by_modules(scored: Sequence[ScoredDocument]) -> list[FusedHit]:
-    """Return the ranking of the module channel alone, with its own scores."""
-    ranks = ranks_by_score([(hit.document, float(hit.score)) for hit in scored])
-    return [
-        FusedHit(hit.document, float(hit.score), {MODULES: ChannelRank(ranks[hit.document], float(hit.score))})
-        for hit in scored
-    ]
-
-
 def fuse_channels(
     scored: Sequence[ScoredDocument],
     found: Mapping[str, Sequence[tuple[DocumentId, float]]],
@@ -120,13 +109,18 @@ def fuse_channels(
     """Fuse the module channel, the text and the vector channels by weighted RRF (k = 60, ranks from 1), best first.
 
     Equal scores share a rank. With the shares 10/13 and 3/13, the first of the heavier part scores 0.769 / 61 and the
-    first of the lighter one 0.231 / 61.
+    first of the lighter one 0.231 / 61. Without weights, the scores of the module channel are kept.
 
-    Ties are broken as `rank` breaks them: by sub-queries matched, then by exact hits, then by document id.
+    Ties are broken as `judge.rank` breaks them: by parts matched, then by exact hits, then by document id.
     """
     scores = {MODULES: {hit.document: float(hit.score) for hit in scored}}
     scores |= {channel: dict(hits) for channel, hits in found.items()}
     ranks = {channel: ranks_by_score(list(of_channel.items())) for channel, of_channel in scores.items()}
+    if not weights:
+        return [
+            FusedHit(document, score, {MODULES: ChannelRank(ranks[MODULES][document], score)})
+            for document, score in scores[MODULES].items()
+        ]
     hits = [
         FusedHit(
             hit.key, hit.score, {name: ChannelRank(rank, scores[name][hit.key]) for name, rank in hit.ranks.items()}

@@ -14,8 +14,14 @@ from querymill_shared.contracts.jobs import decode_result
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch, RawRecall
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.retrievers.modules.flow import flow_of
-from querymill_workers.retrievers.modules.notes import IngestNotes, LexiconNotes, Matches, SearchNotes
-from querymill_workers.retrievers.modules.rules.join import ChannelRank, FusedHit
+from querymill_workers.retrievers.modules.notes import (
+    BranchNotes,
+    ChannelRank,
+    FusedHit,
+    IngestNotes,
+    LexiconNotes,
+    Matches,
+)
 from tests.fixtures.world import World, example
 
 CONE = example(0, "vtkConeSource", "vtkActor", description="A red cone", code="cone()")
@@ -104,7 +110,7 @@ def settled_with(world: World, notes: dict[str, Any]) -> ModuleResult:
 
 
 def test_what_is_noted_by_position_is_read_by_name() -> None:
-    read = SearchNotes.of(step_with(NOTED))
+    read = BranchNotes.of(step_with(NOTED))
     assert read.ranking[1] == FusedHit("0", 0.04838709677419355, {
         "modules": ChannelRank(rank=2, score=1.0), "text": ChannelRank(rank=2, score=0.5757767321358911),
     })  # fmt: skip
@@ -152,9 +158,9 @@ def test_a_document_that_was_deleted_since_is_left_out(world: World) -> None:
 def test_fields_of_a_later_release_are_ignored() -> None:
     part = NOTED["matches"][0][0][0] | {"boost": 2}
     later = NOTED | {"cost": {"cents": 1}, "matches": [[[part], ["vtkConeSource"]], [[], []]]}
-    read = SearchNotes.of(step_with(later))
+    read = BranchNotes.of(step_with(later))
     assert "cost" not in read.for_board()
-    assert read.matches[0].parts == SearchNotes.of(step_with(NOTED)).matches[0].parts[:1]
+    assert read.matches[0].parts == BranchNotes.of(step_with(NOTED)).matches[0].parts[:1]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +168,7 @@ def test_fields_of_a_later_release_are_ignored() -> None:
 )
 def test_a_ranking_of_another_shape_is_refused(ranking: list[Any]) -> None:
     with pytest.raises(ValidationError, match="ranking"):
-        SearchNotes.of(step_with(NOTED | {"ranking": ranking}))
+        BranchNotes.of(step_with(NOTED | {"ranking": ranking}))
 
 
 _IDS = st.integers(-(2**63), 2**63 - 1) | st.text(min_size=1, max_size=8)
@@ -180,17 +186,17 @@ def test_notes_survive_the_board(ranking: list[FusedHit], documents: list[int | 
     raw = RawRecall(
         description="x", weight=5, normalized_weight=1, modules=(), total=len(documents), documents=tuple(documents)
     )
-    notes = SearchNotes(
+    notes = BranchNotes(
         raw=(raw,), ranking=tuple(ranking), matches=(Matches(),), weights={}, degraded=(), lexicon_version=3
     )
     board = json.loads(json.dumps(notes.for_board()))
-    assert SearchNotes.of(step_with(board)) == notes
+    assert BranchNotes.of(step_with(board)) == notes
     assert all(isinstance(hit, list) and len(hit) == 3 for hit in board["ranking"])
 
 
 def test_notes_cannot_be_changed() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        SearchNotes.of(step_with(NOTED)).lexicon_version = 7
+        BranchNotes.of(step_with(NOTED)).lexicon_version = 7
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,23 @@
 import pytest
 
-from querymill_workers.retrievers.modules.rules.join import (
+from querymill_workers.retrievers.modules.rules.names import analyze_query, shorthands_of
+from querymill_workers.retrievers.modules.rules.scores import AskedPart, DocumentSummary, ScoredDocument
+from querymill_workers.retrievers.modules.search.choose import (
     GUESSED_WEIGHT,
     NAMED_WEIGHT,
     TEXT_WEIGHT,
     channel_weights,
-    chosen_channels,
     fuse_channels,
-    rank_by_modules,
     with_vectors,
 )
-from querymill_workers.retrievers.modules.rules.names import analyze_query, shorthands_of
-from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ScoredDocument, SubQuery, rank, shares
+from querymill_workers.retrievers.modules.search.judge import rank
+from querymill_workers.retrievers.modules.search.understand import shares
 
 SHORT = shorthands_of({"actor": [], "圆锥": ["vtkConeSource"]}, [])
 
 
-def asked(text: str) -> list[SubQuery]:
-    return [SubQuery(text, 5, shares([5])[0], analyze_query(text, shorthands=SHORT))]
+def asked(text: str) -> list[AskedPart]:
+    return [AskedPart(text, 5, shares([5])[0], analyze_query(text, shorthands=SHORT))]
 
 
 def scored(*names: str) -> list[ScoredDocument]:
@@ -40,7 +40,7 @@ def test_only_modules_that_are_named_outright_weigh_fully(text: str, weight: flo
 
 
 def test_the_module_channel_alone_keeps_its_scores() -> None:
-    found = rank_by_modules(scored("vtkActor", "vtkPlane"))
+    found = fuse_channels(scored("vtkActor", "vtkPlane"), {}, weights={})
     assert [(hit.document, hit.score, hit.channels) for hit in found] == [
         (0, 1.0, {"modules": (1, 1.0)}),
         (1, 1.0, {"modules": (1, 1.0)}),
@@ -80,10 +80,10 @@ def test_what_only_a_guess_finds_comes_after_what_the_words_found() -> None:
     assert [hit.document for hit in found] == [5, 0]
 
 
-def parts(*weighted: tuple[str, float]) -> list[SubQuery]:
+def parts(*weighted: tuple[str, float]) -> list[AskedPart]:
     each = shares([weight for _, weight in weighted])
     return [
-        SubQuery(text, weight, share, analyze_query(text, shorthands=SHORT))
+        AskedPart(text, weight, share, analyze_query(text, shorthands=SHORT))
         for (text, weight), share in zip(weighted, each, strict=True)
     ]
 
@@ -119,20 +119,3 @@ def test_vectors_weigh_a_quarter_of_the_words_of_the_same_text() -> None:
         "modules": 2.0, "text:1": 0.769, "text:2": 0.231, "vectors:1": 0.192, "vectors:2": 0.058,
     }  # fmt: skip
     assert with_vectors({"modules": 0.001, "text": 1.0})["vectors"] == 0.25
-
-
-@pytest.mark.parametrize(
-    ("named", "text", "channels"),
-    [
-        (None, "a cone with a blue background", ("modules", "text")),
-        (None, "设置背景颜色为蓝色", ("modules", "text", "vectors")),
-        (None, "请用vtkActor渲染", ("modules", "text", "vectors")),
-        (None, "What does 毛利 mean here?", ("modules", "text")),
-        (("modules", "text"), "设置背景颜色为蓝色", ("modules", "text")),
-        (("vectors",), "a cone", ("vectors",)),
-    ],
-)
-def test_vectors_are_searched_for_a_chinese_request_or_where_they_are_named(
-    named: tuple[str, ...] | None, text: str, channels: tuple[str, ...]
-) -> None:
-    assert chosen_channels(named, [text]) == channels

@@ -2,12 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.modules.rules.text import MAX_PARTS, MAX_WEIGHT, searchable_text, weighted_parts
-
-
-def test_what_is_searched_by_words_is_description_names_and_identifiers() -> None:
-    text = searchable_text("an orange cone", ["vtk.Filters.Sources.vtkConeSource"], "const $a = 2 + coneSize; // 锥体")
-    assert text == "an orange cone\nvtkConeSource\nconst $a coneSize"
+from querymill_workers.retrievers.modules.search.parts import MAX_PARTS, MAX_WEIGHT, weighted_parts
 
 
 @pytest.mark.parametrize(
@@ -38,7 +33,3 @@ def test_whatever_a_model_writes_its_parts_are_few_and_their_weights_in_range(re
     parts = weighted_parts(reply)
     assert len(parts) <= MAX_PARTS
     assert all(text and 0 <= weight <= MAX_WEIGHT for text, weight in parts)
-
-
-def test_only_the_last_segment_of_a_module_is_indexed() -> None:
-    assert searchable_text("", ["vtk.A.vtkB"], "") == "\nvtkB\n"

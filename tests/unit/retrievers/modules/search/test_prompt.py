@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.modules.rules.prompt import PromptDocument, build_prompt, largest_fit
+from querymill_workers.retrievers.modules.search.prompt import PromptDocument, build_prompt, largest_fit
 
 
 def words(text: str) -> int:
