@@ -21,7 +21,8 @@ from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.messages.search import FALLBACK_MARGIN_S, step
+from querymill_workers.retrievers.messages.search import step
+from querymill_workers.retrievers.messages.search.question_vector import FALLBACK_MARGIN_S
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.chats import session
 from tests.fixtures.world import World

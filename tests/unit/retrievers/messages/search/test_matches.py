@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.messages.matches import TEXT_SIMILARITY, CalibratedQuestion
 from querymill_workers.retrievers.messages.rules.sessions import MessageRow
+from querymill_workers.retrievers.messages.search.matches import TEXT_SIMILARITY, CalibratedQuestion
 from querymill_workers.text.calibration import IDENTITY, Calibration
 
 POINTS = Calibration(((0.7, 0.0), (0.8, 0.4), (1.0, 1.0)))

@@ -7,9 +7,11 @@ import pytest
 from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.retrievers.messages.matches import CalibratedQuestion
-from querymill_workers.retrievers.messages.modes.vector import search_vector
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
+from querymill_workers.retrievers.messages.search.choose import choose_messages
+from querymill_workers.retrievers.messages.search.matches import CalibratedQuestion, Gap, MessageMatches
+from querymill_workers.retrievers.messages.search.recall import recall_vectors
+from querymill_workers.retrievers.messages.search.understand import MessageQuestion
 from querymill_workers.text.calibration import IDENTITY, Calibration
 from tests.fakes.vectors import vector_of
 from tests.fixtures.chats import session
@@ -29,13 +31,21 @@ def stored(world: World) -> World:
 
 
 def asked(query: str = "nine ships", **fields: object) -> MessageSearch:
-    return MessageSearch.model_validate({"collection": "c", "query": query} | fields)
+    return MessageSearch.model_validate({"collection": "c", "query": query, "ranking": "vectors"} | fields)
+
+
+def search_vectors(
+    world: World, request: MessageSearch, question: CalibratedQuestion, where: MessageFilter = EVERY
+) -> MessageMatches:
+    searched = MessageQuestion(request, where, is_empty=False)
+    recalled = recall_vectors(searched, question, world.ports)
+    return choose_messages(searched, recalled, question, no_vector=Gap("embed", "", "pending"))
 
 
 def test_a_match_says_how_its_similarity_came_about(stored: World) -> None:
     points = ((0.0, 0.0), (1.0, 0.8))
     question = replace(SHIPS, calibration=Calibration(points))
-    best = search_vector(asked(), EVERY, question, stored.ports).best[0]
+    best = search_vectors(stored, asked(), question).best[0]
     assert best.similarity == best.score == pytest.approx(0.8)
     assert best.found_by == ("vector",)
     assert best.explanation == {
@@ -43,12 +53,12 @@ def test_a_match_says_how_its_similarity_came_about(stored: World) -> None:
         "cosine": best.row.raw,
         "calibration": [[0.0, 0.0], [1.0, 0.8]],
     }
-    plain = search_vector(asked(), EVERY, SHIPS, stored.ports).best[0]
+    plain = search_vectors(stored, asked(), SHIPS).best[0]
     assert plain.explanation["formula"] == "similarity = cosine"
 
 
 def test_pending_rows_join_at_the_similarity_of_text_whatever_the_threshold(stored: World) -> None:
-    found = search_vector(asked("which ships"), EVERY, SHIPS, stored.ports)
+    found = search_vectors(stored, asked("which ships"), SHIPS)
     assert [(match.row.content, match.score) for match in found.best] == [
         ("nine ships", pytest.approx(1)), ("ships at sea", 0.5),
     ]  # fmt: skip
@@ -57,7 +67,7 @@ def test_pending_rows_join_at_the_similarity_of_text_whatever_the_threshold(stor
 
 def test_embedded_rows_are_not_found_by_text_again(stored: World) -> None:
     away = replace(SHIPS, vector=vector_of("quite another thing"))
-    found = search_vector(asked("which ships"), EVERY, away, stored.ports)
+    found = search_vectors(stored, asked("which ships"), away)
     assert [match.row.session_id for match in found.best] == ["t"]
     assert found.best_below_threshold == away.best_similarity(
         stored.ports.messages.nearest(EVERY, away.vector, model="words", limit=1, floor=-2).rows
@@ -66,7 +76,7 @@ def test_embedded_rows_are_not_found_by_text_again(stored: World) -> None:
 
 def test_pending_rows_that_cannot_be_searched_by_words_are_named_as_missing(stored: World) -> None:
     stored.words.fails_with = Refused("stale")
-    found = search_vector(asked("which ships"), EVERY, SHIPS, stored.ports)
+    found = search_vectors(stored, asked("which ships"), SHIPS)
     assert ([match.row.content for match in found.best], found.gaps) == (
         ["nine ships"],
         (("words", "stale", "invalid"),),
@@ -74,11 +84,11 @@ def test_pending_rows_that_cannot_be_searched_by_words_are_named_as_missing(stor
 
 
 def test_without_a_row_to_compare_nothing_is_found_and_the_rows_are_counted(stored: World) -> None:
-    found = search_vector(asked(), EVERY, replace(SHIPS, model="other"), stored.ports)
+    found = search_vectors(stored, asked(), replace(SHIPS, model="other"))
     assert (found.compared, found.skipped, found.best, found.best_below_threshold) == (False, 4, [], None)
 
 
 def test_where_every_row_is_pending_the_choice_of_text_is_left_to_the_search(stored: World) -> None:
     pending = replace(EVERY, session_id="t")
-    found = search_vector(asked("which ships"), pending, SHIPS, stored.ports)
+    found = search_vectors(stored, asked("which ships"), SHIPS, pending)
     assert (found.compared, found.skipped, found.best, found.gaps) == (False, 2, [], ())

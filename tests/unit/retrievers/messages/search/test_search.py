@@ -16,7 +16,8 @@ from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.retrievers.messages.search import FALLBACK_MARGIN_S, step
+from querymill_workers.retrievers.messages.search import step
+from querymill_workers.retrievers.messages.search.question_vector import FALLBACK_MARGIN_S
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.words.memory import MemoryWords
 from tests.fakes.models import WordEmbeddings

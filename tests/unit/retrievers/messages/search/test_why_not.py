@@ -8,7 +8,7 @@ from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.why_not import Absence
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.retrievers.messages.rules.absence import GATES, say_below, threshold_for
+from querymill_workers.retrievers.messages.search.why_not import GATES, say_below, threshold_for
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
 

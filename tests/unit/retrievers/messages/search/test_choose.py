@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_workers.retrievers.messages.matches import CalibratedQuestion
-from querymill_workers.retrievers.messages.modes.hybrid import fuse, key_of, passing
 from querymill_workers.retrievers.messages.rules.sessions import MessageRow
+from querymill_workers.retrievers.messages.search.choose import fuse, key_of, passing
+from querymill_workers.retrievers.messages.search.matches import CalibratedQuestion
 from querymill_workers.text.calibration import IDENTITY
 
 QUESTION = CalibratedQuestion(np.ones(2, np.float32), "words", IDENTITY, 0.7)

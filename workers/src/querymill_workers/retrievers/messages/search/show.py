@@ -1,8 +1,10 @@
-"""What a search of messages found: as its step notes it on the board, and as the result shows it."""
+"""Show what was found: the first hits by words, the hits with whole rows, and the result."""
 
+from dataclasses import replace
 from typing import Final, Literal
 
-from querymill_shared.board import Picture
+from querymill_shared.board import Claim, Picture
+from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
 from querymill_shared.contracts.messages.search import PRESETS, MessageHit, MessageResult, MessageSearch, Mode
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.sessions import place_in_file
@@ -10,8 +12,19 @@ from querymill_shared.contracts.why_not import Absence
 from querymill_workers.jobs.notes import Notes, StepNotes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.stages import stage, timing, used
-from querymill_workers.retrievers.messages.matches import SIMILARITY_PLACES, Gap, Match, MessageMatches
+from querymill_workers.retrievers.messages.ports import MessagePorts
+from querymill_workers.retrievers.messages.search.matches import (
+    SIMILARITY_PLACES,
+    Gap,
+    Match,
+    MessageMatches,
+    passage_of,
+)
+from querymill_workers.retrievers.messages.search.understand import MessageQuestion
 from querymill_workers.text.calibration import band
+
+#: What the first hits on the board were found by, before the vector was there.
+WORDS: Final = "words"
 
 
 class MessageFindings(Notes):
@@ -33,11 +46,38 @@ class MessageFindings(Notes):
     degraded: tuple[Degradation, ...] = ()
 
 
-class SearchNotes(StepNotes):
+class MessageSearchNotes(StepNotes):
     """What the step of a search notes."""
 
     found: MessageFindings
     why_not: Absence | None = None
+
+
+def tell_first_hits(claim: Claim, matches: MessageMatches, ports: MessagePorts) -> None:
+    """Put the hits by words on the board while the question is embedded."""
+    if matches.best:
+        hits = tuple(
+            PartialHit(
+                key=match.row.vector_id, score=match.score,
+                text=match.row.content[:TOLD_CHARS] if place < TOLD_TEXTS else None,
+            )
+            for place, match in enumerate(matches.best)
+        )  # fmt: skip
+        ports.board.tell(claim.job_id, Hits(after_stage=WORDS, total=matches.total, hits=hits))
+
+
+def with_whole_rows(matches: MessageMatches, asked: MessageQuestion, ports: MessagePorts) -> MessageMatches:
+    """Return matches with whole rows: hundreds of brief rows are ranked, and only those of the hits are read."""
+    question, ids = matches.question, [match.row.vector_id for match in matches.best]
+    if question is None or not asked.joins_neighbours or not ids:
+        return matches
+    rows = ports.messages.rows(asked.where, ids, question.vector, model=question.model)
+    best = [
+        replace(match, row=row, explanation=match.explanation | passage_of(row))
+        for match in matches.best
+        if (row := rows.get(match.row.vector_id)) is not None
+    ]
+    return replace(matches, best=best)
 
 
 def findings_of(matches: MessageMatches, request: MessageSearch) -> MessageFindings:
@@ -94,7 +134,7 @@ def hit_of(match: Match, request: MessageSearch, *, uncalibrated: bool = False) 
     )
 
 
-def to_result(request: MessageSearch, picture: Picture, notes: SearchNotes) -> MessageResult:
+def to_result(request: MessageSearch, picture: Picture, notes: MessageSearchNotes) -> MessageResult:
     """Make the result of a search from what its step noted."""
     found = notes.found
     return MessageResult(
@@ -112,4 +152,4 @@ def to_result(request: MessageSearch, picture: Picture, notes: SearchNotes) -> M
     )
 
 
-ENDING: Final = Ending(SearchNotes, to_result)
+ENDING: Final = Ending(MessageSearchNotes, to_result)
