@@ -13,7 +13,7 @@ from rules import clean, score
 
 def step(request, ports):
     plan = planned(request)
-    found = ports.find(plan)
+    found = ports.look_up(plan)
     return show(score(found), plan)
 
 def show(ranking, plan):
@@ -52,8 +52,8 @@ def test_a_walk_counts_each_change_of_the_module_and_each_return(tmp_path: Path)
 
 
 def test_a_method_that_two_classes_define_is_not_followed(tmp_path: Path) -> None:
-    stores = "class A:\n    def find(self, plan): ...\nclass B:\n    def find(self, plan): ...\n"
-    one = "class A:\n    def find(self, plan): ...\n"
+    stores = "class A:\n    def look_up(self, plan): ...\nclass B:\n    def look_up(self, plan): ...\n"
+    one = "class A:\n    def look_up(self, plan): ...\n"
 
     two = read_source([write(tmp_path, {**STORY, "stores.py": stores})])
     assert walk(two, "story", "step", "request").stays == 5
