@@ -45,10 +45,10 @@ def invented(lot: random.Random, number: int) -> dict[str, object]:
 def filled(world: World) -> World:
     """Ingest documents, replace and drop some, and learn the lexicon before and after."""
     lot = random.Random(2_026)
-    world.ingest_code(*(invented(lot, number) for number in range(50)), collection=COLLECTION)
+    world.ingest_code(*(invented(lot, number) for number in range(80)), collection=COLLECTION)
     world.run(LearnLexicon(collection=COLLECTION))
-    world.ingest_code(*(invented(lot, number) for number in range(10, 16)), collection=COLLECTION)
-    for number in range(40, 45):
+    world.ingest_code(*(invented(lot, number) for number in range(10, 20)), collection=COLLECTION)
+    for number in range(60, 70):
         world.ports.documents["modules"].drop(COLLECTION, str(number), LATER)
     world.run(LearnLexicon(collection=COLLECTION))
     return world
