@@ -17,6 +17,7 @@ from tests.fixtures.command_line import querymill
 from tests.fixtures.databases import empty_url
 from tests.fixtures.deployment import board_client, database, deployment, filings, fresh_accounts, mill, worker
 from tests.fixtures.inference import provider, wired
+from tests.fixtures.mongo_server import mongo_server
 from tests.fixtures.releases import former_release
 
 # One definition for the whole run: a fixture of the session that two conftests import would exist twice.
@@ -104,10 +105,10 @@ def database_url(stack: Stack) -> str:
 
 
 @pytest.fixture(scope="session")
-def embedded_mongodb_uri() -> Iterator[str]:
-    """The embedded MongoDB wire server, started for the tests that ask for it."""
-    with temporary_stack(parts={Part.MONGO}) as running:
-        yield running.environment()["MONGODB_URI"]
+def mongodb_uri() -> Iterator[str]:
+    """A server of MongoDB's wire, started for the tests that ask for it."""
+    with mongo_server() as uri:
+        yield uri
 
 
 @pytest.fixture(scope="session")

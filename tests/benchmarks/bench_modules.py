@@ -2,47 +2,41 @@
 
 Documents are generated in the shape of real example code: about six modules each of a few hundred, some in nearly
 every document, most in one of a hundred. A query names two of them, with the same chances. Measured are the calls
-to the store (vocabulary, recall, what scoring reads, the code of the hits), on the embedded MongoDB wire server.
+to the store (vocabulary, recall, what scoring reads, the code of the hits), in PostgreSQL.
 """
 
 import random
-import re
 import statistics
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Callable
-
-import pymongo
-from pymongo.database import Database
 
 from querymill_embedded import Part, temporary_stack
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.contracts.modules.search import CANDIDATES
 from querymill_workers.jobs.revisions import Revision
+from querymill_workers.postgres.connection import joined, open_pool, within
+from querymill_workers.postgres.migrate import migrate
 from querymill_workers.retrievers.modules.rules.names import analyze_query, last_segment
 from querymill_workers.retrievers.modules.rules.scores import AskedPart
 from querymill_workers.retrievers.modules.search.judge import rank
 from querymill_workers.retrievers.modules.search.recall import candidates
 from querymill_workers.retrievers.modules.search.understand import shares
-from querymill_workers.retrievers.modules.stores.mongo import MongoModules
-from querymill_workers.retrievers.modules.stores.mongo_rows import (
-    Row,
-    bucket_of,
-    code_row,
-    document_row,
-    posting_id,
-    reversals,
-)
-from querymill_workers.retrievers.modules.stores.register import MemoryRegister
+from querymill_workers.retrievers.modules.stores.postgres import PostgresModules
 from tests.benchmarks import harness
 
 DOCUMENTS = 100_000
 NAMES = 300
 COLLECTION = "bench"
 QUERIES, SCANS = 100, 2
+#: Documents that are written at once.
+SLICE = 1_000
 TOP_K = 6
 TARGETS = {"p50_ms_100k": ("<=", 20.0)}
+SCAN = (
+    "SELECT names FROM module_documents WHERE collection = %(collection)s"
+    " AND EXISTS (SELECT FROM unnest(names) AS name WHERE name ~* %(ends)s) LIMIT %(limit)s"
+)
 WORDS = ("Cone", "Sphere", "Image", "Volume", "Poly", "Data", "Plane", "Point", "Line", "Scalar", "Color", "Transfer")
 ROLES = ("Source", "Mapper", "Actor", "Reader", "Writer", "Filter", "Widget", "Function", "Manipulator", "Picker")
 
@@ -51,47 +45,28 @@ def main() -> int:
     """Fill the store once, measure as often as asked."""
     lot = random.Random(2_026)
     names = invented_names(lot)
-    with temporary_stack(parts={Part.MONGO}) as stack:
-        uri = stack.environment()["MONGODB_URI"]
-        store = MongoModules(uri, MemoryRegister(), timeout_s=60)
-        filled = time.perf_counter()
-        with pymongo.MongoClient[Row](uri) as client:
-            fill(
-                client.get_default_database("querymill"), [document(number, names, lot) for number in range(DOCUMENTS)]
-            )
-        # The rest through the store itself, which makes indexes, vocabulary and counters.
-        late = [document(DOCUMENTS + n, names, lot) for n in range(300)]
-        store.put(COLLECTION, [(one, Revision("1")) for one in late], record="late")
-        store.settle(COLLECTION, [one.document for one in late])
-        print(f"{DOCUMENTS} documents in {time.perf_counter() - filled:.0f} s", file=sys.stderr)
-        with pymongo.MongoClient[Row](uri) as client:
-            scanned = client.get_default_database("querymill")["module_documents"]
+    with temporary_stack(parts={Part.POSTGRES}) as stack:
+        url = stack.environment()["DATABASE_URL"]
+        migrate(url)
+        with open_pool(url, max_size=2) as pool:
+            store = PostgresModules(pool)
+            filled = time.perf_counter()
+            for start in range(0, DOCUMENTS, SLICE):
+                written = [document(number, names, lot) for number in range(start, start + SLICE)]
+                with joined(pool):
+                    store.put(COLLECTION, [(one, Revision("1")) for one in written], record="")
+            print(f"{DOCUMENTS} documents in {time.perf_counter() - filled:.0f} s", file=sys.stderr)
 
             def scan(first: str, second: str) -> None:
-                ends = re.compile(f"({first}|{second})$", re.IGNORECASE)
-                list(scanned.find({"collection": COLLECTION, "names": ends}, {"names": 1}).limit(CANDIDATES))
+                values = {"ends": f"({first}|{second})$", "limit": CANDIDATES, "collection": COLLECTION}
+                with within(pool, COLLECTION) as connection:
+                    connection.execute(SCAN, values).fetchall()
 
-            code = harness.run("modules", lambda: measure(store, scan, names, lot), TARGETS)
-        store.close()
-    return code
-
-
-def fill(database: Database[Row], documents: list[ModuleDocument]) -> None:
-    """Write the records that the store would, without asking for each what was there before."""
-    postings: defaultdict[tuple[str, int], list[int | str]] = defaultdict(list)
-    for one in documents:
-        for reverse in reversals(one):
-            postings[reverse, bucket_of(one.document)].append(one.document)
-    database["module_documents"].insert_many([document_row(COLLECTION, one, Revision("1"), "") for one in documents])
-    database["module_codes"].insert_many([code_row(COLLECTION, one, "") for one in documents])
-    database["module_postings"].insert_many([
-        {"_id": posting_id(COLLECTION, name, bucket), "collection": COLLECTION, "reversed": name, "documents": ids}
-        for (name, bucket), ids in postings.items()
-    ])  # fmt: skip
+            return harness.run("modules", lambda: measure(store, scan, names, lot), TARGETS)
 
 
 def measure(
-    store: MongoModules, scan: Callable[[str, str], None], names: list[str], lot: random.Random
+    store: PostgresModules, scan: Callable[[str, str], None], names: list[str], lot: random.Random
 ) -> harness.Figures:
     """Ask queries through the index, and a few by scanning."""
     indexed = [timed(lambda: search(store, *asked(names, lot))) for _ in range(QUERIES)]
@@ -104,7 +79,7 @@ def measure(
     return figures | {"regex_scan_times_slower": figures["regex_scan_p50_ms_100k"] / figures["p50_ms_100k"]}
 
 
-def search(store: MongoModules, first: str, second: str) -> None:
+def search(store: PostgresModules, first: str, second: str) -> None:
     """Do what the flow asks of the store for one query of two weighted parts."""
     store.vocabulary(COLLECTION)
     weighted = zip((first, second), (8.0, 3.0), shares([8.0, 3.0]), strict=True)

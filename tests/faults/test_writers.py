@@ -29,9 +29,7 @@ from querymill_shared.board import ValkeyBoard, keys
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.retrievers.modules.stores.mongo import MongoModules
-from querymill_workers.retrievers.modules.stores.postgres import PostgresRegister
-from tests.fixtures.deployment import Deployment
+from querymill_workers.stores import modules_in
 from tests.fixtures.faults import Ground
 from tests.fixtures.own_services import WRITING_S
 from tests.fixtures.tallies import Tally
@@ -208,12 +206,9 @@ class Writers(RuleBasedStateMachine):
 
 
 @pytest.fixture
-def kinds(database_url: str, deployment: Deployment) -> Iterator[Mapping[Retriever, Kind]]:
-    with (
-        open_pool(database_url, max_size=4) as pool,
-        closing(MongoModules(deployment.environment["MONGODB_URI"], PostgresRegister(pool))) as modules,
-    ):
-        yield kinds_of(pool, modules)
+def kinds(database_url: str) -> Iterator[Mapping[Retriever, Kind]]:
+    with open_pool(database_url, max_size=4) as pool:
+        yield kinds_of(pool, modules_in("", pool))
 
 
 def let_them_write(arena: Arena, *, steps: int) -> None:

@@ -67,7 +67,9 @@ class Ground:
 
 
 @pytest.fixture(scope="module")
-def ground(deployment: Deployment, database_url: str, _openai_server: OpenAIServer) -> Iterator[Ground]:
+def ground(
+    deployment: Deployment, database_url: str, mongodb_uri: str, _openai_server: OpenAIServer
+) -> Iterator[Ground]:
     """Every kind holds something, ingested through the networks."""
     # A board of its own, as a worker of another test would not go through the networks.
     board_url = deployment.settings.redis_url.removesuffix("/2") + "/12"
@@ -75,7 +77,7 @@ def ground(deployment: Deployment, database_url: str, _openai_server: OpenAIServ
         client.flushdb()
     settings = deployment.settings.model_copy(update={"redis_url": board_url})
     with ExitStack() as opened:
-        nets, environment = {}, deployment.environment | {"REDIS_URL": board_url}
+        nets, environment = {}, deployment.environment | {"REDIS_URL": board_url, "MONGODB_URI": mongodb_uri}
         for name in ("DATABASE_URL", "MONGODB_URI", "REDIS_URL"):
             address = urlsplit(environment[name])
             assert address.port is not None

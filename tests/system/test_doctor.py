@@ -69,6 +69,10 @@ def test_one_of_several_hosts_that_answers_is_enough(found: Diagnosis, form: str
     assert not found(MONGODB_URI="mongodb://u:HUNTER@127.0.0.1:1,127.0.0.1:2/x")["MongoDB"].ok
 
 
+def test_a_mongodb_that_no_setting_names_is_not_asked_for(found: Diagnosis) -> None:
+    assert "MongoDB" not in found()
+
+
 def test_a_local_socket_is_probed(found: Diagnosis, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("s")
     with socket.socket(socket.AF_UNIX) as server:

@@ -5,15 +5,12 @@ import re
 import stat
 import subprocess
 from collections.abc import Iterator, Mapping
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psutil
 import psycopg
-import pymongo
 import pytest
 import redis
-from pymongo.errors import OperationFailure
 
 from querymill_embedded import Part, Stack, temporary_stack
 from querymill_embedded.postgres import SUPERUSER, programs_folder, server_account
@@ -21,7 +18,7 @@ from tests.fixtures.stacks import kept
 
 __all__ = ["kept"]
 
-SERVERS = {Part.VALKEY, Part.POSTGRES, Part.MONGO}
+SERVERS = {Part.VALKEY, Part.POSTGRES}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +35,7 @@ def without_password(url: str, *, user: str = "") -> str:
 
 
 def passwords_of(environment: Mapping[str, str]) -> dict[str, str]:
-    names = ("REDIS_URL", "DATABASE_URL", "MONGODB_URI")
+    names = ("REDIS_URL", "DATABASE_URL")
     found = {name: urlsplit(environment[name]).password or "" for name in names}
     assert all(found.values()), "a server has no password"
     return found
@@ -66,30 +63,19 @@ def test_valkey_refuses_whoever_has_no_password(stack: Stack, command: list[str]
         bare.execute_command(*command)
 
 
-def test_the_mongo_wire_server_refuses_whoever_has_no_password(stack: Stack) -> None:
-    with pymongo.MongoClient[dict[str, Any]](without_password(stack.environment()["MONGODB_URI"])) as bare:
-        for ask in (bare.querymill.modules.find_one, bare.querymill.list_collection_names, bare.list_database_names):
-            with pytest.raises(OperationFailure, match="requires authentication"):
-                ask()
-        with pytest.raises(OperationFailure, match="requires authentication"):
-            bare.admin.command("createUser", "me", pwd="mine", roles=["root"])
-
-
 def test_the_environment_opens_each_server(stack: Stack) -> None:
     at = stack.environment()
     with redis.Redis.from_url(at["REDIS_URL"]) as valkey:
         assert valkey.ping()
     with psycopg.connect(at["DATABASE_URL"]) as connection:
         assert connection.execute("SELECT current_user").fetchone() == ("querymill",)
-    with pymongo.MongoClient[dict[str, Any]](at["MONGODB_URI"]) as mongo:
-        assert mongo.get_default_database().modules.find_one() is None
 
 
 def test_each_data_folder_and_each_server_has_a_password_of_its_own(stack: Stack) -> None:
     with temporary_stack(parts={Part.VALKEY}) as other:
         others = urlsplit(other.environment()["REDIS_URL"]).password
     passwords = [*passwords_of(stack.environment()).values(), others]
-    assert len(set(passwords)) == 4
+    assert len(set(passwords)) == 3
     assert all(re.fullmatch(r"[0-9a-f]{32,}", str(password)) for password in passwords)
 
 
@@ -157,8 +143,6 @@ def _write(at: Mapping[str, str]) -> None:
         valkey.set("kept", "yes")
     with psycopg.connect(at["DATABASE_URL"]) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 1 AS one")
-    with pymongo.MongoClient[dict[str, Any]](at["MONGODB_URI"]) as mongo:
-        mongo.get_default_database().modules.insert_one({"_id": "kept"})
 
 
 def _check_written(at: Mapping[str, str]) -> None:
@@ -166,5 +150,3 @@ def _check_written(at: Mapping[str, str]) -> None:
         assert valkey.get("kept") == b"yes"
     with psycopg.connect(at["DATABASE_URL"]) as connection:
         assert connection.execute("SELECT one FROM kept").fetchone() == (1,)
-    with pymongo.MongoClient[dict[str, Any]](at["MONGODB_URI"]) as mongo:
-        assert mongo.get_default_database().modules.find_one() == {"_id": "kept"}

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import openai
 import psutil
 import psycopg
-import pymongo
 import pytest
 import redis
 
@@ -49,7 +48,7 @@ def full() -> Iterator[Stack]:
         yield stack
 
 
-def test_all_five_parts_answer_a_real_request(full: Stack) -> None:
+def test_all_parts_answer_a_real_request(full: Stack) -> None:
     at = full.environment()
     assert {status.name: status.state for status in full.status()} == dict.fromkeys(Part, ProcessState.RUNNING)
     assert all(status.log.is_file() and status.pid and status.address for status in full.status())
@@ -58,9 +57,6 @@ def test_all_five_parts_answer_a_real_request(full: Stack) -> None:
         config = valkey.config_get("*")
         assert (config["appendonly"], config["maxmemory-policy"]) == ("yes", "noeviction")
     assert _rows(at, "CREATE EXTENSION IF NOT EXISTS vector; SELECT '[1,2]'::vector <-> '[1,4]'") == [(2.0,)]
-    with pymongo.MongoClient[dict[str, Any]](at["MONGODB_URI"]) as mongo:
-        mongo.get_default_database().modules.insert_one({"_id": "m1", "name": "路由"})
-        assert mongo.get_default_database().modules.find_one({"_id": "m1"}) == {"_id": "m1", "name": "路由"}
     with openai.OpenAI(base_url=at["EMBEDDING_BASE_URL"], api_key=at["EMBEDDING_API_KEY"]) as client:
         embedded = client.embeddings.create(model=at["EMBEDDING_MODEL"], input=["revenue", "营业收入"])
         assert [len(entry.embedding) for entry in embedded.data] == [384, 384]
@@ -159,8 +155,8 @@ def test_a_kept_stack_survives_the_kill_of_its_supervisor_and_leaves_nothing_whe
     first = kept.status()
     kept.up(parts=parts)
     assert [status.pid for status in kept.status()] == [status.pid for status in first]
-    with pytest.raises(StackError, match="without mongo"):
-        kept.up(parts={Part.MONGO})
+    with pytest.raises(StackError, match="without chat"):
+        kept.up(parts={Part.CHAT})
     _rows(kept.environment(), "CREATE TABLE kept AS SELECT 1 AS one; SELECT 1")
     # A part that was started again is not the one whose pid was written down.
     os.kill(first[0].pid or 0, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Who is forgotten is gone: from every table, sample, MongoDB collection, key and log of a real deployment."""
+"""Who is forgotten is gone: from every table, sample, key and log of a real deployment."""
 
 import json
 import time
@@ -45,8 +45,8 @@ SCOPES: Mapping[Retriever, Callable[[Person], dict[str, Any]]] = {
 #: Some of the places that hold something of a person: tables of every kind, what jobs hold, and what models answered.
 HOLDING: tuple[str, ...] = (
     "table chat_messages", "table chat_passages", "table conversations", "table reports", "table report_pages",
-    "table code_files", "table code_chunks", "table module_register", "table text_vectors", "table word_entries",
-    "table word_runs", "samples of ", "mongo module_documents", ":request'", ":result'", ":events'", "qm:chat:",
+    "table code_files", "table code_chunks", "table module_documents", "table text_vectors", "table word_entries",
+    "table word_runs", "samples of ", ":request'", ":result'", ":events'", "qm:chat:",
 )  # fmt: skip
 
 
@@ -94,7 +94,6 @@ def held(stack: Stack, deployment: Deployment, fleet: WorkerProcess) -> Iterator
     yield from people.in_valkey(settings.redis_url)
     yield from people.in_postgres(environment["DATABASE_URL"])
     yield from people.in_samples(environment["DATABASE_URL"])
-    yield from people.in_mongo(environment["MONGODB_URI"])
     yield "log of the worker", fleet.log
     for path in stack.data.rglob("*.log*"):  # those that were set aside when they were full, too
         yield str(path), path.read_text(errors="replace")
@@ -129,6 +128,23 @@ def test_nothing_is_left_of_a_person_who_is_forgotten_and_others_stay(
         assert not found(mill, kind, collection, ada)
         assert found(mill, kind, collection, bob), kind
         assert [card.id for card in mill.list(kind, collection=collection).documents] == [document_id(kind, bob)]
+
+
+def test_nothing_is_left_in_mongodb_of_who_is_forgotten(deployment: Deployment, mongodb_uri: str) -> None:
+    board = deployment.settings.redis_url.removesuffix("/2") + "/13"
+    environment = deployment.environment | {"MONGODB_URI": mongodb_uri, "REDIS_URL": board}
+    collection, ada, bob = f"people-{uuid4().hex[:8]}", Person.new(), Person.new()
+    with WorkerProcess(environment), Querymill(redis_url=board, settings=deployment.settings) as mill:
+        for person in (ada, bob):
+            finished(mill, ingestion("modules", collection, document("modules", person)))
+        assert "mongo module_codes" in " ".join(people.places_of(ada.canaries, people.in_mongo(mongodb_uri)))
+        assert found(mill, "modules", collection, ada)
+        assert mill.drop("modules", collection=collection, **SCOPES["modules"](ada), timeout=60).total == 1
+        assert people.places_of(ada.canaries, people.in_mongo(mongodb_uri)) == []
+        assert not found(mill, "modules", collection, ada)
+        assert [card.id for card in mill.list("modules", collection=collection).documents] == [
+            document_id("modules", bob)
+        ]
 
 
 def sampled_in_the_end(person: Person, deployment: Deployment) -> list[str]:

@@ -50,7 +50,9 @@ class Settings(BaseSettings):
     database_url: Annotated[SecretStr, Field(description="URL of PostgreSQL with pgvector")] = SecretStr(
         "postgresql://127.0.0.1:5432/querymill"
     )
-    mongodb_uri: Annotated[SecretStr, Field(description="URI of MongoDB")] = SecretStr("mongodb://127.0.0.1:27017")
+    mongodb_uri: Annotated[
+        SecretStr, Field(description="URI of a MongoDB for the code documents of `modules`; empty: PostgreSQL has them")
+    ] = SecretStr("")
     openai_base_url: Annotated[str, Field(description="base URL of the chat models")] = "https://api.openai.com/v1"
     openai_api_key: Annotated[SecretStr, Field(description="API key for OPENAI_BASE_URL")] = SecretStr("")
     embedding_base_url: Annotated[

@@ -29,8 +29,9 @@ from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_listing import SessionListing
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
-from querymill_workers.retrievers.modules.stores.postgres import PostgresRegister
+from querymill_workers.retrievers.modules.stores.postgres import PostgresModules
 from querymill_workers.retrievers.modules.stores.postgres_descriptions import PostgresDescriptions
+from querymill_workers.retrievers.modules.stores.postgres_register import PostgresRegister
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
@@ -128,7 +129,15 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "files counted": lambda pool: (files_of(pool).counts(ASKS, model="m"), files_of(pool).lacking(ASKS, model="n")),
     "refused texts of files": lambda pool: (files_of(pool).refused(ASKS, limit=9), files_of(pool).count_refused(ASKS)),
     "model of files": lambda pool: (files_of(pool).active_model(ASKS), files_of(pool).active_model(NONE)),
-    "modules": lambda pool: PostgresRegister(pool).registered(ASKS, IDS),
+    "documents in MongoDB": lambda pool: PostgresRegister(pool).registered(ASKS, IDS),
+    "documents of a module": lambda pool: PostgresModules(pool).recall(ASKS, ["actor"], match="exact"),
+    "documents of a suffix": lambda pool: PostgresModules(pool).recall(ASKS, ["tor"], match="suffix"),
+    "vocabulary": lambda pool: PostgresModules(pool).vocabulary(ASKS),
+    "code documents described": lambda pool: PostgresModules(pool).describe(ASKS, IDS),
+    "all code documents described": lambda pool: list(PostgresModules(pool).describe_all(ASKS)),
+    "code documents": lambda pool: PostgresModules(pool).documents(ASKS, IDS),
+    "code documents that pass": lambda pool: PostgresModules(pool).listed(ASKS, TOPIC),
+    "code documents counted": lambda pool: PostgresModules(pool).count(ASKS, {"module": "vtkActor"}),
     "descriptions by vector": lambda pool: PostgresDescriptions(pool).nearest(ASKS, VECTOR, model="m", limit=9),
     "descriptions that wait": lambda pool: vectors_in(pool, Meters(None))["modules"].pending(
         ASKS, model="next", limit=9
@@ -145,6 +154,7 @@ OWN_PREDICATE: Final = re.compile(r"((?:\w+\.)?collection)\s*=\s*(?:%\(collectio
 #: Tables that keep rows of a collection that was dropped, each with the reason.
 KEPT: Final = {
     "tombstones": "they keep late writes from bringing back what was forgotten, and hold no text",
+    "module_vocabularies": "caches are keyed by its counters, so they must not begin again",
     "report_generations": "caches are keyed by the number, so it must not begin again",
 }
 #: Tables of the present schema that belong to collections, with or without a column for it.
@@ -222,12 +232,15 @@ def drop_all(url: str) -> None:
         files.drop(ASKS, ["s1", "s2", "s3"])
         PostgresDescriptions(pool).drop(ASKS, ["s1", "s2", "s3"])
         PostgresRegister(pool).strike(ASKS, ["s1", "s2", "s3"])
+        modules = PostgresModules(pool)
+        for id_ in ("s1", "s2", "s3"):
+            modules.drop(ASKS, id_)
         for kind in ("messages", "conversations", "reports", "files"):
             PostgresLedger(pool).forget(ASKS, kind, Version(99, "drop"))
         PostgresTextVectors(pool).clear(ASKS)
         for space in ("messages", "pages"):
             words.clear(ASKS, space)
-        for store in (conversations, reports):
+        for store in (conversations, reports, modules):
             store.leave(ASKS)
         for vectors in vectors_in(pool, Meters(None)).values():
             vectors.forget_model(ASKS)

@@ -41,12 +41,12 @@ def test_a_process_is_started_by_group_and_name_without_waiting() -> None:
 def test_starting_a_process_that_runs_does_nothing_and_any_other_refusal_is_named() -> None:
     with scripted_supervisor() as supervisor:
         supervisor.refuses = {
-            "servers:valkey": (60, "ALREADY_STARTED: valkey"), "servers:mongo": (50, "SPAWN_ERROR: mongo"),
+            "servers:valkey": (60, "ALREADY_STARTED: valkey"), "servers:chat": (50, "SPAWN_ERROR: chat"),
         }  # fmt: skip
         client = SupervisorClient(supervisor.control)
         client.start("servers", "valkey")
-        with pytest.raises(StackError, match="mongo cannot be started: SPAWN_ERROR"):
-            client.start("servers", "mongo")
+        with pytest.raises(StackError, match="chat cannot be started: SPAWN_ERROR"):
+            client.start("servers", "chat")
 
 
 def test_a_wrong_password_a_closed_port_and_garbage_are_a_supervisor_that_does_not_respond() -> None:

@@ -9,11 +9,9 @@ def test_only_started_parts_have_settings() -> None:
 
 
 def test_a_part_with_a_password_is_reached_with_it() -> None:
-    ports = {Part.VALKEY: 20001, Part.POSTGRES: 20002, Part.MONGO: 20003}
-    assert endpoints(ports, {Part.VALKEY: "a1", Part.POSTGRES: "b2", Part.MONGO: "c3"}) == {
+    assert endpoints({Part.VALKEY: 20001, Part.POSTGRES: 20002}, {Part.VALKEY: "a1", Part.POSTGRES: "b2"}) == {
         "REDIS_URL": "redis://:a1@127.0.0.1:20001/0",
         "DATABASE_URL": "postgresql://querymill:b2@127.0.0.1:20002/querymill",
-        "MONGODB_URI": "mongodb://querymill:c3@127.0.0.1:20003/querymill?directConnection=true",
     }
 
 
@@ -22,11 +20,10 @@ def test_every_part_leads_to_its_own_port() -> None:
     assert endpoints(ports, {}) == {
         "REDIS_URL": "redis://127.0.0.1:20000/0",
         "DATABASE_URL": "postgresql://querymill@127.0.0.1:20001/querymill",
-        "MONGODB_URI": "mongodb://127.0.0.1:20002/querymill?directConnection=true",
-        "EMBEDDING_BASE_URL": "http://127.0.0.1:20003/v1",
+        "EMBEDDING_BASE_URL": "http://127.0.0.1:20002/v1",
         "EMBEDDING_API_KEY": "embedded",
         "EMBEDDING_MODEL": "multilingual-e5-small",
-        "OPENAI_BASE_URL": "http://127.0.0.1:20004/v1",
+        "OPENAI_BASE_URL": "http://127.0.0.1:20003/v1",
         "OPENAI_API_KEY": "embedded",
         "CHAT_MODEL": "smollm2-135m-instruct",
         "QUERYMILL_RERANK_TOKENS": "500",

@@ -15,16 +15,16 @@ def test_servers_with_data_get_a_random_password_each_and_the_model_servers_none
 
 
 def test_a_chosen_password_stays_and_is_set_once(tmp_path: Path) -> None:
-    chosen = choose_passwords([Part.MONGO], tmp_path)[Part.MONGO]
-    first = Password.of(Part.MONGO, tmp_path)
+    chosen = choose_passwords([Part.VALKEY], tmp_path)[Part.VALKEY]
+    first = Password.of(Part.VALKEY, tmp_path)
     assert first is not None
     assert (first.value, first.is_set) == (chosen, False)
     first.keep()
-    again = Password.of(Part.MONGO, tmp_path)
+    again = Password.of(Part.VALKEY, tmp_path)
     assert again is not None
     assert (again.value, again.is_set) == (chosen, True)
     again.keep()
-    assert choose_passwords([Part.MONGO], tmp_path) == {Part.MONGO: chosen}
+    assert choose_passwords([Part.VALKEY], tmp_path) == {Part.VALKEY: chosen}
 
 
 def test_a_folder_has_no_passwords_until_they_are_chosen(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ READY = [
     (Part.POSTGRES, message(b"R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0")),
     # One that asks for no password.
     (Part.POSTGRES, message(b"R", struct.pack("!i", 0)) + message(b"S", b"TimeZone\0UTC\0") + message(b"Z", b"I")),
-    (Part.MONGO, b""),
     (Part.EMBEDDINGS, b"HTTP/1.0 200 OK\r\n\r\n"),
     (Part.CHAT, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
 ]
@@ -78,7 +77,7 @@ def test_nothing_listens(part: Part) -> None:
     assert not answers(part, port)
 
 
-@pytest.mark.parametrize("part", [Part.VALKEY, Part.POSTGRES, Part.EMBEDDINGS, Part.CHAT])
+@pytest.mark.parametrize("part", list(Part))
 def test_a_part_that_says_nothing_is_not_waited_for(part: Part, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probes, "_TIMEOUT_S", 0.05)
     released = threading.Event()

@@ -12,7 +12,6 @@ import pytest
 
 from querymill_embedded import program as launcher_module
 from querymill_embedded.errors import StackError
-from querymill_embedded.mongo_server import server_command
 from querymill_embedded.parts import Part, Program
 from querymill_embedded.passwords import choose_passwords
 from querymill_embedded.processes import ProcessIdentity
@@ -56,25 +55,6 @@ def test_the_password_of_valkey_is_in_a_private_file_and_not_in_its_command(data
     assert configuration.read_text() == f"requirepass {password}\n"
     assert stat.S_IMODE(configuration.stat().st_mode) == 0o600
     assert password not in " ".join(command)
-
-
-def test_mongo_is_started_by_a_module_that_sets_its_password(data: Path) -> None:
-    command = part_process(Part.MONGO, data=data, port=20_002, durable=True).program.command
-    assert command == (
-        sys.executable, "-P", "-m", "querymill_embedded.mongo_server", "--port", "20002", "--data", str(data),
-    )  # fmt: skip
-
-
-def test_mongo_reads_no_configuration_of_the_machine(data: Path) -> None:
-    command = server_command(data, 20_002, "--auth")
-    assert command[-1] == "--auth"
-    command = command[:-1]
-    assert command[:4] == (sys.executable, "-P", "-m", "secantus")
-    configuration = Path(options(command)["--config"])
-    assert configuration.is_relative_to(data)
-    assert configuration.read_text() == ""
-    assert (options(command)["--host"], options(command)["--port"]) == ("127.0.0.1", "20002")
-    assert Path(options(command)["--storage-path"]).is_relative_to(data)
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_a_server_in_its_first_second_is_running_if_it_passes_its_probe(
 def test_without_its_supervisor_everything_is_dead(tmp_path: Path, ended: ProcessIdentity) -> None:
     with scripted_supervisor() as supervisor:
         control = supervisor.control
-    statuses = part_statuses(state_of(control, {Part.MONGO: 20_001}, ended), tmp_path)
+    statuses = part_statuses(state_of(control, {Part.CHAT: 20_001}, ended), tmp_path)
     assert {status.state for status in statuses} == {ProcessState.DEAD}
     assert [(status.pid, status.uptime_s, status.restarts) for status in statuses] == [(None, None, 0)] * 3
     assert statuses[0].address == "127.0.0.1:20001"

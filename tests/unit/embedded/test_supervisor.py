@@ -55,10 +55,10 @@ def test_servers_stop_after_programs_and_the_leash_stops_first() -> None:
         _supervised("valkey", Group.SERVERS),
         _supervised("search", Group.PROGRAMS),
         _supervised("leash", Group.LEASH),
-        _supervised("mongo", Group.SERVERS),
+        _supervised("postgres", Group.SERVERS),
     ]
     sections = _sections(configuration(DATA, CONTROL, supervised))
-    assert sections["group:servers"] == {"programs": "valkey,mongo", "priority": "1"}
+    assert sections["group:servers"] == {"programs": "valkey,postgres", "priority": "1"}
     assert sections["group:programs"] == {"programs": "search", "priority": "2"}
     assert sections["group:leash"] == {"programs": "leash", "priority": "3"}
 

@@ -1,4 +1,4 @@
-"""The stores of which every retriever has one: its documents and its vectors."""
+"""The stores of which every retriever has one, its documents and its vectors, and where those of modules are."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,8 +15,12 @@ from querymill_workers.retrievers.files.stores import postgres as files_in_postg
 from querymill_workers.retrievers.files.stores.documents import FileDocuments
 from querymill_workers.retrievers.messages.stores import postgres as messages_in_postgres
 from querymill_workers.retrievers.messages.stores.documents import SessionDocuments
+from querymill_workers.retrievers.modules.ports import Modules
 from querymill_workers.retrievers.modules.stores import postgres_descriptions as modules_in_postgres
 from querymill_workers.retrievers.modules.stores.documents import ModuleDocuments
+from querymill_workers.retrievers.modules.stores.mongo import MongoModules
+from querymill_workers.retrievers.modules.stores.postgres import PostgresModules
+from querymill_workers.retrievers.modules.stores.postgres_register import PostgresRegister
 from querymill_workers.retrievers.reports.stores import postgres as reports_in_postgres
 from querymill_workers.retrievers.reports.stores.documents import ReportDocuments
 from querymill_workers.vectors.ports import Vectors
@@ -70,3 +74,8 @@ def vectors_in(
     """Return the vectors of each retriever, in PostgreSQL. ``near`` are what searches know of their indexes."""
     indexes = near_in(pool) if near is None else near
     return {kind: PostgresVectors(pool, kind, tables, counted, indexes.get(kind)) for kind, tables in TABLES.items()}
+
+
+def modules_in(mongodb_uri: str, pool: Pool) -> Modules:
+    """Return the code documents: in the MongoDB that a URI names, or without one in PostgreSQL."""
+    return MongoModules(mongodb_uri, PostgresRegister(pool)) if mongodb_uri else PostgresModules(pool)

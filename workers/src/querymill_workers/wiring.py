@@ -54,8 +54,6 @@ from querymill_workers.retrievers.messages.stores.postgres import PostgresMessag
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
 from querymill_workers.retrievers.modules.stores.memory import MemoryModules
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
-from querymill_workers.retrievers.modules.stores.mongo import MongoModules
-from querymill_workers.retrievers.modules.stores.postgres import PostgresRegister
 from querymill_workers.retrievers.modules.stores.postgres_descriptions import PostgresDescriptions
 from querymill_workers.retrievers.reports import glossary
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports
@@ -64,7 +62,7 @@ from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.services.stores.postgres import PostgresTextVectors
-from querymill_workers.stores import near_in, vectors_in, with_documents
+from querymill_workers.stores import modules_in, near_in, vectors_in, with_documents
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
 from querymill_workers.words.memory import MemoryWords
@@ -250,7 +248,6 @@ def ports() -> Ports:
     chat_model = chat(chosen)
     pool = open_pool(chosen.database_url.get_secret_value())
     words = PostgresWords(pool)
-    modules = MongoModules(chosen.mongodb_uri.get_secret_value(), PostgresRegister(pool))
     files, near = PostgresFiles(pool), near_in(pool)
     messages = PostgresMessages(pool, near["messages"], ef_search=chosen.querymill_ef_search)
     conversations, ranks = PostgresConversations(pool), PostgresRanks(pool)
@@ -269,7 +266,7 @@ def ports() -> Ports:
         words=words,
         samples=PostgresSamples(pool),
         ledger=PostgresLedger(pool),
-        modules=modules,
+        modules=modules_in(chosen.mongodb_uri.get_secret_value(), pool),
         descriptions=PostgresDescriptions(pool),
         vectors=vectors_in(pool, meters(), near),
         shorthands=chosen.querymill_module_shorthands,

@@ -19,7 +19,6 @@ class Part(StrEnum):
 
     VALKEY = "valkey"
     POSTGRES = "postgres"
-    MONGO = "mongo"
     EMBEDDINGS = "embeddings"
     CHAT = "chat"
 
@@ -109,10 +108,6 @@ def _endpoint(part: Part, at: str, password: str | None) -> dict[str, str]:
             return {"REDIS_URL": f"redis://{_login('', password)}{at}/0"}
         case Part.POSTGRES:
             return {"DATABASE_URL": f"postgresql://{_login(DATABASE, password)}{at}/{DATABASE}"}
-        case Part.MONGO:
-            # The server claims to be a replica set of one. A direct connection skips the driver's discovery.
-            login = _login(DATABASE, password) if password else ""
-            return {"MONGODB_URI": f"mongodb://{login}{at}/{DATABASE}?directConnection=true"}
         case Part.EMBEDDINGS:
             return {
                 "EMBEDDING_BASE_URL": f"http://{at}/v1",

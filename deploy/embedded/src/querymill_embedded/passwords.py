@@ -15,7 +15,7 @@ from querymill_embedded.state import write_private
 
 FOLDER: Final = "passwords"
 #: The servers that hold data. The model servers hold none.
-PROTECTED: Final = frozenset({Part.VALKEY, Part.POSTGRES, Part.MONGO})
+PROTECTED: Final = frozenset({Part.VALKEY, Part.POSTGRES})
 _BYTES = 16
 
 

@@ -27,9 +27,6 @@ def _ask(part: Part, port: int, password: str | None) -> bool:
             return _valkey_answers(port, password)
         case Part.POSTGRES:
             return _postgres_answers(port)
-        case Part.MONGO:
-            with _connect(port):
-                return True
         case Part.EMBEDDINGS | Part.CHAT:
             return _health_answers(port)
         case _:

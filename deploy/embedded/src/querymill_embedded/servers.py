@@ -37,8 +37,6 @@ def part_process(part: Part, *, data: Path, port: int, durable: bool) -> Supervi
             return _process(part, folder, _valkey(data, folder, port), stop_wait_s=10)
         case Part.POSTGRES:
             return _postgres(data, port, durable=durable)
-        case Part.MONGO:
-            return _process(part, folder, _launcher("mongo_server", port, "--data", str(data)), stop_wait_s=15)
         case Part.EMBEDDINGS:
             return _process(part, folder, _launcher("embedding_server", port), stop_wait_s=3)
         case Part.CHAT:

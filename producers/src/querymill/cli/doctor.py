@@ -102,7 +102,8 @@ def _services(settings: Settings) -> Iterator[Finding]:
         yield walls
     if board.ok is not False:
         yield _clocks(settings, database_s)
-    yield _tcp("MongoDB", modules, "MONGODB_URI", schemes=_MONGODB_SCHEMES, rule=_MONGODB_RULE)
+    if modules:
+        yield _tcp("MongoDB", modules, "MONGODB_URI", schemes=_MONGODB_SCHEMES, rule=_MONGODB_RULE)
     yield from _models(settings)
 
 

@@ -217,7 +217,7 @@ def _exported(environment: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _reported(library: Any, say: Console) -> Iterator[None]:
-    say.print("Starting Valkey, PostgreSQL, MongoDB wire, embedding and chat servers, and workers…", style="dim")
+    say.print("Starting Valkey, PostgreSQL, embedding and chat servers, and workers…", style="dim")
     try:
         yield
     except library.StackError as error:

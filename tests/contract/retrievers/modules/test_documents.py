@@ -1,4 +1,4 @@
-"""Code documents, listed, exported and dropped: in memory, and with MongoDB beside PostgreSQL."""
+"""Code documents, listed, exported and dropped: in memory, in PostgreSQL, and in MongoDB beside it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +20,11 @@ from querymill_workers.retrievers.modules.ports import SPACE
 from querymill_workers.retrievers.modules.rules.documents import read_id, shown_id
 from querymill_workers.retrievers.modules.stores.documents import ModuleDocuments
 from querymill_workers.retrievers.modules.stores.memory import MemoryModules
-from querymill_workers.retrievers.modules.stores.mongo import MongoModules
-from querymill_workers.retrievers.modules.stores.postgres import PostgresRegister
 from querymill_workers.retrievers.modules.stores.postgres_descriptions import PostgresDescriptions
 from querymill_workers.stores import vectors_in
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
+from tests.contract.retrievers.modules.conftest import modules_on
 from tests.fakes.jobs import KeepingBoard
 from tests.fakes.ports import memory_ports
 from tests.fixtures.boards import new_board_of
@@ -43,13 +42,13 @@ class Stored(ModuleDocuments):
         self.ports = ports
 
 
-@pytest.fixture(params=["memory", "servers"])
+@pytest.fixture(params=["memory", "postgres", "mongo"])
 def stored(request: pytest.FixtureRequest) -> Iterator[Stored]:
     if request.param == "memory":
         yield Stored(memory_ports(modules=MemoryModules(), words=MemoryWords(), board=new_board_of(KeepingBoard)))
         return
-    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
-        modules = MongoModules(request.getfixturevalue("embedded_mongodb_uri"), PostgresRegister(pool))
+    uri = request.getfixturevalue("mongodb_uri") if request.param == "mongo" else ""
+    with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool, modules_on(uri, pool) as modules:
         yield Stored(
             memory_ports(
                 modules=modules,
@@ -60,7 +59,6 @@ def stored(request: pytest.FixtureRequest) -> Iterator[Stored]:
                 board=new_board_of(KeepingBoard),
             )
         )
-        modules.close()
 
 
 def line(document: int | str, *names: str, description: str = "", **metadata: Any) -> dict[str, Any]:

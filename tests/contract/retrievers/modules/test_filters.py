@@ -1,6 +1,5 @@
-"""A filter as a query of MongoDB gives the documents that the rule lets through, no more and no fewer."""
+"""A filter as a query gives the documents that the rule lets through, no more and no fewer."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -12,20 +11,12 @@ from hypothesis import strategies as st
 from querymill_shared.contracts.filters import passes
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.ports import filterable
+from querymill_workers.retrievers.modules.ports import Modules, filterable
 from querymill_workers.retrievers.modules.stores.mongo import MongoModules
-from querymill_workers.retrievers.modules.stores.register import MemoryRegister
 from tests.fixtures.filters import filters, metadata
 
 MODULES = ["vtkActor", "vtk.Core.vtkActor", "vtk.Core.vtkPlane", "a", "A", "ab", "b"]
 PATHS = ["a", "A", "ab", "b", "7", "中", "中文", "{}", "%", "$", "\U0010ffff", "\U0010ffffa", "a\U0010ffffb"]
-
-
-@pytest.fixture(scope="module")
-def mongo(embedded_mongodb_uri: str) -> Iterator[MongoModules]:
-    store = MongoModules(embedded_mongodb_uri, MemoryRegister())
-    yield store
-    store.close()
 
 
 @st.composite
@@ -45,17 +36,15 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     [{"file_path": "b", "code": "x", "meta_info": {"vtkjs_modules": ["a"]}}],
     [{"module": {"from": ""}, "path": {"from": "b", "to": "a"}}],
 )
-def test_a_query_finds_what_passes(
-    mongo: MongoModules, found: list[dict[str, Any]], asked: list[dict[str, Any]]
-) -> None:
+def test_a_query_finds_what_passes(modules: Modules, found: list[dict[str, Any]], asked: list[dict[str, Any]]) -> None:
     collection = f"c{uuid4().hex}"
     stored = [ModuleDocument.model_validate(line | {"faiss_id": number}) for number, line in enumerate(found)]
-    mongo.put(collection, [(document, Revision("r")) for document in stored], record="r")
-    mongo.settle(collection, [document.document for document in stored])
+    modules.put(collection, [(document, Revision("r")) for document in stored], record="r")
+    modules.settle(collection, [document.document for document in stored])
     for conditions in asked:
         wanted = {document.document for document in stored if passes(conditions, filterable(document))}
-        assert set(mongo.listed(collection, conditions)) == wanted, conditions
-        assert mongo.count(collection, conditions) == len(wanted), conditions
+        assert set(modules.listed(collection, conditions)) == wanted, conditions
+        assert modules.count(collection, conditions) == len(wanted), conditions
 
 
 @pytest.mark.parametrize(

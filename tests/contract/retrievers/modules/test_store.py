@@ -1,73 +1,14 @@
-"""What every store of code documents must do: in memory, on the embedded server, and on a mongod if there is one."""
+"""What every store of code documents must do."""
 
 import random
-from collections.abc import Iterator
-from typing import Any
-from uuid import uuid4
 
-import pymongo
 import pytest
 
-from querymill_shared.contracts.modules.ingest import ModuleDocument
-from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.revisions import Revision
+from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.retrievers.modules.ports import Modules
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
-from querymill_workers.retrievers.modules.rules.names import Match, hits, key_of
-from querymill_workers.retrievers.modules.stores.memory import MemoryModules
-from querymill_workers.retrievers.modules.stores.mongo import MongoModules
-from querymill_workers.retrievers.modules.stores.register import MemoryRegister
-from tests.fixtures.own_services import MONGODB_URI
-
-#: The embedded server, and a mongod where one is given.
-SERVERS = ["embedded", *(["mongod"] if MONGODB_URI else [])]
-FIRST, SECOND = Revision("first"), Revision("second")
-
-
-def uri_of(server: str, request: pytest.FixtureRequest) -> str:
-    if server == "embedded":
-        return str(request.getfixturevalue("embedded_mongodb_uri"))
-    return MONGODB_URI
-
-
-@pytest.fixture(params=["memory", *SERVERS])
-def modules(request: pytest.FixtureRequest) -> Iterator[Modules]:
-    if request.param == "memory":
-        yield MemoryModules()
-        return
-    store = MongoModules(uri_of(request.param, request), MemoryRegister())
-    yield store
-    store.close()
-
-
-@pytest.fixture(params=SERVERS)
-def mongo(request: pytest.FixtureRequest) -> Iterator[MongoModules]:
-    store = MongoModules(uri_of(request.param, request), MemoryRegister())
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def collection() -> str:
-    return f"c{uuid4().hex}"
-
-
-def document(
-    document_id: int | str, *names: str, description: str = "", code: str = "x", **more: Any
-) -> ModuleDocument:
-    identity = {"faiss_id": document_id} if isinstance(document_id, int) else {"file_path": document_id}
-    meta_info = {"vtkjs_modules": names, "description": description}
-    return ModuleDocument.model_validate({"file_path": "p.js", "code": code, "meta_info": meta_info} | identity | more)
-
-
-def store(modules: Modules, collection: str, *documents: ModuleDocument, revision: Revision = FIRST) -> None:
-    modules.put(collection, [(document, revision) for document in documents], record=uuid4().hex)
-    modules.settle(collection, [document.document for document in documents])
-
-
-def found(modules: Modules, collection: str, module: str, match: Match = "suffix") -> set[int | str]:
-    key = key_of(module)
-    return set(modules.recall(collection, [key], match=match)[key].all)
+from querymill_workers.retrievers.modules.rules.names import Match, hits
+from tests.fixtures.stored_code import FIRST, SECOND, document, found, store
 
 
 def test_a_suffix_of_a_name_recalls_its_documents(modules: Modules, collection: str) -> None:
@@ -226,12 +167,12 @@ def invented_name(lot: random.Random) -> str:
 
 
 def test_indexed_recall_equals_the_unindexed_suffix_scan_on_300_random_queries(
-    mongo: MongoModules, collection: str
+    modules: Modules, collection: str
 ) -> None:
     lot = random.Random(20_260)
     stored = [document(number, *{invented_name(lot) for _ in range(lot.randint(1, 6))}) for number in range(200)]
-    store(mongo, collection, *stored)
-    store(mongo, f"{collection}x", *(document(1000 + n, invented_name(lot)) for n in range(50)))
+    store(modules, collection, *stored)
+    store(modules, f"{collection}x", *(document(1000 + n, invented_name(lot)) for n in range(50)))
     nonempty = 0
     for _ in range(300):
         name = invented_name(lot)
@@ -243,67 +184,8 @@ def test_indexed_recall_equals_the_unindexed_suffix_scan_on_300_random_queries(
             if any(hits(module, name, match=match) for name in document.meta_info.vtkjs_modules)
         }
         nonempty += bool(scan)
-        assert found(mongo, collection, module, match) == scan, (module, match)
+        assert found(modules, collection, module, match) == scan, (module, match)
     assert nonempty > 100
-
-
-def stages(plan: object) -> set[str]:
-    if isinstance(plan, dict):
-        own = {str(plan["stage"])} if "stage" in plan else set()
-        return own.union(*(stages(part) for part in plan.values()))
-    return set().union(*(stages(part) for part in plan)) if isinstance(plan, list) else set()
-
-
-@pytest.mark.parametrize("match", ["suffix", "exact"])
-def test_recall_scans_the_index_and_only_what_it_returns(mongo: MongoModules, collection: str, match: Match) -> None:
-    store(mongo, collection, *(document(number, f"vtk{'AB'[number % 2]}{number}Mapper") for number in range(40)))
-    store(mongo, collection, document(99, "vtkActor"))
-    plan = mongo.explain_recall(collection, "actor", match=match)
-    assert "IXSCAN" in stages(plan["queryPlanner"])
-    assert "COLLSCAN" not in stages(plan)
-    assert plan["executionStats"]["totalDocsExamined"] == 1
-
-
-def test_a_half_written_document_is_neither_scored_nor_shown(
-    mongo: MongoModules, collection: str, request: pytest.FixtureRequest
-) -> None:
-    store(mongo, collection, document(1, "vtkActor"))
-    with pymongo.MongoClient[dict[str, Any]](mongo._uri) as client:
-        database = client.get_default_database("querymill")
-        database["module_documents"].update_one({"_id": f"{collection}/1"}, {"$unset": {"revision": 1}})
-    assert mongo.revision(collection, 1) is None
-    assert mongo.describe(collection, [1]) == []
-
-
-def test_a_version_that_could_not_be_written_leaves_no_trace_once_it_is_repaired(
-    mongo: MongoModules, collection: str
-) -> None:
-    store(mongo, collection, document(1, "vtkPlane", code="old"))
-    too_large = document(1, "vtkActor").model_copy(update={"code": "x" * 17_000_000})
-    with pytest.raises(Unavailable):
-        mongo.put(collection, [(too_large, FIRST)], record="r")
-    assert mongo.documents(collection, [1])[1].code == "old"
-    assert list(mongo.unsettled(collection)) == [1]
-    mongo.repair(collection, 1)
-    assert list(mongo.unsettled(collection)) == []
-    assert mongo.describe(collection, [1])[0].names == ("vtkPlane",)
-    assert mongo.vocabulary(collection).names == ("vtkPlane",)
-    assert (found(mongo, collection, "vtkActor"), found(mongo, collection, "vtkPlane")) == (set(), {1})
-
-
-def test_a_document_is_settled_only_once_the_lexicon_is_told_that_something_changed(
-    mongo: MongoModules, collection: str
-) -> None:
-    with pymongo.MongoClient[dict[str, Any]](mongo._uri) as client:
-        states = client.get_default_database("querymill")["module_states"]
-        mongo.put(collection, [(document(1, "vtkActor"), FIRST)], record="r")
-        states.update_one({"_id": collection}, {"$set": {"changes": "not a number"}})
-        with pytest.raises(Refused):
-            mongo.settle(collection, [1])
-        states.update_one({"_id": collection}, {"$set": {"changes": 0}})
-    assert list(mongo.unsettled(collection)) == [1]
-    mongo.settle(collection, [1])
-    assert (list(mongo.unsettled(collection)), mongo.vocabulary(collection).changes) == ([], 1)
 
 
 def test_a_dropped_document_is_found_no_more_and_its_names_are_no_shorthands(modules: Modules, collection: str) -> None:
@@ -326,17 +208,3 @@ def test_a_document_that_was_dropped_can_be_stored_again(modules: Modules, colle
     store(modules, collection, document(1, "vtkActor", code="new"))
     assert modules.documents(collection, [1])[1].code == "new"
     assert modules.vocabulary(collection).names == ("vtkActor",)
-
-
-def test_a_server_that_is_away_is_unavailable() -> None:
-    store = MongoModules("mongodb://127.0.0.1:1/x", MemoryRegister(), timeout_s=0.2)
-    with pytest.raises(Unavailable, match="MongoDB"):
-        store.vocabulary("c")
-    store.close()
-
-
-def test_what_the_server_will_not_take_is_refused(mongo: MongoModules, collection: str) -> None:
-    too_long = Lexicon({str(n): ("x" * 2_000_000,) for n in range(10)})
-    store(mongo, collection, document(1, "vtkActor"))
-    with pytest.raises(Refused, match="MongoDB"):
-        mongo.publish_lexicon(collection, too_long, replacing=0, changes=1)

@@ -1,9 +1,10 @@
-"""Code documents from the client to the result: a real board, the embedded MongoDB server, a real worker."""
+"""Code documents from the client to the result: real servers, a real worker."""
 
 import time
 from typing import Any
 from uuid import uuid4
 
+import pymongo
 import pytest
 
 from querymill import (
@@ -36,14 +37,19 @@ DOCUMENTS = [
 ]
 
 
-@pytest.fixture
-def code(worker: WorkerProcess, mill: Querymill, openai_server: OpenAIServer) -> str:
-    """A collection of a dozen code documents, ingested through the workers."""
+def ingest(mill: Querymill) -> str:
+    """Ingest a dozen code documents, and return their collection."""
     collection = f"code{uuid4().hex[:8]}"
     for job in [mill.submit(IngestModule(collection=collection, document=one)) for one in DOCUMENTS]:
         job.result(timeout=30)
     mill.submit(EmbedDocuments(collection=collection, retriever="modules")).result(timeout=30)
     return collection
+
+
+@pytest.fixture
+def code(worker: WorkerProcess, mill: Querymill, openai_server: OpenAIServer) -> str:
+    """A collection of a dozen code documents, ingested through the workers."""
+    return ingest(mill)
 
 
 def search(collection: str, query: str, **fields: Any) -> ModuleSearch:
@@ -106,6 +112,25 @@ def test_reembedding_makes_only_the_vectors_that_are_missing(
 def test_an_unknown_collection_is_refused_before_anything_is_enqueued(mill: Querymill) -> None:
     with pytest.raises(UnknownCollection, match="no modules in 'nowhere'"):
         mill.submit(search("nowhere", "vtkActor"))
+
+
+def test_where_the_settings_name_a_mongodb_the_documents_are_there(
+    deployment: Deployment, mill: Querymill, code: str, mongodb_uri: str
+) -> None:
+    elsewhere = deployment.settings.redis_url.removesuffix("/2") + "/13"
+    environment = deployment.environment | {"MONGODB_URI": mongodb_uri, "REDIS_URL": elsewhere}
+    with WorkerProcess(environment), Querymill(redis_url=elsewhere, settings=deployment.settings) as other:
+        collection = ingest(other)
+        with pymongo.MongoClient[dict[str, Any]](mongodb_uri) as client:
+            codes = client.get_default_database()["module_codes"]
+            assert codes.count_documents({"collection": collection}) == len(DOCUMENTS)
+        for query in ("vtkConeSource", "cut by a vtkPlane"):
+            theirs, own = (
+                asked.submit(search(name, query, lexicon=False, channels=["modules", "text"])).result(timeout=20)
+                for asked, name in ((other, collection), (mill, code))
+            )
+            assert theirs.results == own.results
+        assert other.drop("modules", collection=collection, everything=True, timeout=30).total == len(DOCUMENTS)
 
 
 def test_a_mongodb_that_is_away_fails_searches_of_code_with_its_reason_and_stops_no_worker(

@@ -1,24 +1,19 @@
 """How code documents become records of MongoDB."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.rules.names import Match, hits, key_of, reversal
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary
 from querymill_workers.retrievers.modules.stores.mongo_filters import facts_of
 from querymill_workers.retrievers.modules.stores.mongo_rows import (
     BUCKETS,
-    Row,
     bucket_of,
     code_row,
     document_row,
     posting_id,
     recall_filter,
-    recall_of,
-    reversals,
     row_id,
     summary_of,
 )
@@ -69,11 +64,6 @@ def test_a_document_has_one_bucket_of_those_there_are(document: int | str) -> No
     assert bucket_of(document) == bucket_of(document)
 
 
-def test_names_that_differ_in_case_alone_are_one() -> None:
-    document = ModuleDocument.model_validate(example(1, "vtkActor", "VTKactor", "vtk.A.vtkActor"))
-    assert list(reversals(document)) == ["rotcaktv"]
-
-
 def test_the_query_for_exact_names_has_both_forms_and_that_for_suffixes_is_a_range() -> None:
     assert recall_filter("code", ["actor", "plane"], match="exact") == {
         "collection": "code", "reversed": {"$in": ["rotca", "rotcaktv", "enalp", "enalpktv"]},
@@ -81,32 +71,3 @@ def test_the_query_for_exact_names_has_both_forms_and_that_for_suffixes_is_a_ran
     assert recall_filter("code", ["actor"], match="suffix") == {
         "collection": "code", "reversed": {"$gte": "rotca", "$lt": "rotca\uffff"},
     }  # fmt: skip
-
-
-_NAMES = st.from_regex(r"\A(vtk|VTK)?[A-Ca-c]{1,4}\Z")
-
-
-def postings_of(names: dict[int, list[str]]) -> list[Row]:
-    found: dict[str, list[int]] = {}
-    for document, own in names.items():
-        for reverse in {reversal(name) for name in own}:
-            found.setdefault(reverse, []).append(document)
-    return [{"reversed": reverse, "documents": documents} for reverse, documents in found.items()]
-
-
-@pytest.mark.parametrize("match", ["suffix", "exact"])
-@given(
-    names=st.dictionaries(st.integers(0, 9), st.lists(_NAMES, min_size=1, max_size=3), max_size=6),
-    module=_NAMES,
-)
-def test_postings_recall_what_a_scan_of_the_names_finds(match: Match, names: dict[int, list[str]], module: str) -> None:
-    key = key_of(module)
-    if not key:
-        return
-    found = recall_of(key, postings_of(names), match=match)
-    assert found.all == {
-        document for document, own in names.items() if any(hits(module, name, match=match) for name in own)
-    }
-    assert found.exactly == {
-        document for document, own in names.items() if any(hits(module, name, match="exact") for name in own)
-    }

@@ -18,7 +18,7 @@ def flow_of(request: ModuleRequest) -> Flow[ModulePorts]:
     """Return the flow of a request."""
     match request:
         case ModuleSearch():
-            return flow(request, search.step, show.conclude, show.settle, reads="MongoDB")
+            return flow(request, search.step, show.conclude, show.settle, reads="the store of code documents")
         case IngestModule():
             return one_step(request, ingest.step, ingest.ENDING)
         case LoadModules():

@@ -1,6 +1,53 @@
--- Code documents, whose bodies are in MongoDB: which record counts, their descriptions in passages, and vectors.
+-- Code documents. Their bodies are here, or in MongoDB; their descriptions in passages, and vectors, are here.
 
--- The record of MongoDB that counts, for each document: it changes in one transaction with the document's words.
+-- document: the id as users give it. names: dotted, as they came. modules: the same and the last name of each, as filters see
+-- them.
+CREATE TABLE module_documents (
+    collection  text   COLLATE "C" NOT NULL,
+    document    text   COLLATE "C" NOT NULL,
+    file_path   text   NOT NULL,
+    description text   NOT NULL,
+    names       text[] NOT NULL,
+    modules     text[] NOT NULL,
+    metadata    jsonb  NOT NULL,
+    revision    text   NOT NULL,
+    body        text   NOT NULL,  -- the document as it was ingested
+    PRIMARY KEY (collection, document)
+);
+CREATE INDEX module_documents_path ON module_documents (collection, file_path COLLATE "C");
+ALTER TABLE module_documents
+    ALTER COLUMN description SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0;
+CALL pg_temp.look_up('module_documents', 'document');
+
+-- Documents by the names of their modules, reversed and in lower case: a suffix of a name is a prefix of its reversal.
+CREATE TABLE module_postings (
+    collection text COLLATE "C" NOT NULL,
+    reversed   text COLLATE "C" NOT NULL,
+    document   text COLLATE "C" NOT NULL,
+    name       text NOT NULL,  -- as it was written first
+    PRIMARY KEY (collection, reversed, document)
+);
+CREATE INDEX module_postings_document ON module_postings (collection, document);
+
+-- changes: how often documents were written or dropped before the last lexicon; the rows of module_changes come on top.
+CREATE TABLE module_vocabularies (
+    collection      text   COLLATE "C" PRIMARY KEY,
+    changes         bigint NOT NULL DEFAULT 0,
+    learned_changes bigint NOT NULL DEFAULT 0,  -- the changes that the lexicon was learned from
+    version         bigint NOT NULL DEFAULT 0,
+    lexicon         text                        -- null: none was learned
+);
+ALTER TABLE module_vocabularies ALTER COLUMN lexicon SET STATISTICS 0;
+
+-- Rows and no counter: writers do not wait for each other.
+CREATE TABLE module_changes (
+    collection text    COLLATE "C" NOT NULL,
+    documents  integer NOT NULL
+);
+CREATE INDEX module_changes_collection ON module_changes (collection);
+
+-- The record of MongoDB that counts, for each document whose body is there: it changes in one transaction with the
+-- document's words.
 CREATE TABLE module_register (
     collection text COLLATE "C" NOT NULL,
     document   text COLLATE "C" NOT NULL,
@@ -8,7 +55,7 @@ CREATE TABLE module_register (
     PRIMARY KEY (collection, document)
 );
 
--- The descriptions, as they are embedded: long ones in passages. They change in one transaction with the register.
+-- The descriptions, as they are embedded: long ones in passages. They change in one transaction with the words.
 -- document: the id as users give it. key: the hash of the text, so that an unchanged passage keeps its vector.
 CREATE TABLE module_passages (
     collection text    COLLATE "C" NOT NULL,

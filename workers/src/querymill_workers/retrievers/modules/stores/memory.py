@@ -13,7 +13,7 @@ from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.ports import Modules, Vocabulary, filterable
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
-from querymill_workers.retrievers.modules.rules.names import Match, hits, last_segment
+from querymill_workers.retrievers.modules.rules.names import Match, hits, last_segment, reversal
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 
 
@@ -68,9 +68,13 @@ class MemoryModules(Modules):
     @override
     def vocabulary(self, collection: str) -> Vocabulary:
         with self._lock:
-            names = {last_segment(name): None for summary in self._summaries(collection) for name in summary.names}
+            names: dict[str, str] = {}  # a module has the name that was written first
+            for name in (name for summary in self._summaries(collection) for name in summary.names):
+                names.setdefault(reversal(name), last_segment(name))
             lexicon, version, learned = self._lexicons.get(collection, (EMPTY, 0, 0))
-            return Vocabulary(tuple(sorted(names)), lexicon, version, self._changes.get(collection, 0), learned)
+            return Vocabulary(
+                tuple(sorted(names.values())), lexicon, version, self._changes.get(collection, 0), learned
+            )
 
     @override
     def recall(self, collection: str, keys: Sequence[str], *, match: Match) -> Mapping[str, ModuleRecall]:

@@ -39,8 +39,6 @@ from querymill_workers.retrievers.modules.stores.mongo_rows import (
     code_row,
     document_row,
     recall_filter,
-    recall_of,
-    reversals,
     row_id,
     summary_of,
 )
@@ -56,6 +54,7 @@ from querymill_workers.retrievers.modules.stores.mongo_versions import (
     version_of,
 )
 from querymill_workers.retrievers.modules.stores.mongo_vocabulary import MongoVocabularies
+from querymill_workers.retrievers.modules.stores.postings import recall_of, reversals
 from querymill_workers.retrievers.modules.stores.register import Register
 
 #: The embedded server compares each record it found with the whole list, so short lists are quicker.
@@ -191,7 +190,8 @@ class MongoModules(Modules):
         with mongo_faults():
             wanted = [recall_filter(collection, group, match=match) for group in groups if group]
             rows = [row for filter_ in wanted for row in self._rows("postings").find(filter_, fields)]
-        return {key: recall_of(key, rows, match=match) for key in keys}
+        postings = [(row["reversed"], row["documents"]) for row in rows]
+        return {key: recall_of(key, postings, match=match) for key in keys}
 
     @override
     def describe(self, collection: str, documents: Sequence[DocumentId]) -> list[DocumentSummary]:

@@ -2,21 +2,19 @@
 
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
-from querymill_workers.retrievers.modules.rules.names import PREFIX, Match, last_segment, reversal
-from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
+from querymill_workers.retrievers.modules.rules.names import Match
+from querymill_workers.retrievers.modules.rules.scores import DocumentSummary
 from querymill_workers.retrievers.modules.stores.mongo_filters import facts_of
+from querymill_workers.retrievers.modules.stores.postings import exact_reversals, reversals, suffix_range
 
 #: The postings of a name are spread over this many records. Fewer are quicker to read, more are quicker to change.
 BUCKETS: Final = 16
-
-#: Greater than every character of a name.
-_END: Final = "\uffff"
 
 Row = dict[str, Any]
 
@@ -34,11 +32,6 @@ def posting_id(collection: str, reverse: str, bucket: int) -> str:
 def bucket_of(document: DocumentId) -> int:
     """Return the bucket of a document. It is the same in the postings of every name."""
     return zlib.crc32(json.dumps(document).encode()) % BUCKETS
-
-
-def reversals(document: ModuleDocument) -> dict[str, str]:
-    """Return a document's module names by their reversals. Names with the same reversal are the same module."""
-    return {reversal(name): last_segment(name) for name in document.meta_info.vtkjs_modules}
 
 
 def document_row(collection: str, document: ModuleDocument, revision: Revision, record: str) -> Row:
@@ -80,23 +73,7 @@ def summary_of(document: DocumentId, version: Row) -> DocumentSummary:
 def recall_filter(collection: str, keys: Sequence[str], *, match: Match) -> Row:
     """Build the query for postings: the exact names of several modules, or the range of suffixes of one."""
     if match == "exact":
-        return {"collection": collection, "reversed": {"$in": [name for key in keys for name in _exact_reversals(key)]}}
+        return {"collection": collection, "reversed": {"$in": [name for key in keys for name in exact_reversals(key)]}}
     (key,) = keys
-    return {"collection": collection, "reversed": {"$gte": reversal(key), "$lt": reversal(key) + _END}}
-
-
-def recall_of(key: str, postings: Iterable[Row], *, match: Match) -> ModuleRecall:
-    """Collect the documents of one module from postings, which may include those of other modules."""
-    exactly: set[DocumentId] = set()
-    by_suffix: set[DocumentId] = set()
-    for row in postings:
-        if row["reversed"] in _exact_reversals(key):
-            exactly.update(row["documents"])
-        elif match == "suffix" and row["reversed"].startswith(reversal(key)):
-            by_suffix.update(row["documents"])
-    return ModuleRecall(exactly=exactly, all=exactly | by_suffix)
-
-
-def _exact_reversals(key: str) -> tuple[str, str]:
-    """Return the reversals of the module's two exact names, with and without ``vtk``."""
-    return reversal(key), reversal(PREFIX + key)
+    first, end = suffix_range(key)
+    return {"collection": collection, "reversed": {"$gte": first, "$lt": end}}
