@@ -14,6 +14,7 @@ from querymill.keys import Keyring
 from querymill_shared.backlog import Backlog
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard, ValkeyWatchedBoard
 from querymill_shared.board.connections import open_commands
+from querymill_shared.broker import _REDIS_TRANSPORT
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
@@ -71,6 +72,13 @@ def backlog(url: str) -> object:
         looked = Backlog.connect(settings, board)
         assert looked is not None, "the queues of this broker are lists, and can be looked at"
         return looked.look()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let kombu try a broker twice at once, instead of three times within six seconds."""
+    at_once = {**_REDIS_TRANSPORT, "max_retries": 1, "interval_start": 0}
+    monkeypatch.setattr("querymill_shared.broker._REDIS_TRANSPORT", at_once)
 
 
 OPENED: tuple[Opened, ...] = (command, several_commands, coroutine, watching, keyring, broker, backlog)

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from querymill_shared.board import Board, Claim, Outcome, Verdict
+from querymill_shared.board.calls import SETTLE_GRACE_MS
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.events import (
     Cancelled,
@@ -20,7 +21,7 @@ from querymill_shared.contracts.events import (
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, on_both_servers, with_settings
+from tests.fixtures.boards import claimed, let_pass, on_both_servers, with_settings
 
 LEASE, GRACE = 0.2, 0.1
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=60)
@@ -295,7 +296,7 @@ def test_a_job_whose_steps_are_all_closed_comes_due_to_be_settled(board: Board) 
     job_id = submitted(board)
     for step in SEARCH.steps:
         board.finish(claimed(board, job_id, step), Outcome())
-    time.sleep(2.1)
+    let_pass(board, SETTLE_GRACE_MS / 1_000 + 0.1)
     assert [(due.job_id, due.step) for due in board.due()] == [(job_id, None)]
 
 

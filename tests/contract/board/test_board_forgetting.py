@@ -1,13 +1,13 @@
 """Jobs that hold a forgotten text: found by collection, and deleted with all that the board holds of them."""
 
 import json
-import time
 from typing import Any
 
 import pytest
 import redis
 
 from querymill_shared.board import Board, Outcome, Verdict
+from querymill_shared.board.calls import READABLE_MS
 from querymill_shared.board.erasure import Scrubbed
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnknownJob
@@ -16,9 +16,11 @@ from querymill_shared.contracts.jobs import JobRequest, fingerprint
 from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, empty_board, on_both_servers
+from tests.fixtures.boards import claimed, empty_board, let_expire, let_pass, on_both_servers
 
 CANARY = "canary-4711"
+#: A job that ended stays readable for less than this, in seconds.
+MOMENT_S = READABLE_MS / 1_000 + 0.1
 SEARCH = ReportSearch(query=f"who is {CANARY}?", collection="acme", deadline=30)
 EMBED = EmbedTexts(collection="acme", texts=(TextToEmbed(id="1", text=CANARY),))
 
@@ -46,15 +48,19 @@ def result_of(job_id: str) -> str:
     return f'{{"job_id":"{job_id}","text":"{CANARY}"}}'
 
 
-def wait_until_gone(board: Board, job_id: str) -> None:
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        try:
+def let_the_moment_pass(board: Board) -> None:
+    """Have the time pass for which an ended job stays readable."""
+    let_pass(board, MOMENT_S)
+    let_expire(board, MOMENT_S)
+
+
+def go(board: Board, *job_ids: str) -> None:
+    """Let the moment pass for which ended jobs stay readable, and look that they are gone."""
+    assert all(board.picture(job_id).record.is_over for job_id in job_ids)
+    let_the_moment_pass(board)
+    for job_id in job_ids:
+        with pytest.raises(UnknownJob):
             board.picture(job_id)
-        except UnknownJob:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"{job_id} is still there")
 
 
 def raw(settings: Settings) -> str:
@@ -76,7 +82,7 @@ def test_the_jobs_of_a_collection_are_listed_and_no_others(board: Board) -> None
 def test_a_job_that_ended_before_is_gone_at_once(board: Board, verdict: Any) -> None:
     job_id = begin(board, EMBED)
     end(board, job_id, Verdict(verdict, result=result_of(job_id) if verdict == "done" else ""), EMBED)
-    time.sleep(2.1)
+    let_the_moment_pass(board)
     assert board.forget_jobs([job_id]) == 0
     with pytest.raises(UnknownJob):
         board.picture(job_id)
@@ -88,7 +94,7 @@ def test_a_job_that_ended_just_now_stays_readable_for_a_moment(board: Board) -> 
     end(board, job_id, Verdict("done", result=result_of(job_id)))
     assert board.forget_jobs([job_id]) == 1
     assert board.result(job_id) == result_of(job_id)
-    wait_until_gone(board, job_id)
+    go(board, job_id)
 
 
 @on_both_servers
@@ -98,14 +104,14 @@ def test_what_is_under_way_ends_as_always_and_is_gone_a_moment_later(board: Boar
     assert not board.has_ended(job_id)
     end(board, job_id, Verdict("done", result=result_of(job_id)))
     assert board.result(job_id) == result_of(job_id)
-    wait_until_gone(board, job_id)
+    go(board, job_id)
 
 
 def test_a_forgotten_job_does_not_stay_as_a_dead_letter(board: Board) -> None:
     job_id = begin(board, EMBED)
     board.forget_jobs([job_id])
     end(board, job_id, Verdict("dead", reason="away"), EMBED)
-    wait_until_gone(board, job_id)
+    go(board, job_id)
     assert board.dead() == []
 
 
@@ -117,7 +123,7 @@ def test_a_job_that_holds_other_texts_too_is_trimmed_and_kept(board: Board, verd
     job_id = begin(board, EMBED)
     assert board.trim_job(job_id, OTHER)
     end(board, job_id, Verdict(verdict, reason="away"), EMBED)
-    time.sleep(2.1)
+    let_the_moment_pass(board)
     assert board.picture(job_id).request == OTHER
     assert board.trim_job(job_id, EMBED), "an ended one too"
     assert board.picture(job_id).request == EMBED
@@ -128,7 +134,7 @@ def test_a_trimmed_job_that_is_done_is_gone_a_moment_later(board: Board) -> None
     job_id = begin(board, EMBED)
     assert board.trim_job(job_id, OTHER)
     end(board, job_id, Verdict("done", result=result_of(job_id)), EMBED)
-    wait_until_gone(board, job_id)
+    go(board, job_id)
     assert not board.trim_job(job_id, OTHER)
 
 
@@ -152,8 +158,7 @@ def test_those_who_joined_are_forgotten_with_the_work(board: Board) -> None:
     board.forget_jobs([leader, follower])
     end(board, leader, Verdict("done", result=result_of(leader)))
     assert board.result(follower) == result_of(follower)
-    for job_id in (leader, follower):
-        wait_until_gone(board, job_id)
+    go(board, leader, follower)
 
 
 def test_forgetting_what_is_not_there_changes_nothing(board: Board) -> None:
@@ -177,7 +182,7 @@ def test_no_byte_of_a_forgotten_job_stays_on_the_server(settings: Settings) -> N
         board.forget_jobs([job_id])
         board.tell(job_id, Progress(stage=CANARY, done=2, total=2))
         end(board, job_id, Verdict("done", result=result_of(job_id)))
-        wait_until_gone(board, job_id)
+        go(board, job_id)
         assert CANARY not in raw(settings)
         assert client.exists(f"qm:{{{job_id[0]}}}:watch:me"), "who watches is told of the end"
 
@@ -220,7 +225,7 @@ def test_how_a_write_under_way_ends_stays_without_what_was_forgotten(
     result = result.replace('": "', '":"')
     board.finish(held, Outcome(notes={"of": CANARY}))
     assert board.settle(job_id, Verdict("done", result=result))
-    time.sleep(2.2)
+    let_the_moment_pass(board)
     picture = board.picture(job_id)
     assert (picture.record.state, picture.asked) == ("done", None)
     told = json.loads(board.result(job_id) or "")
@@ -249,14 +254,13 @@ def test_a_search_under_way_goes_only_if_its_result_names_what_was_forgotten(
         board.finish(held, Outcome())
         board.settle(job_id, Verdict("done", result=f'{{"job_id":"{job_id}","results":[{text}]}}'))
         assert all(text in (board.result(each) or "") for each in (job_id, *followers))
+        if goes:
+            go(board, job_id, *followers)
+            continue
         for each in (job_id, *followers):
-            if goes:
-                wait_until_gone(board, each)
-            else:
-                assert [event.type for _, event in board.events(each)] == ["done"]
-        if not goes:
-            time.sleep(2.2)
-            assert all(board.picture(each).record.state == "done" for each in (job_id, *followers))
+            assert [event.type for _, event in board.events(each)] == ["done"]
+        let_the_moment_pass(board)
+        assert all(board.picture(each).record.state == "done" for each in (job_id, *followers))
 
 
 def test_a_write_that_is_done_is_scrubbed_and_one_that_is_not_stays_as_it_is(board: Board, settings: Settings) -> None:

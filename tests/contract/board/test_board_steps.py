@@ -6,10 +6,11 @@ import time
 import pytest
 
 from querymill_shared.board import Board, Due, Outcome, Verdict
+from querymill_shared.board.calls import SETTLE_GRACE_MS
 from querymill_shared.contracts.events import PartialHit, SearchRound
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, on_both_servers
+from tests.fixtures.boards import claimed, let_pass, on_both_servers
 
 GRACE = 0.1
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
@@ -78,7 +79,7 @@ def test_an_added_step_whose_bell_was_lost_comes_due_and_its_job_is_not_settled_
     board.add_steps(job_id, ["second"])
     time.sleep(GRACE + 0.05)
     assert [due for due in board.due() if due.job_id == job_id] == [Due(job_id, "second")]
-    time.sleep(2.1)
+    let_pass(board, SETTLE_GRACE_MS / 1_000 + 0.1)
     assert {due.step for due in board.due()} == {"second"}
 
 
