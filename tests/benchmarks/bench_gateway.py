@@ -52,7 +52,7 @@ def measured(board: ValkeyBoard, url: str) -> harness.Figures:
     jobs = [board.submit(request(f"{number} {time.time()}"))[0] for number in range(READERS)]
     with gateway_process({"REDIS_URL": url}) as gateway:
         httpx.get(f"{gateway.url}/v1/jobs").raise_for_status()
-        process = psutil.Process(gateway.process.pid)
+        process = gateway.process
         before_kb, used = process.memory_info().rss / 1024, cpu_s(process)
         with reading(gateway.url, jobs) as readers:
             readers.stdout.readline()

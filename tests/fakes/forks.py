@@ -24,6 +24,7 @@ NEEDED: Final = {
         "querymill.cli.embed", "querymill.cli.answer", "querymill.cli.keys", "querymill.cli.status",
         "querymill_evaluation.cli.evaluate",
     ),
+    "gateway": ("querymill.gateway.server", "querymill.gateway.mcp"),
 }  # fmt: skip
 
 
@@ -101,9 +102,12 @@ def _become(
 
 
 if __name__ == "__main__" and _serve(sys.argv[1]):
-    if Path(sys.argv[0]).name == "celery":
-        from celery.__main__ import main
-    else:
-        from querymill_command import main
+    match Path(sys.argv[0]).name:
+        case "celery":
+            from celery.__main__ import main
+        case "gateway":
+            from querymill.gateway.__main__ import main
+        case _:
+            from querymill_command import main
 
     sys.exit(main())

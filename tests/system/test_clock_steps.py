@@ -30,6 +30,7 @@ from tests.fakes.openai_server import OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures import people
 from tests.fixtures.clocks import SteppedServer, stepped_server
+from tests.fixtures.command_line import NO_MODELS
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import gateway_process
 from tests.fixtures.people import Person
@@ -182,7 +183,7 @@ def test_doctor_names_the_clocks_that_differ(
     lose_board(fleet, 0)
     time.sleep(2)
     monkeypatch.chdir(tmp_path)
-    for name, value in fleet.environment.items():
+    for name, value in (fleet.environment | NO_MODELS).items():
         monkeypatch.setenv(name, value)
     clocks = {finding.name: finding for finding in diagnose()}["clocks"]
     assert (clocks.ok, clocks.mend) == (True, "")

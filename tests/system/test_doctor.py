@@ -17,7 +17,7 @@ from querymill_workers.postgres.migrate import migrate
 from tests.fakes.answers import judgement
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
 from tests.fakes.vectors import DIMENSIONS
-from tests.fixtures.command_line import CommandLine
+from tests.fixtures.command_line import NO_MODELS, CommandLine
 from tests.fixtures.deployment import Deployment
 
 
@@ -145,7 +145,7 @@ def test_a_setting_that_breaks_a_rule_is_a_finding(deployment: Deployment) -> No
 
 
 def test_a_wall_that_fell_is_named(deployment: Deployment, empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in deployment.environment.items():
+    for name, value in (deployment.environment | NO_MODELS).items():
         monkeypatch.setenv(name, value)
     found = Diagnosis(monkeypatch)
     migrate(empty_url)
@@ -172,7 +172,7 @@ def test_a_wall_that_fell_is_named(deployment: Deployment, empty_url: str, monke
 def test_a_database_that_nobody_migrated_is_a_finding_with_its_mend(
     deployment: Deployment, empty_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in deployment.environment.items():
+    for name, value in (deployment.environment | NO_MODELS).items():
         monkeypatch.setenv(name, value)
     walls = Diagnosis(monkeypatch)(DATABASE_URL=empty_url)["walls"]
     assert walls.ok is False

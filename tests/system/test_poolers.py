@@ -1,9 +1,6 @@
 """Workers behind the real PgBouncer: they answer searches of every kind, or refuse to start and say what to change."""
 
-import os
 import re
-import subprocess
-import sys
 from uuid import uuid4
 
 import pytest
@@ -14,7 +11,7 @@ from querymill.cli.doctor import diagnose
 from querymill_shared.contracts.filters import Retriever
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
-from tests.fixtures.command_line import CommandLine
+from tests.fixtures.command_line import NO_MODELS, WORKER, CommandLine
 from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.people import Person, document, ingestion, search
 from tests.fixtures.poolers import pooler
@@ -62,13 +59,9 @@ def test_a_worker_refuses_to_start_and_doctor_says_why(
 ) -> None:  # fmt: skip
     with pooler(deployment.environment["DATABASE_URL"], **settings) as url:
         environment = deployment.environment | {"DATABASE_URL": url + options} | variables
-        command = [sys.executable, "-m", "celery", "-A", "querymill_workers.app", "worker", "-Q", "search"]
-        refused = subprocess.run(
-            [*command, "-P", "threads"], env=os.environ | environment, capture_output=True, text=True, timeout=60,
-            check=False,
-        )  # fmt: skip
+        refused = CommandLine(environment, program="celery")(*WORKER)
         migrated = CommandLine(environment)("migrate")
-        for name, value in environment.items():
+        for name, value in (environment | NO_MODELS).items():
             monkeypatch.setenv(name, value)
         walls = {finding.name: finding for finding in diagnose()}["walls"]
     password = str(url.split("@")[0].rsplit(":", 1)[1])

@@ -10,13 +10,12 @@ import psycopg
 import pytest
 import redis
 
+from tests.fixtures.command_line import WORKER, CommandLine, Run
 from tests.fixtures.deployment import Deployment
 
 
-def start(deployment: Deployment, **changes: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "celery", "-A", "querymill_workers.app", "worker", "-Q", "search", "-P", "threads"]
-    environment = os.environ | deployment.environment | changes
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+def start(deployment: Deployment, **changes: str) -> Run:
+    return CommandLine(deployment.environment | changes, program="celery")(*WORKER)
 
 
 def test_a_server_that_may_evict_is_refused(deployment: Deployment) -> None:

@@ -14,7 +14,7 @@ from querymill_shared.board import ValkeyBoard
 from querymill_shared.settings import Settings
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
-from tests.fixtures.command_line import CommandLine
+from tests.fixtures.command_line import NO_MODELS, CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import GatewayHere
 from tests.fixtures.refusing_boards import WAYS, RefusingBoard, refusing, refusing_board
@@ -136,5 +136,5 @@ def test_the_metrics_of_a_worker_are_for_its_own_machine(environment: dict[str, 
             httpx.get(f"http://{elsewhere}:{port}/metrics")
     with WorkerProcess(environment | chosen | {"QUERYMILL_METRICS_HOST": "0.0.0.0"}, threads=1):
         assert httpx.get(f"http://{elsewhere}:{port}/metrics").status_code == 200
-    shown = CommandLine(environment | {"QUERYMILL_METRICS_HOST": "0.0.0.0"})("doctor")
+    shown = CommandLine(environment | NO_MODELS | {"QUERYMILL_METRICS_HOST": "0.0.0.0"})("doctor")
     assert "QUERYMILL_METRICS_HOST" in shown.stdout

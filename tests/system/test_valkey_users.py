@@ -28,7 +28,7 @@ from querymill_shared.board import ValkeyBoard
 from querymill_shared.settings import Settings
 from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
-from tests.fixtures.command_line import CommandLine
+from tests.fixtures.command_line import NO_MODELS, CommandLine
 from tests.fixtures.deployment import Deployment, finish_embedding
 from tests.fixtures.gateways import GatewayHere, ask, running_gateway
 
@@ -244,7 +244,7 @@ def test_nobody_forges_a_session_of_the_console_and_a_gateway_keeps_them(
 
 def test_the_doctor_as_a_worker_says_whether_there_are_keys(server: Server, deployment: Deployment) -> None:
     environment = of_role(deployment, server, "worker").environment
-    said = CommandLine(environment | {"QUERYMILL_KEYS_REQUIRED": "true"})("doctor")
+    said = CommandLine(environment | NO_MODELS | {"QUERYMILL_KEYS_REQUIRED": "true"})("doctor")
     assert "querymill keys add" in said.stdout, said.stdout
     assert server.refused() == set()
 

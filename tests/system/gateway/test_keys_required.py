@@ -1,5 +1,6 @@
 """Keys that are required stay required, whatever the board has lost; a session ends with the secret it began with."""
 
+import importlib.util
 import json
 import logging
 import re
@@ -168,6 +169,7 @@ def test_the_lack_of_keys_is_said_by_the_probe_and_the_log(
 def test_the_doctor_says_that_keys_are_required_and_none_is_stored(
     settings: Settings, deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)  # what workers look at takes seconds each time
     for name, value in (deployment.environment | {"REDIS_URL": settings.redis_url}).items():
         monkeypatch.setenv(name, value)
 

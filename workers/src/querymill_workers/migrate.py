@@ -7,13 +7,13 @@ import sys
 
 import psycopg
 
-from querymill_workers import wiring
+from querymill_shared.settings import Settings
 from querymill_workers.postgres.migrate import SchemaMismatch, check, database_ahead_s, migrate
 
 
 def main() -> int:
     """Apply the missing migrations, or only check. Return 0 if the schema fits, 3 if the database is away, else 1."""
-    settings = wiring.settings()
+    settings = Settings()
     try:
         if "--check" in sys.argv[1:]:
             check(settings.database_url.get_secret_value())
