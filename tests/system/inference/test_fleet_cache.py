@@ -183,7 +183,9 @@ def test_when_the_process_that_leads_is_killed_its_followers_get_their_vectors(
     openai_server.script.embeddings = lambda body: Answer(
         embedded(body).body, after_s=30 if len(openai_server.requests) == 1 else 0
     )
-    leader = multiprocessing.get_context("spawn").Process(target=_lead, args=(valkey_url, openai_server.url))
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    leader = context.Process(target=_lead, args=(valkey_url, openai_server.url))
     leader.start()
     while not openai_server.requests:
         time.sleep(0.02)
