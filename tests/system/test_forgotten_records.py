@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from querymill import EmbedTexts, MessageSearch, Querymill, TextToEmbed, UnknownJob
+from querymill_shared.board.calls import READABLE_MS
 from querymill_shared.contracts.filters import Retriever
 from tests.fakes.openai_server import OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
@@ -22,7 +23,7 @@ from tests.fixtures.people import Person, document, document_id, dropping, inges
 
 KINDS: tuple[Retriever, ...] = get_args(Retriever)
 #: A search that has ended stays readable at least this long, in seconds: longer than one that goes.
-MOMENT_S = 4
+MOMENT_S = READABLE_MS / 1_000 + 0.5
 
 
 @pytest.fixture(scope="module")

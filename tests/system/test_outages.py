@@ -133,7 +133,7 @@ def test_a_database_that_is_away_costs_time_and_no_ingestion(
     with working(environment | away):
         wait_until_running(jobs, 8)
         database_net.cut()
-        time.sleep(20)
+        time.sleep(12)
         begun = time.monotonic()
         database_net.mend()
         assert [job.result(timeout=60).state for job in jobs] == ["done"] * 20
