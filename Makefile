@@ -27,7 +27,7 @@ INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --n
 # Three processes on two cores, since many tests wait.
 SHARED := -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test nightly check format docs bench eval faults lock wheels clean
+.PHONY: help setup demo test nightly check types rules compiled format docs bench eval faults lock wheels clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,17 +37,28 @@ setup: .venv/ready  ## only the environment: .venv/bin/querymill works after it
 demo: .venv/ready  ## start everything, load samples, ask questions of each kind, clean up
 	@$(BIN)/querymill demo
 
-test: .venv/ready check  ## everything CI runs: check, then the suite against real servers
+test: .venv/ready  ## everything CI runs: check, then the suite against real servers
+	@$(MAKE) -j 3 types rules compiled
 	@$(BIN)/pytest $(SHARED)
 
 nightly: .venv/ready check  ## also what is long: every floor, 500 examples of each property, then the faults
 	@failed=0; $(BIN)/pytest $(SHARED) -m "" --hypothesis-profile=nightly --timeout 1800 --ignore tests/faults || failed=1; \
 	$(BIN)/python -m tests.faults && exit $$failed
 
+# The types take as long as all else together.
 check: .venv/ready  ## format, lint, types, import contracts, size budget
+	@$(MAKE) -j 2 types rules
+
+types:
+	@$(BIN)/mypy
+
+# In a new checkout the three processes would each compile every module: one does, while the types are checked.
+compiled:
+	@[ -d tests/system/__pycache__ ] || $(BIN)/pytest --collect-only --quiet > /dev/null
+
+rules:
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
-	@$(BIN)/mypy
 	@$(BIN)/pytest --quiet --no-header -r N tests/unit/test_size_budget.py > .venv/budget.log || { cat .venv/budget.log; exit 1; }
 	@$(BIN)/lint-imports --no-logo > .venv/lint-imports.log || { cat .venv/lint-imports.log; exit 1; }
 
