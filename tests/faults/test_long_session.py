@@ -1,4 +1,4 @@
-"""The largest session: 5,000 messages, ten of them of 100,000 characters, and one that the provider refuses."""
+"""A session of long messages, the largest too: one text is refused by the provider, and all others are found."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from tests.fixtures.world import World, world
 
 __all__ = ["world"]
 
-MESSAGES, LONG, CHARS = 5_000, 10, 100_000
+CHARS = 100_000
 #: Few: what counts is how many vectors there are.
 DIMENSIONS = 8
 
@@ -59,11 +59,12 @@ def long_text(number: int) -> str:
     return text[:CHARS]
 
 
-def largest() -> ChatSession:
-    texts = [f"message {number}" for number in range(MESSAGES)]
-    for number in range(LONG):
+def session_of(size: int, *, long: int) -> ChatSession:
+    """A session with so many messages, some of which are long."""
+    texts = [f"message {number}" for number in range(size)]
+    for number in range(long):
         texts[number * 400 + 7] = long_text(number)
-    texts[2_500] = "refused by the provider"
+    texts[size // 2] = "refused by the provider"
     messages = [{"message_id": f"m{number}", "text": text} for number, text in enumerate(texts)]
     return ChatSession.model_validate({"session_id": "s", "started_at": "2026-01-01T10:00:00Z", "messages": messages})
 
@@ -89,13 +90,14 @@ def refused(world: World, collection: str, model: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize(("size", "long"), [(700, 2), pytest.param(5_000, 10, marks=pytest.mark.nightly)])
 def test_all_but_one_are_found_by_vector_the_one_is_named_and_the_collection_switches(
-    stored: World, monkeypatch: pytest.MonkeyPatch
+    stored: World, monkeypatch: pytest.MonkeyPatch, size: int, long: int
 ) -> None:
     # The calls of this model cost nothing.
     monkeypatch.setattr(embed, "EMBEDDABLE", replace(embed.EMBEDDABLE, batch=256))
     collection = f"c{uuid4().hex}"
-    ingested = stored.result(stored.run(IngestSession(collection=collection, session=largest())))
+    ingested = stored.result(stored.run(IngestSession(collection=collection, session=session_of(size, long=long))))
     assert isinstance(ingested, IngestSessionResult)
     assert ingested.outcome == "ingested"
     result = stored.result(str(ingested.embedding_job))
@@ -103,12 +105,12 @@ def test_all_but_one_are_found_by_vector_the_one_is_named_and_the_collection_swi
     assert (result.total, result.complete) == (ingested.total - 1, False)
     assert refused(stored, collection, "strict") == [("s", "embedding rejected: HTTP 400: input cannot be read")]
     where = MessageFilter(collection, ("message", "context"))
-    part = long_text(4)[50_000:50_200].split("\n")[1]
+    part = long_text(1)[50_000:50_200].split("\n")[1]
     near = stored.ports.messages.nearest(where, direction_of("message 77"), model="strict", limit=1, floor=-2)
     assert (near.rows[0].message_id, near.skipped, near.pending) == ("m77", 1, 0)
     (hit, *_) = stored.ports.words.search(collection, "messages", part, limit=3)
     (row,) = stored.ports.messages.rows(where, [hit.id], direction_of(part), model="strict").values()
-    assert (row.message_id, row.content, row.passage is not None) == ("m1607", long_text(4), True)
+    assert (row.message_id, row.content, row.passage is not None) == ("m407", long_text(1), True)
 
     stored.with_ports(embeddings=Strict("stricter"))
     switched = stored.result(stored.run(Reembed(collection=collection, retriever="messages", model="stricter")))
