@@ -56,10 +56,7 @@ def embed_each(mill: Querymill, count: int) -> list[Job[EmbedResult]]:
 
 
 def wait_until_running(jobs: list[Job[EmbedResult]]) -> None:
-    deadline = time.monotonic() + 60
-    while any(job.picture().steps[0].state != "running" for job in jobs):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: all(job.picture().steps[0].state == "running" for job in jobs))
 
 
 def attempts(jobs: list[Job[EmbedResult]]) -> set[int]:

@@ -24,6 +24,7 @@ from tests.fakes.proxy import Network, network
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.deployment import Deployment, embedding_after
+from tests.fixtures.tallies import until
 
 #: What the product promises: this long after a fault the work goes on, in seconds.
 RECOVERY_S = 30
@@ -100,10 +101,7 @@ def reply_after(openai_server: OpenAIServer, seconds: float) -> None:
 
 
 def wait_until_running(jobs: Sequence[Job[Any]], count: int) -> None:
-    until = time.monotonic() + 20
-    while sum(job.picture().record.state == "running" for job in jobs) < count:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    until(lambda: sum(job.picture().record.state == "running" for job in jobs) >= count, within_s=20)
 
 
 def bell_less(environment: dict[str, str], deadline: float) -> str:
@@ -190,10 +188,10 @@ def test_a_worker_that_stands_still_with_a_lock_holds_its_collection_up_for_seco
         with database.transaction():
             database.execute("LOCK TABLE chat_sessions IN EXCLUSIVE MODE")
             jobs = [ingest("s", "ten ships")]
-            until = time.monotonic() + 20
-            while not database.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted").rowcount:
-                assert time.monotonic() < until
-                time.sleep(0.05)
+            until(
+                lambda: database.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted").rowcount,
+                within_s=20,
+            )
             time.sleep(0.5)
             assert frozen.process is not None
             os.kill(frozen.process.pid, signal.SIGSTOP)
