@@ -39,6 +39,13 @@ def test_every_entry_with_a_word_of_the_query_scores_by_the_formula(texts: list[
     assert [hit.id for hit in hits] == sorted(expected, key=lambda id_: (-expected[id_], id_))
 
 
+@given(texts=st.lists(_TEXTS, max_size=8), query=_TEXTS, limit=st.integers(-1, 9))
+def test_a_limit_cuts_the_same_list(texts: list[str], query: str, limit: int) -> None:
+    filled = index(texts)
+    whole = filled.search("c", "messages", query, limit=99)
+    assert filled.search("c", "messages", query, limit=limit) == whole[: max(limit, 0)]
+
+
 def test_a_stale_index_names_itself_and_the_command_that_rebuilds_it() -> None:
     filled = index(["ship"])
     filled._spaces["c", "messages", WORDS_VERSION - 1] = filled._spaces.pop(("c", "messages", WORDS_VERSION))
