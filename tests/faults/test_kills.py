@@ -66,16 +66,6 @@ def test_bells_that_never_ring_delay_a_job_and_do_not_lose_it(
     board.close()
 
 
-def test_a_broker_that_forgets_every_message_loses_no_job(
-    mill: Querymill, victim: WorkerProcess, board_client: redis.Redis
-) -> None:
-    victim.kill()
-    jobs = [mill.submit(search(f"question {n}")) for n in range(10)]
-    assert board_client.delete("search", "expand") == 2
-    victim.start()
-    assert all(job.result(timeout=30).complete for job in jobs)
-
-
 def test_a_broker_that_is_away_at_submission_delays_a_job_and_does_not_refuse_it(
     deployment: Deployment, filings: str, worker: WorkerProcess
 ) -> None:

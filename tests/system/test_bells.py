@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from querymill_shared.queues import Queue
 from tests.fakes.bells import DEADLY, NO_BELLS, rung
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.tallies import until
 
 
 @pytest.fixture
@@ -27,15 +28,6 @@ def survivor(filings: str, worker: WorkerProcess) -> Iterator[WorkerProcess]:
     yield worker
     if not worker.is_alive:
         worker.start()
-
-
-def soon(holds: Callable[[], bool], *, within_s: float = 30.0) -> bool:
-    until = time.monotonic() + within_s
-    while not holds():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def dropped(client: redis.Redis, queue: Queue = Queue.SEARCH) -> float:
@@ -57,7 +49,7 @@ def test_what_is_no_bell_is_dropped_and_counted_and_the_next_bell_is_answered(
     before = dropped(board_client)
     board_client.lpush("search", element)
     assert answered(mill)
-    assert soon(lambda: dropped(board_client) == before + 1)
+    until(lambda: dropped(board_client) == before + 1)
     assert survivor.is_alive
 
 
@@ -67,10 +59,10 @@ def test_a_key_that_is_no_queue_is_set_aside(
     before = dropped(board_client)
     board_client.delete("search")
     board_client.set("search", "no list")
-    assert soon(lambda: not board_client.exists("search"), within_s=20)  # once the fetch that waits is over
+    until(lambda: not board_client.exists("search"), within_s=20)  # once the fetch that waits is over
     assert board_client.getdel("search:set-aside") == "no list"
     assert answered(mill)
-    assert soon(lambda: dropped(board_client) == before + 1)
+    until(lambda: dropped(board_client) == before + 1)
     assert survivor.is_alive
 
 
@@ -157,8 +149,8 @@ def test_on_another_broker_than_redis_what_is_no_bell_is_dropped_and_counted_too
             put(tmp_path, json.loads(NO_BELLS[name]))
             job_id, _ = board.submit(question())
             put(tmp_path, rung(job_id))
-            assert soon(lambda: board.picture(job_id).record.state == "done"), name  # noqa: B023  # called at once
-        assert soon(lambda: dropped(client) == len(ENVELOPED))
+            until(lambda: board.picture(job_id).record.state == "done")  # noqa: B023  # called at once
+        until(lambda: dropped(client) == len(ENVELOPED))
         assert process.is_alive
         (warning,) = (
             json.loads(line) for line in process.log.splitlines() if "dropped an element that is not a bell" in line

@@ -203,50 +203,6 @@ def test_doctor_masks_secrets_and_mends_what_does_not_answer(deployment: Deploym
     assert "hidden" not in run.stdout
 
 
-@pytest.mark.usefixtures("filings", "openai_server")
-def test_eval_measures_a_set_and_writes_a_run(querymill: CommandLine, tmp_path: Path) -> None:
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    corpus = [{"_id": f"d#{n}", "title": "", "text": text, "metadata": {"doc": "d"}} for n, text in enumerate(
-        ["the harbour was dredged", "seven cranes were bought", "the canteen serves fish"])]  # fmt: skip
-    write(folder / "corpus.jsonl", *corpus)
-    write(folder / "queries.jsonl", {"_id": "q", "text": "how many cranes were bought", "metadata": {"doc": "d"}})
-    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td#1\t1\n")
-    run = querymill("eval", folder, "--kind", "reports", "--run-out", tmp_path / "run.trec", "--json")
-    assert run.returncode == 0, run.stderr
-    figures = json.loads(run.stdout)
-    assert (figures["ndcg@10"], figures["recall@10"], figures["mrr@10"]) == (1.0, 1.0, 1.0)
-    assert (figures["set"], figures["queries"], figures["provider_calls"]) == ("tiny", 1, 1)
-    assert (tmp_path / "run.trec").read_text().splitlines()[0].startswith("q Q0 d#1 1 ")
-
-
-@pytest.mark.usefixtures("filings")
-def test_code_is_ingested_and_searched_by_its_modules(querymill: CommandLine, tmp_path: Path) -> None:
-    def example(number: int, *names: str) -> dict[str, Any]:
-        meta_info = {"vtkjs_modules": names, "description": f"example {number}"}
-        return {"faiss_id": number, "file_path": f"{number}.js", "code": "run()", "meta_info": meta_info}
-
-    path = write(
-        tmp_path / "code.jsonl", example(0, "vtkConeSource", "vtkActor"), example(1, "vtkActor"), '{"faiss_id": 2}'
-    )
-    run = querymill("ingest", "modules", path, "--collection", "examples", "--json")
-    assert run.returncode == 1
-    done = json.loads(run.stdout)
-    assert (done["ingested"], done["modules"], [line["line"] for line in done["bad_lines"]]) == (2, 3, [3])
-    assert "meta_info: Field required" in run.stderr
-    asked = ("search", "modules", "draw it", "--collection", "examples", "--channels", "modules")
-    weighted = ("--sub-query", "10: vtkActor", "--sub-query", "3: a cone source", "--top-k", "1")
-    found = json.loads(querymill(*asked, *weighted, "--json").stdout)
-    assert [(hit["document"], hit["score"]) for hit in found["results"]] == [(0, 1.0)]
-    shown = querymill(*asked, *weighted)
-    assert "1 × 0.769 + 1 × 0.231" in shown.stdout
-    assert "ConeSource (words: cone source)" in shown.stdout
-    for weight in ("-1", "nan"):
-        refused = querymill(*asked, "--sub-query", f"{weight}: vtkActor")
-        assert refused.returncode == 2
-        assert "weight" in refused.stderr
-
-
 def test_of_a_document_that_stands_in_a_file_several_times_the_last_line_counts(
     querymill: CommandLine, database: psycopg.Connection, worker: WorkerProcess, tmp_path: Path
 ) -> None:

@@ -4,35 +4,29 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-import httpx
 import pytest
 import redis
 
 from querymill import (
     DropConversation,
-    EmbedTexts,
     ForgetSession,
     JobFailed,
     Querymill,
-    ReportSearch,
     Settings,
     ShowDocument,
-    TextToEmbed,
     UnknownCollection,
 )
 from querymill.cli.doctor import diagnose
 from querymill_shared.contracts.filters import Retriever
-from tests.fakes.openai_server import OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures import people
 from tests.fixtures.clocks import SteppedServer, stepped_server
 from tests.fixtures.command_line import NO_MODELS
 from tests.fixtures.deployment import Deployment
-from tests.fixtures.gateways import gateway_process
 from tests.fixtures.people import Person
 
 KINDS: tuple[Retriever, ...] = get_args(Retriever)
@@ -143,38 +137,6 @@ def test_what_is_written_and_dropped_after_a_step_is_what_stands(fleet: Fleet, k
     assert fleet.ingest(kind, collection, new, "by-id") == "ingested"
     dropped = fleet.run(people.dropping(kind, collection, everything=True))
     assert (dropped.outcome, dropped.total) == ("forgotten", 2)
-
-
-def test_a_deletion_over_http_after_a_step_deletes(fleet: Fleet) -> None:
-    collection, person = new_name("web"), Person.new()
-    assert fleet.ingest("reports", collection, person, "r1") == "ingested"
-    fleet.server.step(-5)
-    with gateway_process(fleet.environment) as gateway:
-        url = f"{gateway.url}/v1/collections/{collection}/reports/r1"
-        answered = httpx.delete(url, timeout=60)
-    assert (answered.status_code, answered.json().get("outcome")) == (200, "forgotten"), answered.text
-    assert fleet.shown("reports", collection, "r1") == ""
-
-
-def test_steps_of_a_killed_worker_and_deadlines_come_in_time_after_a_step(
-    fleet: Fleet, openai_server: OpenAIServer
-) -> None:
-    openai_server.script.embeddings = lambda request: replace(embedded(request), after_s=1.5)
-    collection = new_name("steps")
-    texts = [[TextToEmbed(id="1", text=f"slow {collection} {number}")] for number in range(3)]
-    durable = [fleet.mill.submit(EmbedTexts(collection=collection, texts=tuple(text))) for text in texts]
-    fleet.ingest("reports", collection, Person.new(), "r1")
-    search = fleet.mill.submit(ReportSearch(query="who was first?", collection=collection, deadline=8))
-    time.sleep(1)
-    fleet.server.step(-3_600)
-    fleet.worker.kill()
-    openai_server.script.embeddings = embedded
-    began = time.monotonic()
-    fleet.worker.start()
-    for job in durable:
-        assert job.result(timeout=30).complete
-    search.result(timeout=30)
-    assert time.monotonic() - began < 60
 
 
 def test_doctor_names_the_clocks_that_differ(

@@ -17,7 +17,7 @@ import redis
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from querymill import FileSearch, IngestFiles, JobFailed, ModuleSearch, Querymill, ReportSearch, Settings, SourceFile
+from querymill import FileSearch, IngestFiles, JobFailed, Querymill, ReportSearch, Settings, SourceFile
 from querymill.gateway.http.fleet import FRESH_S
 from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from tests.fakes.openai_server import Answer, OpenAIServer
@@ -209,16 +209,3 @@ def test_incomplete_jobs_are_counted_everywhere_and_the_console_says_so(
     shown = fleet.overview()
     assert "10 of 13 jobs (reports: 10 of 13) ended in the last 5 min with a part missing." in shown
     assert "All is well." not in shown
-
-
-def test_failed_jobs_and_providers_that_are_tried_again_are_not_well(fleet: Fleet, openai_server: OpenAIServer) -> None:
-    openai_server.script.embeddings = lambda _: Answer(b"{}", status=500)
-    until_done(fleet.mill, "modules", DOCUMENTS["modules"], fleet.url)
-    for _ in range(4):
-        asked = ModuleSearch(query=f"cone {uuid4().hex}", collection=COLLECTION, channels=("vectors",), deadline=1.5)
-        with pytest.raises(JobFailed):
-            fleet.mill.submit(asked).result(timeout=30)
-    with GatewayHere(fleet.settings) as another:  # one that nobody has looked at yet
-        shown = console_of(another.url)
-    assert "failed in the last 5 min." in shown
-    assert "is being tried again" in shown or "is left alone" in shown

@@ -19,7 +19,6 @@ from querymill import (
     IngestFiles,
     IngestModule,
     IngestSession,
-    JobFailed,
     MessageSearch,
     ModuleDocument,
     ModuleSearch,
@@ -30,7 +29,7 @@ from querymill import (
 from querymill_shared.board.scripts import digest
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.ingest import IngestReport, Report
-from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded
+from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.proxy import Network, network
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
@@ -178,31 +177,3 @@ def test_a_connection_to_the_board_that_is_cut_as_the_search_ends_costs_no_searc
 ) -> None:
     ground.nets["REDIS_URL"].lay(digest(script).encode(), times=1)
     assert ended(ground, CASES[name][2]()) < SOON_S
-
-
-@pytest.mark.parametrize("name", ["reports", "modules"])
-def test_all_that_joined_a_search_get_its_result_after_a_cut(
-    ground: Ground, openai_server: OpenAIServer, name: str
-) -> None:
-    openai_server.script.embeddings = lambda asked: Answer(embedded(asked).body, after_s=1.0)
-    server, needle, request = CASES[name]
-    asked = request() if name == "reports" else ModuleSearch(query=fresh("vtkConeSource"), collection=COLLECTION)
-    trap = ground.nets[server].lay(needle, times=4)
-    jobs = [ground.mill.submit(asked) for _ in range(10)]
-    results = [job.result(timeout=40) for job in jobs]
-    assert sum(job.is_new for job in jobs) == 1
-    assert [result.job_id for result in results] == [job.id for job in jobs]
-    assert {result.complete for result in results} == {True}
-    assert trap.left == 0
-
-
-def test_a_store_that_stays_away_ends_the_search_at_its_deadline_with_the_reason(ground: Ground) -> None:
-    server, needle, _ = CASES["reports"]
-    ground.nets[server].lay(needle, times=1_000)
-    job = ground.mill.submit(ReportSearch(query=fresh("revenue rose"), collection=COLLECTION, deadline=4))
-    begun = time.monotonic()
-    with pytest.raises(JobFailed, match="PostgreSQL: OperationalError"):
-        job.result(timeout=20)
-    ground.nets[server].lay(needle, times=0)
-    assert 3.0 < time.monotonic() - begun < 8.0
-    assert job.picture().record.code == "store_down"

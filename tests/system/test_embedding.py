@@ -1,8 +1,6 @@
 """Vectors of every retriever on real servers: a refused text, a change of the model, and what is ingested meanwhile."""
 
 import json
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
@@ -11,22 +9,24 @@ import pytest
 
 from querymill import EmbedDocuments, Querymill
 from querymill_shared.contracts.filters import Retriever
-from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.embedded import INGESTS, PASSAGES
+from tests.fixtures.tallies import until
 from tests.system.retrievers.messages.test_life import NEW, OLD, mirrored, models_asked, moved
-from tests.system.test_set_aside_command import REFUSED, refusing
 
 __all__ = ["moved"]
 
+REFUSED = "a text that the provider cannot read"
 
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+
+def refusing(request: dict[str, Any]) -> Answer:
+    if any(REFUSED in text for text in request["input"]):
+        error = {"error": {"message": f"cannot embed: {REFUSED}", "type": "invalid_request_error"}}
+        return Answer(json.dumps(error).encode(), status=400)
+    return embedded(request)
 
 
 def ingest(mill: Querymill, kind: Retriever, collection: str, **texts: str) -> None:
@@ -54,6 +54,8 @@ def test_a_refused_text_is_listed_and_tried_again_by_reembed(
     openai_server.script.embeddings = refusing
     ingest(mill, kind, collection, **{"a.js": f"soup of {collection}", "bad.js": REFUSED})
     until(lambda: listed(querymill, collection) == [(kind, "bad.js", OLD)] * PASSAGES[kind])
+    printed = querymill("status", "--set-aside", "--collection", collection).stdout
+    assert (printed.count("embedding rejected: HTTP 400:"), REFUSED in printed) == (PASSAGES[kind], False)
     for _ in range(2):
         again = querymill("reembed", kind, "--collection", collection, "--json")
         told = json.loads(again.stdout)

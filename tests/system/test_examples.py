@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +20,7 @@ from querymill_embedded import free_ports
 from tests.fakes.openai_server import OpenAIServer, chat_stream
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import PATIENCE_S, read_stream
+from tests.fixtures.tallies import until
 
 EXAMPLES = Path(__file__).parents[2] / "producers" / "examples"
 QUESTION = "what was the revenue of Nordhav in 2022?"
@@ -103,13 +103,6 @@ def chat(imported: Import) -> Iterator[str]:
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join(PATIENCE_S)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_the_chat_streams_hits_and_the_answer(filings: str, chat: str, openai_server: OpenAIServer) -> None:

@@ -1,7 +1,5 @@
 """Servers that are away or silent, and workers that stand still: they cost seconds, and no job."""
 
-import os
-import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,21 +7,19 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-import psycopg
 import pytest
 import redis
 
 from querymill import Job, Querymill, Settings
 from querymill_shared.board import ValkeyBoard
-from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.reports.ingest import IngestReport, Report
 from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.proxy import Network, network
 from tests.fakes.worker import WorkerProcess
-from tests.fixtures.chats import session
 from tests.fixtures.deployment import Deployment, embedding_after
+from tests.fixtures.tallies import until
 
 #: What the product promises: this long after a fault the work goes on, in seconds.
 RECOVERY_S = 30
@@ -100,10 +96,7 @@ def reply_after(openai_server: OpenAIServer, seconds: float) -> None:
 
 
 def wait_until_running(jobs: Sequence[Job[Any]], count: int) -> None:
-    until = time.monotonic() + 20
-    while sum(job.picture().record.state == "running" for job in jobs) < count:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    until(lambda: sum(job.picture().record.state == "running" for job in jobs) >= count, within_s=20)
 
 
 def bell_less(environment: dict[str, str], deadline: float) -> str:
@@ -175,30 +168,3 @@ def test_a_board_that_falls_silent_costs_seconds(
         assert [job.result(timeout=60).state for job in jobs] == ["done"] * 12
         assert time.monotonic() - begun < RECOVERY_S
         assert ended_after(mill, late) < RECOVERY_S
-
-
-def test_a_worker_that_stands_still_with_a_lock_holds_its_collection_up_for_seconds(
-    environment: dict[str, str], mill: Querymill, database: psycopg.Connection
-) -> None:
-    collection = f"c{uuid4().hex}"
-
-    def ingest(name: str, *texts: str) -> Job[IngestSessionResult]:
-        return mill.submit(IngestSession(collection=collection, session=session(name, *texts)))
-
-    with working(environment | {"QUERYMILL_MAX_ATTEMPTS": "2"}, "one") as frozen:
-        ingest("s", "nine ships").result(timeout=30)
-        with database.transaction():
-            database.execute("LOCK TABLE chat_sessions IN EXCLUSIVE MODE")
-            jobs = [ingest("s", "ten ships")]
-            until = time.monotonic() + 20
-            while not database.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted").rowcount:
-                assert time.monotonic() < until
-                time.sleep(0.05)
-            time.sleep(0.5)
-            assert frozen.process is not None
-            os.kill(frozen.process.pid, signal.SIGSTOP)
-        begun = time.monotonic()
-        with working(environment | {"QUERYMILL_MAX_ATTEMPTS": "2"}, "two"):
-            jobs += [ingest("s", "eleven ships"), ingest("t", "twelve ships")]
-            assert all(job.result(timeout=60).total for job in jobs)
-            assert time.monotonic() - begun < RECOVERY_S + 10  # the second worker starts within it

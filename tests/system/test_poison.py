@@ -114,11 +114,3 @@ def test_an_ingestion_waits_for_a_worker_that_can_read_it(
     board_client.set(keys.of_job(job_id, "request")[0], request.model_dump_json())
     deployment.ring(job_id, request)
     assert mill.job(job_id).result(timeout=15).complete
-
-
-def test_a_request_with_a_field_of_a_newer_release_is_answered(
-    board: ValkeyBoard, mill: Querymill, filings: str, board_client: redis.Redis
-) -> None:
-    search = ReportSearch(query="how many ships", collection=filings, deadline=15)
-    job_id = submit_mangled(board, board_client, search, lambda request: json.dumps(request | {"boost": 2}))
-    assert mill.job(job_id).result(timeout=15).complete

@@ -1,7 +1,6 @@
 """Two collections on one deployment: neither takes the other's time, nor changes its answers."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -36,6 +35,7 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.deployment import COLLECTION, Deployment, finished
+from tests.fixtures.tallies import until
 
 LONG = "what did the fleet report about the harbour in the winter of that year and why "
 
@@ -90,10 +90,7 @@ def test_a_short_question_is_answered_soon_while_another_tenants_long_ones_wait(
     openai_server.script.embeddings = provider = FewAtATime(s_per_token=0.0003)
     long = [mill.submit(flood(long_question(number), hog)) for number in range(60)]
     for _ in range(3):
-        stop = time.monotonic() + 10
-        while provider.most_inside < 2:
-            assert time.monotonic() < stop, "the provider has its hands full"
-            time.sleep(0.01)
+        until(lambda: provider.most_inside >= 2, within_s=10)
         before = len(openai_server.seen("embeddings"))
         waiting = len(long) - long_texts(openai_server.seen("embeddings")[:before])
         question = f"how many ships {uuid4().hex}"

@@ -33,6 +33,14 @@ SEEDS = {
         f"{W}.retrievers.conversations.search.understand",
         f"{W}.retrievers.conversations.search.recall",
     ),
+    "A search of modules reads downwards": (
+        f"{W}.retrievers.modules.search.recall",
+        f"{W}.retrievers.modules.search.judge",
+    ),
+    "A search of messages reads downwards": (
+        f"{W}.retrievers.messages.search.recall",
+        f"{W}.retrievers.messages.search.choose",
+    ),
     "Rules are pure: no clock, chance, logs, settings or I/O": (f"{W}.retrievers.reports.rules.fusion", "redis"),
     "Celery only in the glue": (f"{W}.retrievers.files.search", "celery"),
     "MCP is known where it is spoken": ("querymill.agents.tools.search", "mcp"),

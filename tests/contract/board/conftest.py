@@ -12,8 +12,9 @@ from tests.fixtures.boards import REAL, empty_board, simulated_board
 
 
 @pytest.fixture
-def settings(valkey_url: str) -> Settings:
-    return Settings(redis_url=valkey_url, querymill_result_ttl_s=30)
+def settings(request: pytest.FixtureRequest, valkey_url: str) -> Settings:
+    """The settings of the board: `with_settings` changes them for a test."""
+    return Settings(redis_url=valkey_url, **{"querymill_result_ttl_s": 60.0} | getattr(request, "param", {}))
 
 
 @pytest.fixture

@@ -20,17 +20,11 @@ from querymill_shared.contracts.events import (
 )
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
-from querymill_shared.settings import Settings
 from tests.fixtures.boards import claimed, let_pass, on_both_servers, with_settings
 
 LEASE, GRACE = 0.2, 0.1
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=60)
 HIT = BoardHit("r1/page/1", 0.8, 3)
-
-
-@pytest.fixture
-def settings(request: pytest.FixtureRequest, valkey_url: str) -> Settings:
-    return Settings(redis_url=valkey_url, **{"querymill_result_ttl_s": 60.0} | getattr(request, "param", {}))
 
 
 def submitted(board: Board, request: ReportSearch = SEARCH) -> str:
@@ -58,13 +52,6 @@ def test_an_empty_id_is_that_of_no_job(board: Board) -> None:
         board.picture("")
     assert board.events("") == []
     assert board.result("") is None
-
-
-def test_an_idempotency_key_returns_the_first_job(board: Board) -> None:
-    first, new = board.submit(SEARCH, idempotency_key="turn-1")
-    assert new
-    assert board.submit(SEARCH, idempotency_key="turn-1") == (first, False)
-    assert board.submit(SEARCH, idempotency_key="turn-2")[0] != first
 
 
 @on_both_servers

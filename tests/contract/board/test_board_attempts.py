@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 import redis
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,17 +11,11 @@ from querymill_shared.board.attempts import encode_facts, read_facts, read_past
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.ingest import IngestReport
 from querymill_shared.contracts.reports.search import ReportSearch
-from querymill_shared.settings import Settings
 from tests.fixtures.boards import claimed, on_both_servers, with_settings
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True)
 LIFE = "search@host#1a2b3c4d"
 PARTS = (Part("expand", 2_020.0, 400.0, 1), Part("search", 60.12))
-
-
-@pytest.fixture
-def settings(request: pytest.FixtureRequest, valkey_url: str) -> Settings:
-    return Settings(redis_url=valkey_url, **getattr(request, "param", {}))
 
 
 def step_of(board: Board, job_id: str, name: str = "hyde") -> Step:

@@ -25,11 +25,6 @@ SEARCH = ReportSearch(query=f"who is {CANARY}?", collection="acme", deadline=30)
 EMBED = EmbedTexts(collection="acme", texts=(TextToEmbed(id="1", text=CANARY),))
 
 
-@pytest.fixture
-def settings(valkey_url: str) -> Settings:
-    return Settings(redis_url=valkey_url, querymill_result_ttl_s=60)
-
-
 def begin(board: Board, request: JobRequest = SEARCH) -> str:
     """A job whose only step has taken a query."""
     job_id, _ = board.submit(request)

@@ -27,11 +27,6 @@ INGEST = IngestReport.model_validate({
 REQUESTS: dict[str, JobRequest] = {"search": SEARCH, "ingestion": INGEST}
 
 
-@pytest.fixture
-def settings(request: pytest.FixtureRequest, valkey_url: str) -> Settings:
-    return Settings(redis_url=valkey_url, **getattr(request, "param", {}))
-
-
 @pytest.fixture(params=REQUESTS)
 def asked(request: pytest.FixtureRequest) -> JobRequest:
     return REQUESTS[str(request.param)]

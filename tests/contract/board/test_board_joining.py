@@ -17,7 +17,6 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.ingest import IngestReport
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
-from querymill_shared.settings import Settings
 from tests.fixtures.boards import claimed, on_both_servers, with_settings
 
 RESULT_TTL = 0.4
@@ -30,11 +29,6 @@ INGEST = IngestReport.model_validate({
     },
 })  # fmt: skip
 HIT = BoardHit("r1/page/1", 0.8, 3)
-
-
-@pytest.fixture
-def settings(request: pytest.FixtureRequest, valkey_url: str) -> Settings:
-    return Settings(redis_url=valkey_url, **getattr(request, "param", {}))
 
 
 def submitted(board: Board, count: int, request: JobRequest = SEARCH) -> list[str]:

@@ -14,11 +14,12 @@ import redis
 from querymill.client.events.watch import Watch
 from querymill.client.job import Job
 from querymill_shared.board import Board, Outcome, ValkeyBoard, ValkeyWatchedBoard, Verdict, keys
-from querymill_shared.contracts.errors import ClientClosed, JobFailed, UnknownJob
+from querymill_shared.contracts.errors import ClientClosed, UnknownJob
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import claimed, on_both_servers, open_watched
+from tests.fixtures.tallies import until
 
 REPORT = Report.model_validate({"sha1": "a", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]})
 INGEST = IngestReport(collection="filings", report=REPORT)
@@ -135,10 +136,7 @@ def test_closing_ends_every_wait_and_a_later_one_begins_anew(board: Board, opene
     watch, (job_id, _) = opened(board), board.submit(INGEST)
     with ThreadPoolExecutor(2) as callers:
         follows, ends = callers.submit(types, watch, job_id), callers.submit(watch.end, job_id, until=None)
-        stop = time.monotonic() + 20
-        while watch._reader is None or sum(map(len, watch._reader._waits.values())) < 2:
-            assert time.monotonic() < stop
-            time.sleep(0.01)
+        until(lambda: watch._reader is not None and sum(map(len, watch._reader._waits.values())) == 2)
         begun = time.monotonic()
         watch.close()
         with pytest.raises(ClientClosed, match=job_id):
@@ -308,11 +306,3 @@ def test_a_forked_process_has_a_reader_of_its_own(board: ValkeyBoard, settings: 
         time.sleep(2)
         board.settle(second, DONE)
         assert process.wait(120) == 0
-
-
-def test_a_lost_job_raises_with_its_reason(board: Board, opened: Callable[[Board], Watch]) -> None:
-    watch, (job_id, _) = opened(board), board.submit(INGEST)
-    job: Job[IngestResult] = Job(job_id, board, watch)
-    threading.Timer(0.05, board.settle, (job_id, Verdict("failed", reason="the disk is full"))).start()
-    with pytest.raises(JobFailed, match="the disk is full"):
-        job.result(timeout=30)

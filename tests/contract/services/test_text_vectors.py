@@ -9,7 +9,6 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.services.ports import TextVector, TextVectors, content_of
@@ -115,11 +114,6 @@ def test_parts_of_a_document_are_forgotten_with_it_and_a_changed_text_is_no_part
     text_vectors.store(collection, [replace(vector("b", "soup"), document="other")], model="words")
     text_vectors.forget(collection, text_ids=["other"], texts=[])
     assert ids_of(text_vectors, collection) == set()
-
-
-def test_a_database_that_is_away_is_unavailable() -> None:
-    with open_pool("postgresql://127.0.0.1:1/none", max_size=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
-        PostgresTextVectors(pool).stored("c", ["a"], model="words")
 
 
 def ids_of(text_vectors: TextVectors, collection: str, model: str = "words") -> set[str]:

@@ -243,22 +243,6 @@ def test_no_collection_sees_the_vectors_of_another(stored: StoredPassages, colle
 
 
 @pytest.mark.parametrize("kind", IN_POSTGRES)
-def test_row_level_security_alone_keeps_collections_apart(database_url: str, kind: str, collection: str) -> None:
-    with open_pool(database_url, max_size=2) as pool:
-        stored = IN_POSTGRES[kind](pool)
-        stored.put(collection, {"a.js": ["poison"]})
-        stored.vectors.active_model(collection, first="m")
-        stored.vectors.await_embedding(collection, {"a.js": "token"}, models=["m"])
-    with psycopg.connect(database_url) as connection:
-        connection.execute(
-            "SELECT set_config('querymill.collection', 'another', true), set_config('role', 'querymill_messages', true)"
-        )
-        for table in ("active_models", "awaited_embeddings"):
-            counted = connection.execute(f"SELECT count(*) FROM {table} WHERE collection = %s".encode(), [collection])
-            assert counted.fetchone() == (0,)
-
-
-@pytest.mark.parametrize("kind", IN_POSTGRES)
 def test_a_refusal_comes_with_its_transaction_or_not_at_all(pool: Pool, kind: str, collection: str) -> None:
     stored = IN_POSTGRES[kind](pool)
     stored.put(collection, {"a.js": ["poison"]})

@@ -3,9 +3,17 @@
 Written for this project. Messages alternate between user and assistant. ``NOW`` is a Wednesday.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Final
+
+from querymill_shared.contracts.conversations.ingest import IngestConversation
+from querymill_shared.contracts.conversations.search import ConversationHit, ConversationResult, ConversationSearch
+from querymill_shared.contracts.sessions import ChatMessage, ChatSession
+from tests.fixtures.world import World, new_world
+from tests.quality.failures import BundledModel
 
 NOW: Final = datetime(2026, 7, 29, 18, tzinfo=UTC)
 
@@ -212,3 +220,33 @@ IN_ORDER: Final = (
     ("the last time we talked about the importer", ("two-days",)),
     ("the first session about the login", ("login-405",)),
 )
+
+
+def session_of(talk: Talk) -> ChatSession:
+    """Return a talk in the form that is ingested."""
+    start = datetime.fromisoformat(f"{talk.day}T09:00:00").replace(tzinfo=UTC)
+    said = [(start + timedelta(minutes=place), text) for place, text in enumerate(talk.texts)]
+    said += [(datetime.fromisoformat(f"{day}T09:00:00").replace(tzinfo=UTC), text) for day, text in talk.later]
+    messages = tuple(
+        ChatMessage(message_id=f"{talk.id}-{place}", role=("user", "assistant")[place % 2], text=text, created_at=at)
+        for place, (at, text) in enumerate(said)
+    )
+    return ChatSession(session_id=talk.id, name=talk.name, started_at=start, messages=messages)
+
+
+@cache
+def load(*, is_bundled: bool) -> World:
+    """Return a world with the sessions, and with the vectors of the bundled model or of words."""
+    world = new_world()
+    if is_bundled:
+        world.with_ports(embeddings=BundledModel(is_away=False))
+    for talk in TALKS:
+        world.result(world.run(IngestConversation(collection="history", session=session_of(talk))))
+    return world
+
+
+def hits(world: World, query: str) -> Sequence[ConversationHit]:
+    """Search, and return the hits."""
+    result = world.result(world.run(ConversationSearch(collection="history", query=query, now=NOW)))
+    assert isinstance(result, ConversationResult)
+    return result.results

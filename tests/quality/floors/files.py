@@ -4,7 +4,18 @@ Written for this project. ``CODE`` maps paths to contents.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
+
+from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
+from querymill_shared.contracts.files.search import FileResult, FileSearch
+from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
+from tests.fixtures.world import World, new_world
+
+#: The words of the context.
+BUDGET: Final = 150
+#: More steps than any of these searches has.
+MAX_STEPS: Final = 200
 
 
 @dataclass(frozen=True)
@@ -378,3 +389,29 @@ TESTED: Final = (
     Question("token bucket limits requests per second of a client", ("parcels/api/limits.py", "tests/test_limits.py")),
     Question("price of an express parcel", ("parcels/billing/prices.py", "tests/test_prices.py")),
 )  # fmt: skip
+
+
+@cache
+def load() -> World:
+    """Return a world with the code base."""
+    world = new_world()
+    world.with_ports(parser=TreeSitterParser())
+    files = tuple(SourceFile(path=path, content=content) for path, content in CODE.items())
+    world.result(world.run(IngestFiles(collection="code", files=files)))
+    return world
+
+
+def ask(question: Question, **fields: object) -> FileResult:
+    """Search by words alone, to the last round."""
+    asked = {"collection": "code", "query": question.text, "channels": ["words"], "context_budget": BUDGET} | fields
+    world, request = load(), FileSearch.model_validate(asked)
+    job_id = world.run(request)
+    # A bell names one step of a queue; a worker claims the others itself, and here nobody does.
+    for _ in range(MAX_STEPS):
+        waiting = [step.name for step in world.board.picture(job_id).steps if step.state == "waiting"]
+        if world.board.result(job_id) is not None or not waiting:
+            break
+        world.ring(job_id, request, waiting[0])
+    result = world.result(job_id)
+    assert isinstance(result, FileResult)
+    return result

@@ -1,6 +1,12 @@
 """A judged set of chats, written for this project: two people who plan a trip, and a channel where many talk."""
 
-from typing import Final
+from functools import cache
+from typing import Any, Final
+
+from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
+from querymill_shared.contracts.sessions import ChatSession
+from tests.fixtures.world import World, new_world
 
 #: A chat of two. Answers often lack the words of the question before them.
 TRIP: Final = """
@@ -69,3 +75,41 @@ QUESTIONS: Final[list[tuple[str, str, set[int]]]] = [
 EMPTY: Final = (".", "?!", "😀🎉", "…")
 #: The place of a message of the channel, and those that answer its author directly.
 ANSWERS: Final[list[tuple[int, set[int]]]] = [(3, {7}), (9, {10}), (12, {14}), (15, {17})]
+SESSIONS: Final = {"trip": TRIP, "channel": CHANNEL}
+
+
+def lines_of(talk: str) -> list[tuple[str, str]]:
+    """Return who said what."""
+    return [(speaker, text) for speaker, _, text in (line.partition(": ") for line in talk.strip().splitlines())]
+
+
+def session_of(name: str) -> ChatSession:
+    """Return a chat in the form that is ingested."""
+    messages = [
+        {
+            "message_id": f"{name}-{place}",
+            "text": text,
+            "user_name": speaker,
+            "created_at": f"2026-03-01T10:{place:02}:00Z",
+        }
+        for place, (speaker, text) in enumerate(lines_of(SESSIONS[name]))
+    ]
+    return ChatSession.model_validate({"session_id": name, "started_at": "2026-03-01T10:00:00Z", "messages": messages})
+
+
+@cache
+def load() -> World:
+    """Return a world with both chats."""
+    world = new_world()
+    for name in SESSIONS:
+        world.run(IngestSession(collection="chats", session=session_of(name)))
+    return world
+
+
+def found(query: str, **fields: Any) -> list[str]:
+    """Search at the defaults, and return the ids of the messages."""
+    request = MessageSearch.model_validate({"collection": "chats", "query": query, "limit": 10} | fields)
+    world = load()
+    result = world.result(world.run(request))
+    assert isinstance(result, MessageResult)
+    return [str(hit.message_id) for hit in result.results]

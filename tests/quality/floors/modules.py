@@ -4,7 +4,13 @@ Each topic is one document. A weighted request asks for two topics, one more tha
 Chinese, the way people ask: no class names.
 """
 
+from functools import cache
 from typing import Any, Final
+
+from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
+from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
+from querymill_shared.shorthands import MODULE_SHORTHANDS
+from tests.fixtures.world import World, new_world
 
 #: Topic, folder, modules beside those of every example, description, a line of code.
 _DOCUMENTS: Final = """
@@ -115,3 +121,22 @@ QUESTIONS: Final[list[tuple[str, set[str]]]] = [
     ("volume fog", {"volume"}),
     ("export STL", {"writer"}),
 ]
+
+
+@cache
+def load() -> World:
+    """Return a world with the documents."""
+    world = new_world()
+    world.with_ports(shorthands=MODULE_SHORTHANDS)
+    for document in DOCUMENTS:
+        world.run(IngestModule(collection="samples", document=ModuleDocument.model_validate(document)))
+    return world
+
+
+def found(query: str, **fields: Any) -> list[int | str]:
+    """Search, and return the ids of the documents."""
+    request = ModuleSearch.model_validate({"collection": "samples", "query": query, "top_k": 10} | fields)
+    world = load()
+    result = world.result(world.run(request))
+    assert isinstance(result, ModuleResult)
+    return [hit.document for hit in result.results]

@@ -6,7 +6,12 @@ real filings, and the pages on governance and on forward-looking statements are 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
+
+from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
+from querymill_workers.retrievers.reports import glossary
+from tests.fixtures.world import World, new_world
 
 YEARS: Final = (2019, 2020, 2021, 2022)
 #: Company, ticker, what it does, and the size of its figures.
@@ -211,3 +216,26 @@ JARGON: Final = (
     Question("How capital-intensive was Calder Rail in 2022?", _pages("cldr", "2022", "cash")),
     Question("Aurora Foods' leverage at the end of 2019", _pages("arfd", "2019", "balance")),
 )
+
+
+@cache
+def load() -> World:
+    """Return a world with the reports, and the bundled glossary."""
+    world = new_world()
+    world.with_ports(glossary=glossary.bundled())
+    world.ingest(*reports())
+    return world
+
+
+def found(question: Question, **fields: object) -> list[tuple[str, int]]:
+    """Search for pages, and return them."""
+    world = load()
+    asked = {"collection": "filings", "query": question.text, "return_parent_pages": True} | fields
+    result = world.result(world.run(ReportSearch.model_validate(asked)))
+    assert isinstance(result, ReportResult)
+    return [(hit.document, hit.page) for hit in result.results]
+
+
+def answers(question: Question) -> list[set[tuple[str, int]]]:
+    """Return the pages that answer each side of a question."""
+    return [{(report, page_number(page)) for report, page in side} for side in question.sides]

@@ -94,12 +94,3 @@ def test_the_evidence_for_files_is_weighed_by_a_set(querymill: CommandLine, tmp_
     profiles = file_profiles(str(out))
     assert dict(profiles.words.weights) == written["words"]["weights"]
     assert (profiles.vectors is not None) == vectors
-
-
-def test_a_set_whose_judgements_tell_nothing_apart_is_refused(querymill: CommandLine, tmp_path: Path) -> None:
-    out = tmp_path / "files.json"
-    folder = sources(tmp_path / "weighnone", {"q1": {"cranes.py": 0}, "q2": {"ships.py": 0}})
-    run = querymill("calibrate-files", folder, "--out", out)
-    assert run.returncode == 2
-    assert "do not tell candidates of a query apart" in run.stderr
-    assert not out.exists()

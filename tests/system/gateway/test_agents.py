@@ -17,6 +17,7 @@ from querymill.keys import Scope
 from querymill_shared.board import ValkeyBoard
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere, bearer, keys_on
+from tests.fixtures.tallies import until
 
 QUERY = "Nordhav 2022: revenue rose to?"
 
@@ -130,8 +131,5 @@ def test_a_client_that_is_gone_cancels_its_job(quiet_gateway: GatewayHere, board
         return job_id
 
     job_id = asyncio.run(left())
-    deadline = time.monotonic() + PATIENCE_S
-    while board.picture(job_id).record.state != "cancelled":
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: board.picture(job_id).record.state == "cancelled", within_s=PATIENCE_S)
     quiet_gateway.until_waiting(0)

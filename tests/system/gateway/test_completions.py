@@ -20,6 +20,7 @@ from tests.fakes.answers import fenced_texts
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_stream
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere, bearer, keys_on
+from tests.fixtures.tallies import until
 
 QUESTION = [{"role": "user", "content": "Nordhav 2022: revenue rose to?"}]
 
@@ -222,10 +223,7 @@ def test_if_the_client_goes_the_answer_is_cancelled(
 
     try:
         asyncio.run(leave())
-        ends = time.monotonic() + PATIENCE_S
-        while mill.recent(most=1)[0].picture().record.state != "cancelled":
-            assert time.monotonic() < ends
-            time.sleep(0.02)
+        until(lambda: mill.recent(most=1)[0].picture().record.state == "cancelled", within_s=PATIENCE_S)
     finally:
         released.set()
 

@@ -168,10 +168,7 @@ def test_what_is_accepted_before_a_cut_stays(http: httpx.Client, gateway: str, w
         return 0 if found.status_code == 404 else int(found.json()["total"])
 
     def wait_for(count: int) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while stored() < count:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        until(lambda: stored() >= count, within_s=PATIENCE_S)
 
     url = httpx.URL(gateway)
     body = lines(*({**SESSION, "session_id": f"cut{number}"} for number in range(100)))
@@ -205,10 +202,7 @@ def submitted(board: ValkeyBoard, name: str) -> list[str]:
 
 
 def until_submitted(board: ValkeyBoard, name: str, count: int) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while len(submitted(board, name)) < count:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: len(submitted(board, name)) >= count, within_s=PATIENCE_S)
 
 
 def test_what_comes_together_with_the_end_of_a_connection_is_accepted_and_half_a_line_is_not(

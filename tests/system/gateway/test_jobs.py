@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from typing import Any
 from uuid import uuid4
 
@@ -15,6 +14,7 @@ from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere
+from tests.fixtures.tallies import until
 
 NOBODYS_JOB = "0" * 32
 
@@ -137,10 +137,7 @@ def test_what_becomes_of_a_job_whose_caller_goes_is_the_callers_choice(
         caller.sendall(f"{head}{fields}{asked}".encode())
         quiet_gateway.until_waiting(1)
     quiet_gateway.until_waiting(0)
-    deadline = time.monotonic() + PATIENCE_S
-    while newest(quiet_http)["state"] != state:  # it is cancelled after the place is free
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: newest(quiet_http)["state"] == state, within_s=PATIENCE_S)  # it is cancelled after the place is free
 
 
 def newest(http: httpx.Client) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from querymill_shared.contracts.reports.ingest import IngestReport
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures import documents
 from tests.fixtures.gateways import PATIENCE_S
+from tests.fixtures.tallies import until
 
 AT = "/v1/collections/uploads/reports"
 PDF = {"Content-Type": "application/pdf"}
@@ -42,10 +42,7 @@ def test_a_document_goes_in_as_it_is_and_its_text_is_stored(http: httpx.Client, 
     assert (sent.status_code, sent.json()["accepted"]) == (202, 1), sent.text
     (told,) = sent.json()["documents"]
     assert (told["format"], told["pages"], told["company"], told["period"]) == ("pdf", 2, "Nordhav AS", "2022")
-    deadline = time.monotonic() + PATIENCE_S
-    while http.get(sent.headers["Location"]).json()["jobs"] != {"done": 1}:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: http.get(sent.headers["Location"]).json()["jobs"] == {"done": 1}, within_s=PATIENCE_S)
     stored = http.get(f"{AT}/{told['id']}").json()
     assert "the tide turns at noon" in stored["pages"][0]["text"]
     assert (stored["title"], stored["source"]) == (told["title"], "nordhav-2022.pdf")

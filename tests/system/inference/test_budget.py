@@ -17,8 +17,6 @@ from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference import account as module
 from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, RateLimitHeaders
-from querymill_workers.inference.client import ProviderResponse
-from querymill_workers.inference.gateway import Gateway
 from tests.fixtures.inference import Provider
 
 
@@ -238,15 +236,6 @@ def test_a_probe_cut_by_its_callers_time_lets_another_probe(
     assert go(account).at <= time.monotonic()
 
 
-@undisturbed(within_s=0.08)
-def test_a_call_cut_by_its_callers_time_is_paid_for(provider: Provider) -> None:
-    account = provider.account(rpm=60, tpm=60_000)
-    account.report(go(account, tokens=1_200), "cut")
-    assert waits(account, 1) == pytest.approx([1.0], abs=0.1)
-    account.meters.flush()
-    assert counters.read(provider.client)["provider_calls/cut"] == 1
-
-
 def test_who_has_no_deadline_waits_for_the_breaker(provider: Provider) -> None:
     account = provider.account()
     for _ in range(5):
@@ -268,55 +257,6 @@ def test_accounts_of_different_keys_and_models_do_not_share(provider: Provider) 
     one, other = provider.account(rpm=60), provider.account(rpm=60, model="other")
     go(one)
     assert waits(other, 1) == pytest.approx([0], abs=0.03)
-
-
-@undisturbed(within_s=0.5)
-def test_what_was_granted_and_refused_is_counted(provider: Provider) -> None:
-    account = provider.account(rpm=60)
-    go(account)
-    with pytest.raises(LimitReached):
-        go(account, within_s=0.1)
-    account.meters.flush()
-    counts = counters.read(provider.client)
-    assert counts["budget_granted/interactive"] == 1
-    assert counts["budget_refused/interactive"] == 1
-
-
-class Growing:
-    """Work that turns out larger than it was when it took its place in line."""
-
-    lane = Lane.INTERACTIVE
-    collection = "c"
-
-    def has_left(self) -> bool:
-        return False
-
-    def until(self) -> float:
-        return time.monotonic() + 0.2
-
-    def tokens(self) -> int:
-        return 10
-
-    def parts(self) -> int:
-        return 1
-
-    def expect(self, at: float) -> None:
-        pass
-
-    def seal(self) -> int:
-        return 1_000
-
-    def send(self, timeout_s: float) -> ProviderResponse[str]:
-        raise AssertionError("it must not be sent")
-
-
-@undisturbed(within_s=0.1)
-def test_work_that_outgrew_what_can_be_granted_gives_its_place_back(provider: Provider) -> None:
-    account = provider.account(rpm=60, tpm=60_000)
-    account.reserve(lane=Lane.INTERACTIVE, tokens=1_190, until=None, requests=0)
-    with pytest.raises(LimitReached):
-        Gateway[str](account, "chat model", timeout_s=1).call(Growing())
-    assert waits(account, 1) == pytest.approx([0], abs=0.03)
 
 
 #: In a minute, and at once.

@@ -22,6 +22,7 @@ from querymill_workers.text.tokens import cut, estimate
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, embedding_answer, held
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.inference import Provider
+from tests.fixtures.tallies import until
 
 ASKING = Caller("c", Lane.INTERACTIVE)
 
@@ -31,10 +32,7 @@ def within(seconds: float, lane: Lane = Lane.INTERACTIVE, collection: str = "c")
 
 
 def wait_for_a_request(server: OpenAIServer) -> None:
-    stop = time.monotonic() + 60
-    while not server.requests:
-        assert time.monotonic() < stop
-        time.sleep(0.01)
+    until(lambda: server.requests)
 
 
 def texts_seen(server: OpenAIServer) -> Counter[str]:
@@ -101,25 +99,6 @@ def test_a_request_holds_no_more_inputs_than_the_provider_takes(
 ) -> None:
     provider.embeddings().embed([f"text {n}" for n in range(40)], input_type="passage", caller=ASKING)
     assert sorted(len(body["input"]) for body in openai_server.seen("embeddings")) == [8, 16, 16]
-
-
-def test_one_text_that_is_rejected_does_not_take_the_others_with_it(
-    provider: Provider, openai_server: OpenAIServer
-) -> None:
-    def picky(body: dict[str, list[str]]) -> Answer:
-        return Answer(b"{}", status=400) if "bad" in body["input"] else embedded(body)
-
-    openai_server.script.embeddings = picky
-    one = provider.embeddings(rpm=60)
-    one.embed(["first"], input_type="query", caller=ASKING)
-    with ThreadPoolExecutor(4) as pool:
-        asked = {
-            text: pool.submit(one.embed, [text], input_type="query", caller=within(60)) for text in ("a", "bad", "b")
-        }
-        np.testing.assert_allclose(asked["a"].result()[0][0], vector_of("a"), rtol=1e-6)
-        np.testing.assert_allclose(asked["b"].result()[0][0], vector_of("b"), rtol=1e-6)
-        with pytest.raises(Refused, match="HTTP 400"):
-            asked["bad"].result()
 
 
 def test_a_failure_is_neither_kept_nor_shared(provider: Provider, openai_server: OpenAIServer) -> None:

@@ -99,15 +99,6 @@ def test_a_chat_model_is_asked_without_what_it_refuses(
     assert ended(provider) == {"provider_calls/answered": 4}, "no call counts as a failure"
 
 
-def test_the_older_form_says_the_same(provider: Provider, openai_server: OpenAIServer) -> None:
-    openai_server.script.chat = refusing(["max_completion_tokens", "json_schema"], replied)
-    assert judged(provider.chat()) == 0.9
-    *_, last = openai_server.seen("completions")
-    assert last["response_format"] == {"type": "json_object"}
-    assert last["max_tokens"] == 50
-    assert "max_completion_tokens" not in last
-
-
 def test_a_model_that_knows_no_format_at_all_still_judges(provider: Provider, openai_server: OpenAIServer) -> None:
     def fenced(request: dict[str, Any]) -> Answer:
         return chat_answer(f"```json\n{judgement()}\n```")
@@ -120,13 +111,6 @@ def test_a_model_that_knows_no_format_at_all_still_judges(provider: Provider, op
 def test_a_model_that_does_not_stream_gives_its_answer_at_once(provider: Provider, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = refusing(["stream"], replied)
     assert streamed(provider.chat()) == "nine ships"
-
-
-def test_a_reasoning_model_without_an_effort_is_asked_without_it(
-    provider: Provider, openai_server: OpenAIServer
-) -> None:
-    openai_server.script.chat = refusing(["reasoning_effort"], replied)
-    assert streamed(provider.chat(model="o1-mini")) == "nine ships"
 
 
 def test_the_first_error_of_a_stream_may_refuse_a_parameter(provider: Provider, openai_server: OpenAIServer) -> None:
@@ -155,16 +139,6 @@ def test_what_nothing_helps_against_is_told_in_the_providers_words(
         assert "Rotterdam" not in str(caught.value)
     assert len(openai_server.requests) == 2
     assert set(ended(provider)) == {"provider_calls/rejected"}
-
-
-def test_a_refusal_while_the_deadline_passes_is_repeated_no_more(
-    provider: Provider, openai_server: OpenAIServer
-) -> None:
-    openai_server.script.chat = lambda request: rejection({"message": "no", "param": "temperature"})
-    chat = provider.chat(timeout_s=0.001)
-    with pytest.raises(Refused):
-        streamed(chat)
-    assert len(openai_server.requests) <= 3
 
 
 # Embeddings.
@@ -210,18 +184,11 @@ def edited(edit: Callable[[Any], object]) -> Callable[[dict[str, Any]], Answer]:
 
 
 EDITS: dict[str, Callable[[Any], object]] = {
-    "no index where it is 0": lambda items: [item.pop("index") for item in items if item["index"] == 0],
-    "no index at all": lambda items: [item.pop("index") for item in items],
-    "an index of null": lambda items: [item.update(index=None) for item in items],
-    "0 for all": lambda items: [item.update(index=0) for item in items],
-    "an index as text": lambda items: [item.update(index=str(item["index"])) for item in items],
-    "another order": lambda items: items.reverse(),
     "another order, no index where it is 0": lambda items: items[0].pop("index") or items.reverse(),
     "Base64": lambda items: [
         item.update(embedding=b64encode(struct.pack(f"<{len(item['embedding'])}f", *item["embedding"])).decode())
         for item in items
     ],
-    "no object": lambda items: [item.pop("object") for item in items],
 }
 
 

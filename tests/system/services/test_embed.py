@@ -12,7 +12,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill import EmbedTexts, JobFailed, Querymill, TextToEmbed, UnknownJob
+from querymill import EmbedTexts, Querymill, TextToEmbed, UnknownJob
 from querymill.cli.bulk.appended_file import UnusableFile
 from querymill.cli.bulk.embed_file import IN_FLIGHT, Backfill, Order, Piece, read_pieces
 from querymill.cli.bulk.vector_file import VectorFile
@@ -238,13 +238,6 @@ def test_the_client_gets_vectors_without_a_file(mill: Querymill, texts: dict[str
     assert np.array_equal(np.array(result.embedding("t7"), np.float32), vector_of(texts["t7"]))
 
 
-def test_a_job_that_failed_says_so_to_the_client(mill: Querymill, openai_server: OpenAIServer) -> None:
-    openai_server.script.embeddings = lambda request: Answer(b"{}", status=400)
-    items = (TextToEmbed(id="a", text=uuid4().hex),)
-    with pytest.raises(JobFailed, match="HTTP 400"):
-        mill.submit(EmbedTexts(collection="c", texts=items)).result(timeout=20)
-
-
 WRONG: list[tuple[tuple[str, ...], str]] = [
     (("texts.jsonl",), "--out FILE or --table"),
     (("texts.jsonl", "--out", "out", "--table"), "--out FILE or --table"),
@@ -276,10 +269,3 @@ def test_wrong_use_exits_with_two_and_says_what(
     assert "Traceback" not in run.stderr
     assert (tmp_path / "texts.jsonl").read_bytes() == content
     assert openai_server.requests == []
-
-
-def test_a_board_that_is_away_exits_with_three(deployment: Deployment, tmp_path: Path, texts: dict[str, str]) -> None:
-    away = CommandLine(deployment.environment | {"REDIS_URL": "redis://127.0.0.1:1/0"})
-    run = away("embed", write(tmp_path / "texts.jsonl", texts), "--out", tmp_path / "out")
-    assert run.returncode == 3
-    assert "Traceback" not in run.stderr

@@ -81,11 +81,6 @@ def test_a_document_that_breaks_a_rule_is_named(tmp_path: Path) -> None:
         read_conversation_set(folder)
 
 
-def test_a_folder_that_is_no_set_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadSet):
-        read_conversation_set(tmp_path)
-
-
 def test_a_collection_has_a_name_that_is_allowed() -> None:
     assert collection_of("set", {}) == "set"
     assert collection_of("set", {"repo": "a b/ç"}) == "set.a.b.."

@@ -81,8 +81,3 @@ def test_a_query_without_an_id_is_named(tmp_path: Path) -> None:
     (folder / "queries.jsonl").write_text('{"text": "x"}')
     with pytest.raises(BadSet, match="queries, line 1: _id: Field required"):
         read_file_set(folder)
-
-
-def test_a_folder_that_is_no_set_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BadSet, match=str(tmp_path)):
-        read_file_set(tmp_path)

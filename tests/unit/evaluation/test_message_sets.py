@@ -84,8 +84,3 @@ def test_a_bad_line_is_named_with_its_field(folder: Path) -> None:
         read_message_set(rewrite(folder, message("a", "s"), {"_id": "b"}))
     with pytest.raises(BadSet, match=r"corpus, line 1: messages: .*at least 1 item"):
         read_message_set(rewrite(folder, {"session_id": "s", "started_at": "2026-01-01", "messages": []}))
-
-
-def test_a_folder_without_a_set_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(BadSet, match="qrels"):
-        read_message_set(tmp_path)

@@ -32,13 +32,6 @@ def test_a_query_with_weighted_parts_is_asked_with_them() -> None:
     assert "sub_queries" not in module_request(SetQuery("q", "t", {}), "c")
 
 
-def test_a_folder_without_code_documents_is_no_such_set(tmp_path: Path) -> None:
-    page = {"_id": "X/p0", "title": "", "text": "page 0", "metadata": {"doc_name": "X", "page": 0}}
-    folder = write_set(tmp_path / "a", corpus=[page], queries=[{"_id": "q", "text": "?"}], qrels={"q": {"X/p0": 1}})
-    with pytest.raises(BadSet, match=r"corpus, line 1: .*meta_info: Field required"):
-        read_module_set(folder)
-
-
 def test_a_bad_document_is_named_with_its_line(tmp_path: Path) -> None:
     queries = [{"_id": "q", "text": "?"}]
     folder = write_set(tmp_path / "a", corpus=[code(0), {"faiss_id": 1}], queries=queries, qrels={"q": {"0": 1}})

@@ -3,6 +3,7 @@ import re
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.prompts import answer_turns, judge_turns
@@ -70,3 +71,9 @@ def test_the_examples_show_what_is_asked_for(language: Language) -> None:
     assert checked(answer, passages=3).cited == (2,)
     (judgement,) = replies(judging(language=language))
     assert AnswerScoresReply.model_validate(json.loads(judgement)).unsupported == [2]
+
+
+@pytest.mark.parametrize("wrong", [{"grounded": 7}, {"relevant": -0.1}, {"complete": float("nan")}, {"results": []}])
+def test_a_judgement_outside_its_shape_is_none(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        AnswerScoresReply.model_validate({"grounded": 1, "relevant": 1, "complete": 1, "unsupported": []} | wrong)

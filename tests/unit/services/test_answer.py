@@ -86,11 +86,6 @@ def test_the_parts_told_make_up_the_answer(world: World, monkeypatch: pytest.Mon
     assert {(part.stage, part.attempt) for part in told} == {("answer", 1)}
 
 
-def test_parts_that_come_quickly_are_told_together(world: World) -> None:
-    world.answers.reply = lambda: ["w "] * 500
-    assert len(parts(world, world.run(asked()))) < 10
-
-
 def test_a_long_answer_does_not_push_its_own_beginning_off_the_board(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,25 +46,6 @@ def test_a_limit_cuts_the_same_list(texts: list[str], query: str, limit: int) ->
     assert filled.search("c", "messages", query, limit=limit) == whole[: max(limit, 0)]
 
 
-@given(texts=st.lists(_TEXTS, max_size=8), query=_TEXTS)
-def test_groups_part_the_hits_without_changing_their_scores(texts: list[str], query: str) -> None:
-    filled = index(texts)
-    parts = [hit for group in "ab" for hit in filled.search("c", "messages", query, limit=99, groups=[group])]
-    whole = filled.search("c", "messages", query, limit=99)
-    assert sorted(parts, key=lambda hit: (-hit.score, hit.id)) == whole
-
-
-@given(texts=st.lists(_TEXTS, min_size=1, max_size=8), query=_TEXTS, data=st.data())
-def test_an_entry_that_is_put_and_dropped_again_leaves_no_trace(
-    texts: list[str], query: str, data: st.DataObject
-) -> None:
-    filled = index(texts)
-    before = filled.search("c", "messages", query, limit=99)
-    filled.put("c", "messages", [WordUnit("new", data.draw(_TEXTS))])
-    filled.drop("c", "messages", ["new"])
-    assert filled.search("c", "messages", query, limit=99) == before
-
-
 def test_a_stale_index_names_itself_and_the_command_that_rebuilds_it() -> None:
     filled = index(["ship"])
     filled._spaces["c", "messages", WORDS_VERSION - 1] = filled._spaces.pop(("c", "messages", WORDS_VERSION))

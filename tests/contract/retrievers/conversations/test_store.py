@@ -8,7 +8,6 @@ from itertools import pairwise
 from uuid import uuid4
 
 import numpy as np
-import psycopg
 import pytest
 
 from querymill_shared.contracts.sessions import ChatSession
@@ -291,19 +290,3 @@ def test_a_collection_is_due_for_a_rebuild_when_its_last_one_is_old(store: Store
     now = datetime.now(UTC)
     assert collection not in dict(store.ranks.rebuilt_before(now - timedelta(hours=1)))
     assert dict(store.ranks.rebuilt_before(now + timedelta(hours=1)))[collection] == "count"
-
-
-@pytest.mark.parametrize("table", ["conversations", "conversation_references", "conversation_ranks"])
-def test_the_role_sees_one_collection_and_nothing_without_one(
-    database: psycopg.Connection, database_url: str, collection: str, table: str
-) -> None:
-    with open_pool(database_url, max_size=2) as pool:
-        store = Store(PostgresConversations(pool), PostgresRanks(pool))
-        referring(store, collection)
-        referring(store, f"{collection}x")
-    with database.transaction():
-        database.execute("SET LOCAL ROLE querymill_messages")
-        statement = f"SELECT DISTINCT collection FROM {table}"
-        assert database.execute(statement).fetchall() == []
-        database.execute("SELECT set_config('querymill.collection', %s, true)", [collection])
-        assert database.execute(statement).fetchall() == [(collection,)]

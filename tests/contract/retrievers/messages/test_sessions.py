@@ -6,7 +6,6 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.ports import Messages, Sessions
@@ -155,8 +154,3 @@ def test_few_rows_of_a_collection_that_grew_fast_are_found_without_reading_the_o
     assert len(waiting) == 4
     for plan in plans_of(database_url, statements):
         assert sum(rows_read(plan).values()) <= 40, plan  # of 1,604
-
-
-def test_a_database_that_is_away_is_unavailable() -> None:
-    with open_pool("postgresql://127.0.0.1:1/none", max_size=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
-        PostgresSessions(pool).revisions("c", ["s"])

@@ -18,7 +18,6 @@ from querymill_workers.retrievers.messages.stores import postgres as postgres_me
 from querymill_workers.retrievers.messages.stores.memory import MemoryMessages
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
-from querymill_workers.vectors.ports import Refused
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.chats import messages_in, put, session, store, vectors_of
@@ -220,24 +219,6 @@ def test_named_rows_have_no_cosine_where_no_vector_is_given(
     assert row.raw is None
 
 
-def test_a_refused_row_is_skipped_and_does_not_wait_until_it_is_tried_again(
-    messages: Messages, sessions: Sessions, collection: str
-) -> None:
-    vectors = vectors_of(sessions)
-    put(sessions, collection, prepare_session(session("s", "ships", "soup")))
-    refused = [passage for passage in vectors.pending(collection, model="words", limit=9) if passage.text == "ships"]
-    vectors.fill(collection, dict.fromkeys(refused, Refused("HTTP 400")), model="words")
-    for waiting, lacking in ((1, 2), (0, 1), (1, 1)):
-        found = messages.nearest(of(collection), vector_of("x"), model="words", limit=9, floor=-2)
-        assert (found.skipped, found.pending) == (lacking, waiting)
-        rows, _ = messages.containing(of(collection, lacking="words"), "s", limit=9)
-        assert len(rows) == lacking
-        left = vectors.pending(collection, model="words", limit=9)
-        vectors.fill(collection, {passage: vector_of(passage.text) for passage in left}, model="words")
-        if not waiting:
-            vectors.retry(collection)
-
-
 def test_brief_rows_are_ranked_as_whole_ones_are(messages: Messages, sessions: Sessions, collection: str) -> None:
     store(sessions, collection, session("s", "nine ships", "hot soup", "nine soups"), session("t", "ships"))
     where, vector = of(collection), vector_of("nine ships")
@@ -282,15 +263,6 @@ def test_the_revision_is_that_of_the_last_session_put(messages: Messages, sessio
     later = prepare_session(session("s", "soup"))
     put(sessions, collection, later)
     assert sessions.revisions(collection, ["s"]) == {"s": later.revision}
-
-
-def test_a_vector_of_what_a_message_was_is_not_stored(messages: Messages, sessions: Sessions, collection: str) -> None:
-    put(sessions, collection, prepare_session(session("s", "ships")))
-    vectors = vectors_of(sessions)
-    was = vectors.pending(collection, model="words", limit=99)
-    put(sessions, collection, prepare_session(session("s", "soup")))
-    vectors.fill(collection, dict.fromkeys(was, vector_of("ships")), model="words")
-    assert len(vectors.pending(collection, model="words", limit=99)) == 2
 
 
 def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than_there_are(

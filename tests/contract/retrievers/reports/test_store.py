@@ -5,13 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.migrate import migrate
 from querymill_workers.retrievers.reports.ports import SPACE, Waiting
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
-from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.vectors import vector_of
@@ -120,11 +118,6 @@ def test_cards_are_fresh_at_once(stores: Stores, collection: str) -> None:
 def test_collections_are_listed(stores: Stores, collection: str) -> None:
     store(stores, collection, prepared_report("a", "ships"))
     assert collection in stores.reports.collections()
-
-
-def test_a_database_that_is_away_is_unavailable() -> None:
-    with open_pool("postgresql://127.0.0.1:1/none", max_size=1, timeout_s=0.3) as pool, pytest.raises(Unavailable):
-        PostgresReports(pool).cards("c")
 
 
 def test_migrating_twice_applies_nothing(database_url: str) -> None:

@@ -11,7 +11,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill import ConversationResult, ConversationSearch, Querymill, UnknownCollection
+from querymill import ConversationResult, ConversationSearch, Querymill
 from querymill.cli.kinds.conversations.demo import ASKED
 from querymill.ingesting.jsonl import GoodLine
 from querymill.ingesting.kinds.conversations import LINES
@@ -87,11 +87,6 @@ def test_the_sample_is_found_by_what_was_said_and_when(mill: Querymill, collecti
     assert lost.why_not is not None
     assert lost.why_not.gate in {"words", "score", "candidates"}
     assert all(hit.snippet for result in (by_time, chinese, lost) for hit in result.results)
-
-
-def test_a_collection_that_nobody_filled_is_unknown(mill: Querymill, worker: WorkerProcess) -> None:
-    with pytest.raises(UnknownCollection):
-        ask(mill, "nowhere", "ships")
 
 
 def test_a_change_is_seen_by_the_next_search_on_every_worker_however_warm(

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from querymill import FileSearch, IngestFiles, JobFailed, Querymill, SourceFile, UnknownCollection
+from querymill import FileSearch, IngestFiles, JobFailed, Querymill, SourceFile
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.events import Done, SearchRound
 from tests.fakes.openai_server import OpenAIServer, chat_answer
@@ -95,11 +95,6 @@ def test_a_judge_that_is_away_leaves_the_default_evaluator(
     assert result.results[0].path == "transport/redis.py"
     assert not result.complete
     assert "the default evaluator stands in" in result.degraded[0].reason
-
-
-def test_a_collection_nobody_filled_is_refused_before_anything_is_enqueued(mill: Querymill, code: str) -> None:
-    with pytest.raises(UnknownCollection):
-        mill.submit(FileSearch(query=QUERY, collection="nowhere"))
 
 
 def test_a_deadline_that_nothing_can_meet_is_said(mill: Querymill, deployment: Deployment, code: str) -> None:

@@ -16,7 +16,6 @@ from querymill import (
     MessageResult,
     MessageSearch,
     Querymill,
-    UnknownCollection,
 )
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
@@ -153,11 +152,6 @@ def test_a_session_is_searched_alone(mill: Querymill, collection: str) -> None:
     for fields in every:
         found = ask(mill, collection, "nine ships", session_id="t", similarity_threshold=None, **fields)
         assert {hit.session_id for hit in found.results} == {"t"}
-
-
-def test_a_collection_nobody_ingested_is_refused_before_anything_is_enqueued(mill: Querymill, collection: str) -> None:
-    with pytest.raises(UnknownCollection, match="no messages in"):
-        mill.submit(MessageSearch(collection=collection, query="ships"))
 
 
 @pytest.mark.usefixtures("openai_server")

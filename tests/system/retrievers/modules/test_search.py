@@ -16,7 +16,6 @@ from querymill import (
     ModuleSearch,
     Querymill,
     Reembed,
-    UnknownCollection,
 )
 from querymill_shared.contracts.events import Done
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
@@ -107,11 +106,6 @@ def test_reembedding_makes_only_the_vectors_that_are_missing(
 ) -> None:
     request = Reembed(collection=code, retriever="modules", model=deployment.settings.embedding_model)
     assert mill.submit(request).result(timeout=30).total == 0
-
-
-def test_an_unknown_collection_is_refused_before_anything_is_enqueued(mill: Querymill) -> None:
-    with pytest.raises(UnknownCollection, match="no modules in 'nowhere'"):
-        mill.submit(search("nowhere", "vtkActor"))
 
 
 def test_where_the_settings_name_a_mongodb_the_documents_are_there(

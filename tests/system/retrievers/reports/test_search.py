@@ -13,9 +13,6 @@ from pydantic import ValidationError
 
 from querymill import (
     AsyncQuerymill,
-    IdempotencyConflict,
-    Job,
-    JobCancelled,
     Querymill,
     ReportSearch,
     UnknownCollection,
@@ -27,9 +24,7 @@ from tests.fakes.openai_server import (
     chat_answer,
     embedded,
     embedding_answer,
-    held,
     method_of,
-    reworded,
 )
 from tests.fixtures.deployment import Deployment
 
@@ -106,23 +101,6 @@ def test_at_the_deadline_the_answer_is_what_is_there_and_names_what_is_missing(
     assert not result.complete
     assert {part.stage for part in result.degraded} == {"subquestion", "variant"}
     assert result.results
-
-
-@pytest.mark.usefixtures("filings")
-def test_searches_in_a_hurry_do_not_cost_patient_ones_their_expansion(
-    mill: Querymill, openai_server: OpenAIServer
-) -> None:
-    openai_server.script.chat = lambda request: chat_answer("| revenue | 10 |", after_s=1.2)
-
-    def submitted(count: int, *, deadline: float) -> list[Job[Any]]:
-        return [mill.submit(search(fresh(), hyde=True, deadline=deadline)) for _ in range(count)]
-
-    hurried, patient = submitted(10, deadline=0.6), submitted(2, deadline=20)
-    for job in hurried:
-        assert list(job.events(timeout=20))
-    # The calls of those in a hurry are cut by now, and none was answered yet.
-    patient += submitted(4, deadline=20)
-    assert [job.result(timeout=20).degraded for job in patient] == [()] * 6
 
 
 @pytest.mark.usefixtures("filings")
@@ -221,35 +199,6 @@ def test_without_the_embedding_server_words_answer_and_the_result_says_so(
 
 
 @pytest.mark.usefixtures("filings")
-def test_vectors_out_of_order_are_put_in_order(mill: Querymill, openai_server: OpenAIServer) -> None:
-    def shuffled(request: dict[str, Any]) -> Answer:
-        answer = embedded(request)
-        import json
-
-        body = json.loads(answer.body)
-        body["data"].reverse()
-        return Answer(json.dumps(body).encode())
-
-    openai_server.script.embeddings = shuffled
-    openai_server.script.chat = lambda request: chat_answer("<tomato soup> <nine ships of the fleet>")
-    result = mill.submit(search("revenue", multi_query=("variant",))).result(timeout=30)
-    queries = {hit.document + str(hit.page): hit.explanation["queries"][0] for hit in result.results}
-    assert queries["b11"] == "tomato soup"
-    assert queries["a11"] == "nine ships of the fleet"
-
-
-@pytest.mark.usefixtures("filings")
-def test_a_moment_without_embeddings_costs_a_second_call_not_the_job(
-    mill: Querymill, openai_server: OpenAIServer
-) -> None:
-    answers = iter([Answer(b"{}", status=503)])
-    openai_server.script.embeddings = lambda request: next(answers, None) or embedded(request)
-    result = mill.submit(search(fresh())).result(timeout=30)
-    assert result.complete
-    assert len(openai_server.seen("embeddings")) == 2
-
-
-@pytest.mark.usefixtures("filings")
 def test_a_result_says_that_the_provider_is_left_alone_and_vectors_count_when_it_is_back(
     mill: Querymill, openai_server: OpenAIServer
 ) -> None:
@@ -262,14 +211,6 @@ def test_a_result_says_that_the_provider_is_left_alone_and_vectors_count_when_it
     openai_server.script.embeddings = embedded
     while not mill.submit(search(fresh())).result(timeout=30).complete:
         assert time.monotonic() < until + 30
-
-
-@pytest.mark.usefixtures("filings")
-def test_the_same_question_is_embedded_once(mill: Querymill, openai_server: OpenAIServer) -> None:
-    question = search(fresh())
-    mill.submit(question).result(timeout=30)
-    mill.submit(question).result(timeout=30)
-    assert len(openai_server.seen("embeddings")) == 1
 
 
 @pytest.mark.usefixtures("filings")
@@ -303,38 +244,6 @@ BAD: list[tuple[dict[str, Any], str]] = [
 def test_bad_input_names_the_field(fields: dict[str, Any], name: str) -> None:
     with pytest.raises(ValidationError, match=name):
         search(**fields)
-
-
-@pytest.mark.usefixtures("filings")
-def test_an_idempotency_key_returns_the_first_job(mill: Querymill) -> None:
-    question, key = search(fresh()), fresh("key")
-    first = mill.submit(question, idempotency_key=key)
-    assert mill.submit(question, idempotency_key=key).id == first.id
-    with pytest.raises(IdempotencyConflict):
-        mill.submit(search("something else"), idempotency_key=key)
-
-
-@pytest.mark.usefixtures("filings")
-def test_a_cancelled_job_ends_as_cancelled(mill: Querymill, openai_server: OpenAIServer) -> None:
-    was_cancelled = threading.Event()
-    openai_server.script.chat = held(was_cancelled, reworded)
-    job = mill.submit(search(fresh(), multi_query=("variant",), deadline=30))
-    assert job.cancel()
-    with pytest.raises(JobCancelled):
-        job.result(timeout=20)
-    assert not job.cancel()
-    was_cancelled.set()
-
-
-@pytest.mark.usefixtures("filings")
-def test_waiting_too_short_says_so_and_the_job_goes_on(mill: Querymill, openai_server: OpenAIServer) -> None:
-    was_told = threading.Event()
-    openai_server.script.chat = held(was_told, reworded)
-    job = mill.submit(search(fresh(), multi_query=("variant",), deadline=30))
-    with pytest.raises(TimeoutError, match=job.id):
-        job.result(timeout=0.1)
-    was_told.set()
-    assert job.result(timeout=40).complete
 
 
 @pytest.mark.usefixtures("filings")

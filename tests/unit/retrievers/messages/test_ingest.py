@@ -1,4 +1,3 @@
-from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
@@ -7,7 +6,7 @@ from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Failed, Unavailable
+from querymill_workers.jobs.faults import Failed
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
 
@@ -53,13 +52,6 @@ def test_every_message_and_its_context_is_embedded_messages_first(world: World) 
     assert progress == [16, 32, 40]
 
 
-def test_the_same_content_again_embeds_nothing(world: World) -> None:
-    outcome(world, LONG)
-    world.embeddings.asked.clear()
-    again = outcome(world, LONG)
-    assert (again.outcome, again.total, again.embedding_job, world.embeddings.asked) == ("unchanged", 40, None, [])
-
-
 def test_a_message_more_embeds_only_what_it_changes(world: World) -> None:
     outcome(world, session("s", "one", "two", "three", "four"))
     world.embeddings.asked.clear()
@@ -90,16 +82,6 @@ def ingested_only(world: World, given: ChatSession) -> tuple[str, list[Bell]]:
     return str(result.embedding_job), list(bells)
 
 
-def test_one_embedding_waits_however_often_a_session_changes_and_it_misses_nothing(world: World) -> None:
-    texts = [f"message {n}" for n in range(5)]
-    asked = [ingested_only(world, session("s", *texts[: n + 1])) for n in range(5)]
-    assert len({job_id for job_id, _ in asked}) == 1
-    assert [len(bells) for _, bells in asked] == [1, 0, 0, 0, 0]
-    world.answer(*asked[0][1])
-    assert world.ports.vectors["messages"].counts("chats", model="words").pending == 0
-    assert {text for text, _ in world.embeddings.asked} >= set(texts)
-
-
 def test_a_live_message_does_not_wait_in_the_lane_of_bulk(world: World) -> None:
     bulk, _ = ingested_only(world, session("s", "one"))
     request = IngestSession(collection="chats", session=session("s", "one", "two"), lane=Lane.NORMAL)
@@ -125,38 +107,6 @@ def test_a_change_while_an_embedding_runs_asks_for_another(world: World) -> None
     assert second != first
     world.answer(*more)
     assert world.ports.vectors["messages"].counts("chats", model="words").pending == 0
-
-
-def test_a_killed_embedding_goes_on_where_it_was(world: World) -> None:
-    _, (bell,) = ingested_only(world, LONG)
-    honest, calls = world.embeddings.embed, 0
-
-    def dies_at_the_second(*args: object, **kwargs: object) -> object:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            raise Unavailable("killed")
-        return honest(*args, **kwargs)  # type: ignore[arg-type]
-
-    world.embeddings.embed = dies_at_the_second  # type: ignore[method-assign, assignment]
-    world.answer(bell)
-    assert len(world.embeddings.asked) == 16
-    world.answer(bell)
-    assert len(world.embeddings.asked) == 40
-    assert isinstance(world.result(bell.job_id), EmbedDocumentsResult)
-
-
-def test_a_cancelled_embedding_stops(world: World) -> None:
-    _, (bell,) = ingested_only(world, LONG)
-    honest = world.embeddings.embed
-
-    def cancelled_meanwhile(*args: object, **kwargs: object) -> object:
-        world.board.settle(bell.job_id, Verdict("cancelled", reason="cancelled by its caller"))
-        return honest(*args, **kwargs)  # type: ignore[arg-type]
-
-    world.embeddings.embed = cancelled_meanwhile  # type: ignore[method-assign, assignment]
-    world.answer(bell)
-    assert len(world.embeddings.asked) == 16
 
 
 def test_a_provider_that_keeps_failing_ends_the_embedding_and_the_next_ingestion_asks_again(world: World) -> None:

@@ -80,16 +80,6 @@ def test_while_the_new_vectors_are_made_the_model_before_answers(world: World) -
     assert world.ports.vectors["messages"].counts("chats", model="words").pending == 24
 
 
-def test_what_comes_in_meanwhile_is_embedded_by_both_models(world: World) -> None:
-    take_in(world, session("s", "ship"))
-    change_model(world)
-    take_in(world, session("t", "a heron"))
-    assert search(world, "a heron").results[0].found_by == ("vector",)
-    request = Reembed(collection="chats", retriever="messages", model="mirrored")
-    assert isinstance(world.result(world.run(request)), ReembedResult)
-    assert search(world, "a heron").results[0].found_by == ("vector",)
-
-
 def test_without_the_model_before_the_words_answer_and_say_why_until_the_switch(world: World) -> None:
     take_in(world, session("s", "nine ships", "soup"))
     change_model(world, keep_previous=False)

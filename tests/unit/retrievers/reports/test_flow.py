@@ -3,42 +3,13 @@
 import json
 
 from querymill_shared.board import Outcome
-from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
 from querymill_shared.hits import BoardHit
 from querymill_workers.dispatch import run_step
-from querymill_workers.jobs.bell import Bell
-from querymill_workers.retrievers.reports.flow import flow_of
-from querymill_workers.retrievers.reports.ports import ReportPorts
-from tests.fakes.narrow import narrowed
 from tests.fixtures.world import World
 from tests.unit.retrievers.reports.test_search import SHIPS, SOUP, found, search
 
 INGEST = IngestReport(collection="filings", report=Report.model_validate(SHIPS))
-WHOLE = search(hyde=True, multi_query=("synonym",), answer=True, judge=True)
-
-
-def test_searching_and_ingesting_need_no_more_than_the_ports_of_reports(world: World) -> None:
-    world.rewriter.replies = {"hyde": "| forty | million |", "synonym": "<turnover>"}
-    ports = narrowed(world.ports, ReportPorts)
-    requests: list[ReportRequest] = [INGEST, WHOLE]
-    for request in requests:
-        job_id = world.submit(request)
-        bells = [Bell(job_id, step, request.queue_of(step)) for step in request.steps]
-        while bells:
-            bell = bells.pop(0)
-            claim = world.board.claim(bell.job_id, bell.step)
-            assert claim is not None
-            bells += [bell for bell in flow_of(request).step(claim, ports) if bell.job_id == job_id]
-        assert world.board.picture(job_id).record.state == "done"
-
-
-def test_settling_at_the_deadline_needs_no_more_than_the_ports_of_reports(world: World) -> None:
-    world.ingest(SHIPS)
-    job_id = world.submit(WHOLE)
-    world.ring(job_id, WHOLE, "original")
-    flow_of(WHOLE).settle(world.board.picture(job_id), narrowed(world.ports, ReportPorts))
-    assert found(world, job_id).results
 
 
 ROUTING = {"documents": 1, "companies": ["Acme"], "period": "2022", "whole_collection": False, "reason": "given"}

@@ -50,14 +50,6 @@ def test_ingestion_counts_its_passages_and_the_job_that_follows_embeds_each(worl
     assert len(world.embeddings.asked) == 20
 
 
-def test_the_same_content_again_embeds_nothing(world: World) -> None:
-    world.ingest(LONG)
-    world.embeddings.asked.clear()
-    (job_id,) = world.ingest(LONG)
-    assert outcome(world, job_id).outcome == "unchanged"
-    assert world.embeddings.asked == []
-
-
 def test_the_same_content_again_names_the_job_that_waits_to_make_its_vectors(world: World) -> None:
     (bell,) = store_alone(world, LONG)
     (job_id,) = world.ingest(LONG)
@@ -72,13 +64,6 @@ def test_a_changed_report_replaces_the_old_one_with_its_words(world: World) -> N
     assert outcome(world, job_id).total == 1
     assert found_by_words(world, "about page only") == ["a1/chunk/0"]
     assert [chunk.text for chunk in world.ports.report_life.chunks("filings", "a1")] == ["one page only"]
-
-
-def test_an_unchanged_passage_is_not_embedded_again(world: World) -> None:
-    world.ingest(LONG)
-    world.embeddings.asked.clear()
-    world.ingest(report("a1", "a new page", *(f"page {n} about subject{n}" for n in range(20))))
-    assert [text for text, _ in world.embeddings.asked] == ["a new page"]
 
 
 def late(world: World, made: dict[str, object]) -> str:

@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
 from querymill_workers.jobs.faults import Unavailable
-from tests.fakes.vectors import vector_of
 from tests.fixtures.world import World, example
 
 CONE = example(0, "vtkConeSource", description="A red cone", code="cone()")
@@ -25,10 +23,6 @@ def ask(world: World, query: str, **fields: object) -> ModuleResult:
 
 def documents(result: ModuleResult) -> list[int | str]:
     return [hit.document for hit in result.results]
-
-
-def pending(world: World) -> int:
-    return world.ports.vectors["modules"].counts("code", model=world.ports.embeddings.model).pending
 
 
 def test_descriptions_are_embedded_after_an_ingestion_and_each_hit_names_the_channel(world: World) -> None:
@@ -100,14 +94,6 @@ def test_a_changed_description_waits_again_and_an_unchanged_one_keeps_its_vector
     assert world.embeddings.asked == []
     world.ingest_code(CONE | {"meta_info": CONE["meta_info"] | {"description": "A green cone"}})  # type: ignore[operator]
     assert world.embeddings.asked == [("A green cone", "passage")]
-
-
-def test_a_forgotten_document_takes_its_vectors_with_it(world: World) -> None:
-    world.ingest_code(CONE, SKY)
-    world.run(DropDocuments.model_validate({"collection": "code", "retriever": "modules", "ids": ["1"]}))
-    near = world.ports.descriptions.nearest("code", vector_of("blue sky"), model="words", limit=9)
-    assert [document for document, _ in near.found] == [0]
-    assert pending(world) == 0
 
 
 def test_a_filter_chooses_the_documents_that_are_compared(world: World) -> None:
