@@ -16,7 +16,8 @@ CREATE TABLE module_documents (
 );
 CREATE INDEX module_documents_path ON module_documents (collection, file_path COLLATE "C");
 ALTER TABLE module_documents
-    ALTER COLUMN description SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0;
+    ALTER COLUMN description SET STATISTICS 0, ALTER COLUMN names SET STATISTICS 0, ALTER COLUMN modules SET STATISTICS 0,
+    ALTER COLUMN metadata SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0;
 CALL pg_temp.look_up('module_documents', 'document');
 
 -- Documents by the names of their modules, reversed and in lower case: a suffix of a name is a prefix of its reversal.
@@ -28,6 +29,7 @@ CREATE TABLE module_postings (
     PRIMARY KEY (collection, reversed, document)
 );
 CREATE INDEX module_postings_document ON module_postings (collection, document);
+ALTER TABLE module_postings ALTER COLUMN name SET STATISTICS 0;
 
 -- changes: how often documents were written or dropped before the last lexicon; the rows of module_changes come on top.
 CREATE TABLE module_vocabularies (
