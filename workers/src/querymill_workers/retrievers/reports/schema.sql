@@ -44,7 +44,8 @@ CREATE TABLE report_passages (
     tokens     integer NOT NULL,
     PRIMARY KEY (collection, sha1, key)
 );
-CREATE INDEX report_passages_number ON report_passages (collection, sha1, number);
+-- The number first: in the order of reports, a search over all passages would merge by report and compare every key.
+CREATE INDEX report_passages_number ON report_passages (collection, number, sha1);
 ALTER TABLE report_passages ALTER COLUMN text SET STATISTICS 0;
 
 -- One row for each model: the vectors of another model are stored beside the ones that searches compare.
