@@ -27,10 +27,8 @@ import psycopg
 from querymill import Querymill, Settings
 from querymill.ingesting.jsonl import GoodLine
 from querymill.ingesting.kinds import loadable_named
-from querymill.ingesting.kinds.files import batched
-from querymill.ingesting.submitting import LoadProgress, ingest
+from querymill.ingesting.submitting import LoadProgress, ingest, pack
 from querymill_embedded import Part, temporary_stack
-from querymill_shared.contracts.files.ingest import SourceFile
 from querymill_workers.postgres.migrate import migrate
 from tests.benchmarks import harness
 from tests.benchmarks.fleet import workers_alive
@@ -124,13 +122,10 @@ def load(mill: Querymill, kind: str, collection: str, numbers: range) -> tuple[f
     """Ingest documents; returns the seconds and the outcomes."""
     documents = [MAKERS[kind](number) for number in numbers]
     started = time.perf_counter()
-    if kind == "files":
-        outcomes = list(ingest(mill, batched((SourceFile.model_validate(one) for one in documents), collection)))
-    else:
-        way = loadable_named(kind).documents
-        stream = io.BytesIO("\n".join(map(json.dumps, documents)).encode())
-        good = (line for line in way.read_stream(stream, collection) if isinstance(line, GoodLine))
-        outcomes = list(ingest(mill, good, packing=way.packing))
+    way = loadable_named(kind).documents
+    stream = io.BytesIO("\n".join(map(json.dumps, documents)).encode())
+    good = (line for line in way.read_stream(stream) if isinstance(line, GoodLine))
+    outcomes = list(ingest(mill, pack(good, way.asking(collection))))
     seconds = time.perf_counter() - started
     ended = [outcome for outcome in outcomes if outcome.document is not None]
     assert all(outcome.result is not None for outcome in ended), [outcome.reason for outcome in ended][:3]

@@ -18,10 +18,9 @@ from uuid import uuid4
 
 import redis
 
-from querymill import Querymill, ReportSearch, Settings
+from querymill import IngestReports, Querymill, ReportSearch, Settings
 from querymill_shared import counters
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
-from querymill_shared.contracts.reports.ingest import IngestReport
 from tests.benchmarks import harness
 from tests.benchmarks.bench_limits import REPORT, figures, fleet, forget
 from tests.benchmarks.fleet import free_port, provider, worker, workers_ready
@@ -63,7 +62,7 @@ def side(kind: str) -> Iterator[Side]:
         settings = Settings(redis_url=stack.environment()["REDIS_URL"])
         workers_ready(settings.redis_url, 2)
         with Querymill(settings=settings) as mill:
-            finished(mill, IngestReport(collection="bench", report=REPORT))
+            finished(mill, IngestReports(collection="bench", documents=(REPORT,)))
             steady(mill, seconds=3)
             yield mill, settings.redis_url, url
 

@@ -17,9 +17,9 @@ from uuid import uuid4
 
 import redis
 
-from querymill import JobFailed, Querymill, ReportSearch, Settings
+from querymill import IngestReports, JobFailed, Querymill, ReportSearch, Settings
 from querymill_embedded import Part, Program, temporary_stack
-from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.contracts.reports.search import MultiQueryMethod
 from querymill_workers.inference.prompts import turns
 from querymill_workers.postgres.migrate import migrate
@@ -65,7 +65,7 @@ def main() -> int:
         settings = Settings(redis_url=stack.environment()["REDIS_URL"])
         workers_ready(settings.redis_url, PROCESSES)
         with Querymill(settings=settings) as mill:
-            finished(mill, IngestReport(collection="bench", report=REPORT))
+            finished(mill, IngestReports(collection="bench", documents=(REPORT,)))
             return harness.run(
                 "limits",
                 lambda: measure(mill, settings.redis_url, url),

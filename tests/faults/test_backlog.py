@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import redis
 
-from querymill import EmbedTexts, IngestReport, Overloaded, Querymill, Report, ReportSearch, TextToEmbed
+from querymill import EmbedTexts, IngestReports, Overloaded, Querymill, Report, ReportSearch, TextToEmbed
 from querymill_shared.settings import Settings
 from tests.fakes.openai_server import OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
@@ -70,7 +70,7 @@ def test_work_that_cannot_begin_in_time_is_refused_until_the_queue_is_short(
     page = {"page": 1, "text": "nine ships"}
     report = Report.model_validate({"sha1": "a", "title": "t", "company": "c", "pages": [page]})
     with WorkerProcess(environment, queues="search,ingest,embed", threads=1):
-        finished(mill, IngestReport(collection="backlog", report=report))
+        finished(mill, IngestReports(collection="backlog", documents=(report,)))
         openai_server.script.embeddings = lambda request: replace(embedded(request), after_s=0.2)
         # The first job of an idle fleet is never refused, however short its deadline.
         assert mill.submit(question("first", 3)).result(timeout=10)

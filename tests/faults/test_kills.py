@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import redis
 
-from querymill import JobFailed, Querymill, ReportSearch
+from querymill import IngestReports, JobFailed, Querymill, ReportSearch
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.events import Done, StageStarted
-from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.ingest import Report
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, method_of
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment, embedding_after
@@ -101,7 +101,7 @@ def test_a_step_that_kills_its_worker_is_given_up_as_dead(
     report = Report.model_validate(
         {"sha1": "d", "title": "t", "company": "c", "pages": [{"page": 1, "text": "deadly"}]}
     )
-    request = IngestReport(collection="deadly", report=report)
+    request = IngestReports(collection="deadly", documents=(report,))
     job = embedding_after(mill, mill.submit(request))
     for _ in range(3):
         assert begun.wait(20)
@@ -120,7 +120,7 @@ def test_an_ingestion_killed_half_way_embeds_nothing_twice(
     openai_server.script.embeddings = lambda request: Answer(embedded(request).body, after_s=0.2)
     pages = [{"page": n, "text": f"page {n} tells of subject {n}"} for n in range(40)]
     report = Report.model_validate({"sha1": "long", "title": "t", "company": "Longish", "pages": pages})
-    request = IngestReport(collection="filings", report=report)
+    request = IngestReports(collection="filings", documents=(report,))
     job = embedding_after(mill, mill.submit(request))
     while len(openai_server.seen("embeddings")) < 3:
         time.sleep(0.02)

@@ -8,7 +8,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocumentsResult, Reembed, ReembedResult
 from querymill_shared.counters import Meters
@@ -97,10 +97,12 @@ def test_all_but_one_are_found_by_vector_the_one_is_named_and_the_collection_swi
     # The calls of this model cost nothing.
     monkeypatch.setattr(embed, "EMBEDDABLE", replace(embed.EMBEDDABLE, batch=256))
     collection = f"c{uuid4().hex}"
-    ingested = stored.result(stored.run(IngestSession(collection=collection, session=session_of(size, long=long))))
-    assert isinstance(ingested, IngestSessionResult)
-    assert ingested.outcome == "ingested"
-    result = stored.result(str(ingested.embedding_job))
+    ingested = stored.result(
+        stored.run(IngestMessages(collection=collection, documents=(session_of(size, long=long),)))
+    )
+    assert isinstance(ingested, IngestMessagesResult)
+    assert ingested.documents[0].outcome == "ingested"
+    result = stored.result(str(ingested.embedding_jobs[0]))
     assert isinstance(result, EmbedDocumentsResult)
     assert (result.total, result.complete) == (ingested.total - 1, False)
     assert refused(stored, collection, "strict") == [("s", "embedding rejected: HTTP 400: input cannot be read")]

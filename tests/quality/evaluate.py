@@ -164,7 +164,7 @@ def _measure_set(plan: Plan, mill: Querymill, ways: Sequence[DevSet]) -> None:
     made = {(way.label, stage.name): _prepared(way, stage, folder) for way in ways for stage in stages}
     ingested: set[str] = set()
     for evaluation in made.values():  # a stage may ingest more than another: vectors, for example
-        lines = json.dumps([line.request.model_dump_json() for line in evaluation.lines])
+        lines = json.dumps([parcel.request.model_dump_json() for parcel in evaluation.parcels()])
         if lines not in ingested:
             ingest_set(mill, evaluation, first.kind, plan.say)
             ingested.add(lines)

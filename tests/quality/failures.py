@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -129,8 +129,8 @@ def loaded(evaluation: Evaluation, kind: str, *, has_vectors: bool) -> World:
         count_tokens=estimate,
         embeddings=BundledModel(is_away=not has_vectors),
     )
-    for line in evaluation.lines:
-        world.run(line.request)
+    for parcel in evaluation.parcels():
+        world.run(cast("JobRequest", parcel.request))
     if kind == "modules":
         world.run(LearnLexicon(collection=evaluation.name))
     return world

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pypdfium2
 
-from querymill import IngestReport, Querymill, ReportSearch
+from querymill import IngestReports, Querymill, ReportSearch
 from querymill.testing import MemoryMill
 from querymill_evaluation.measures import measure_run
 from querymill_evaluation.sets import SetQuery, read_parts
@@ -105,7 +105,7 @@ def _store(mill: Querymill, name: str, pages: Mapping[int, str]) -> None:
     """Store a filing under its name, which stands for its company too: both sides know no more of it."""
     written = tuple(ReportPage(page=number, text=text) for number, text in sorted(pages.items()))
     report = Report(sha1=name, title=name, company=name, pages=written)
-    mill.submit(IngestReport(collection="filings", report=report)).result(timeout=60)
+    mill.submit(IngestReports(collection="filings", documents=(report,))).result(timeout=60)
 
 
 if __name__ == "__main__":

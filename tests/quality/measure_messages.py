@@ -16,9 +16,10 @@ from querymill.cli.progress import with_bar
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console
 from querymill.ingesting.jsonl import GoodLine
+from querymill.ingesting.kinds.messages import LINES
+from querymill.ingesting.submitting import pack
 from querymill_evaluation.measures import measure_run
 from querymill_evaluation.message_sets import MessageSet, filter_fields, read_message_set
-from querymill_shared.contracts.messages.ingest import IngestSession
 
 SETS = {"locomo": 2, "irc_messages": 7}
 DEFAULT_THRESHOLD = 0.7
@@ -77,11 +78,9 @@ def ranking(result: MessageResult) -> dict[str, float]:
 
 def ingest(mill: Querymill, chosen: MessageSet, say: Console) -> None:
     """Load a set's sessions; what is there already costs nothing."""
-    requests = [IngestSession(collection=chosen.name, session=session) for session in chosen.sessions]
-    lines = [GoodLine(number, len(one.model_dump_json()), one) for number, one in enumerate(requests, start=1)]
-    failed = [
-        one.reason for one in with_bar(mill, lines, say, size=sum(line.size for line in lines)) if one.result is None
-    ]
+    lines = [GoodLine(number, len(one.model_dump_json()), one) for number, one in enumerate(chosen.sessions, start=1)]
+    jobs = pack(lines, LINES.asking(chosen.name))
+    failed = [one.reason for one in with_bar(mill, jobs, say, size=sum(line.size for line in lines)) if not one.result]
     assert not failed, failed
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from querymill import IngestReport, ReportResult, ReportSearch
+from querymill import IngestReports, ReportResult, ReportSearch
 from querymill.testing import MemoryMill
 from querymill_evaluation.sets import read_parts
 from querymill_reading.process import Reader
@@ -29,7 +29,7 @@ def main() -> None:
     asked, answered = Counter[str](), Counter[str]()
     with MemoryMill() as mill:
         for report in _reports(Path(sys.argv[1]), Path(sys.argv[2])):
-            mill.submit(IngestReport(collection="mixed", report=report)).result(timeout=60)
+            mill.submit(IngestReports(collection="mixed", documents=(report,))).result(timeout=60)
         for line in (FOLDER / "mixed_questions.tsv").read_text(encoding="utf-8").splitlines():
             sort, sides, text = line.split("\t")
             search = ReportSearch(query=text, collection="mixed", return_parent_pages=True)

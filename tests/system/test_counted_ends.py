@@ -17,9 +17,9 @@ import redis
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from querymill import FileSearch, IngestFiles, JobFailed, Querymill, ReportSearch, Settings, SourceFile
+from querymill import FileSearch, IngestFiles, IngestReports, JobFailed, Querymill, ReportSearch, Settings, SourceFile
 from querymill.gateway.http.fleet import FRESH_S
-from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.ingest import Report
 from tests.fakes.openai_server import Answer, OpenAIServer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
@@ -113,7 +113,7 @@ def fleet(deployment: Deployment, _openai_server: OpenAIServer) -> Iterator[Flee
     ):
         client.flushdb()
         with WorkerProcess(environment, threads=8, name="counted"):
-            finished(mill, IngestReport(collection=COLLECTION, report=REPORT))
+            finished(mill, IngestReports(collection=COLLECTION, documents=(REPORT,)))
             yield Fleet(mill, settings, gateway.url, port, CommandLine(environment), client)
         client.flushdb()
 
@@ -170,7 +170,7 @@ def test_a_look_up_of_what_is_not_stored_is_no_failed_job(fleet: Fleet, kind: An
 
 def test_other_mistakes_of_callers_are_no_failed_jobs_either(fleet: Fleet) -> None:
     files = (SourceFile(path="a.py", content="def margin(): ..."),)
-    fleet.mill.submit(IngestFiles(collection="code", files=files)).result(timeout=30)
+    fleet.mill.submit(IngestFiles(collection="code", documents=files)).result(timeout=30)
     unreadable = FileSearch(query="margin", collection="code", patterns=("(",))
     with pytest.raises(JobFailed, match="patterns"):
         fleet.mill.submit(unreadable).result(timeout=30)

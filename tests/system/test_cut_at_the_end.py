@@ -15,10 +15,11 @@ import redis
 from querymill import (
     ConversationSearch,
     FileSearch,
-    IngestConversation,
+    IngestConversations,
     IngestFiles,
-    IngestModule,
-    IngestSession,
+    IngestMessages,
+    IngestModules,
+    IngestReports,
     MessageSearch,
     ModuleDocument,
     ModuleSearch,
@@ -28,7 +29,7 @@ from querymill import (
 )
 from querymill_shared.board.scripts import digest
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.ingest import Report
 from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.proxy import Network, network
 from tests.fakes.worker import WorkerProcess
@@ -86,12 +87,14 @@ def ground(
         mill = opened.enter_context(Querymill(settings=settings))
         database = opened.enter_context(psycopg.connect(database_url, autocommit=True))
         worker = opened.enter_context(WorkerProcess(environment, threads=8, name="cut"))
-        finished(mill, IngestReport(collection=COLLECTION, report=REPORT))
+        finished(mill, IngestReports(collection=COLLECTION, documents=(REPORT,)))
         for request in (
-            IngestModule(collection=COLLECTION, document=MODULE),
-            IngestSession(collection=COLLECTION, session=session("s", "the fleet counts nine ships", "soup for lunch")),
-            IngestConversation(collection=COLLECTION, session=session("s", "the fleet counts nine ships")),
-            IngestFiles(collection=COLLECTION, files=(FILE,)),
+            IngestModules(collection=COLLECTION, documents=(MODULE,)),
+            IngestMessages(
+                collection=COLLECTION, documents=(session("s", "the fleet counts nine ships", "soup for lunch"),)
+            ),
+            IngestConversations(collection=COLLECTION, documents=(session("s", "the fleet counts nine ships"),)),
+            IngestFiles(collection=COLLECTION, documents=(FILE,)),
         ):
             finished(mill, request)
         yield Ground(mill, database, nets)

@@ -123,7 +123,7 @@ def test_a_search_beside_a_drop_is_readable_afterwards_and_heard_to_its_end(
     assert is_there(mill, job.id) is not names(result, ada.place)
     assert is_there(mill, late.id)
     shown = httpx.get(f"{gateway.url}/v1/jobs/{late.id}/result", params={"wait": 5}, timeout=60)
-    assert (shown.status_code, shown.json()["outcome"]) == (200, "ingested")
+    assert (shown.status_code, shown.json()["documents"][0]["outcome"]) == (200, "ingested")
     assert _followed(f"{gateway.url}/v1/jobs/{late.id}/events")[-1] == "done"
 
 

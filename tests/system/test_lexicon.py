@@ -6,8 +6,16 @@ from uuid import uuid4
 
 import pytest
 
-from querymill import ConversationSearch, FileSearch, IngestFiles, IngestModule, ModuleSearch, Querymill, SourceFile
-from querymill_shared.contracts.conversations.ingest import IngestConversation
+from querymill import (
+    ConversationSearch,
+    FileSearch,
+    IngestConversations,
+    IngestFiles,
+    IngestModules,
+    ModuleSearch,
+    Querymill,
+    SourceFile,
+)
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
@@ -29,9 +37,9 @@ def yard(worker: WorkerProcess, mill: Querymill) -> str:
     document = {"faiss_id": 1, "file_path": "1.js", "code": "lift()"}
     document["meta_info"] = {"vtkjs_modules": ["vtkActor"], "description": TEXT}
     for request in (
-        IngestFiles(collection=collection, files=(SourceFile(path="deck.py", content=f'"""{TEXT}"""\n'),)),
-        IngestModule(collection=collection, document=ModuleDocument.model_validate(document)),
-        IngestConversation(collection=collection, session=session("s1", TEXT)),
+        IngestFiles(collection=collection, documents=(SourceFile(path="deck.py", content=f'"""{TEXT}"""\n'),)),
+        IngestModules(collection=collection, documents=(ModuleDocument.model_validate(document),)),
+        IngestConversations(collection=collection, documents=(session("s1", TEXT),)),
     ):
         mill.submit(request).result(timeout=60)
     return collection

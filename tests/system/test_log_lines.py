@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from querymill import FileSearch, IngestFiles, IngestReport, JobFailed, Querymill, Report, ReportSearch, SourceFile
+from querymill import FileSearch, IngestFiles, IngestReports, JobFailed, Querymill, Report, ReportSearch, SourceFile
 from tests.fakes.openai_server import Answer, OpenAIServer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import embedding_after
@@ -74,7 +74,7 @@ def test_an_ingestion_that_fails_leaves_no_text_in_the_log(
     openai_server.script.embeddings = lambda _: Answer(refusal, status=400)
     page = {"page": 1, "text": f"a {TEXT} {time.monotonic_ns()}"}
     report = Report.model_validate({"sha1": "z1", "title": TEXT, "company": TEXT, "pages": [page]})
-    request = IngestReport(collection="log-filings", report=report)
+    request = IngestReports(collection="log-filings", documents=(report,))
     job = embedding_after(mill, mill.submit(request))
     with pytest.raises(JobFailed):
         job.result(timeout=30)
@@ -86,7 +86,7 @@ def test_an_ingestion_that_fails_leaves_no_text_in_the_log(
 
 def test_a_pattern_that_does_not_compile_is_not_in_the_log(log: Log, mill: Querymill) -> None:
     source = SourceFile(path="a.py", content=f"{TEXT} = 1")
-    mill.submit(IngestFiles(collection="log-code", files=(source,))).result(timeout=30)
+    mill.submit(IngestFiles(collection="log-code", documents=(source,))).result(timeout=30)
     job = mill.submit(FileSearch(query=TEXT, collection="log-code", patterns=(f"{TEXT}(",), deadline=10))
     with pytest.raises(JobFailed, match=TEXT):
         job.result(timeout=30)

@@ -10,10 +10,10 @@ from uuid import uuid4
 import pytest
 import redis
 
-from querymill import Job, Querymill, Settings
+from querymill import IngestReports, Job, Querymill, Settings
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.proxy import Network, network
@@ -76,10 +76,10 @@ def working(environment: dict[str, str], name: str = "celery") -> Iterator[Worke
         print(worker.log[-6000:])  # shown if the test fails
 
 
-def ingestion(collection: str) -> IngestReport:
+def ingestion(collection: str) -> IngestReports:
     pages = [{"page": number, "text": f"{uuid4().hex} ships"} for number in range(12)]
     report = {"sha1": uuid4().hex, "title": "t", "company": "c", "pages": pages}
-    return IngestReport(collection=collection, report=Report.model_validate(report))
+    return IngestReports(collection=collection, documents=(Report.model_validate(report),))
 
 
 def embeddings(mill: Querymill, environment: dict[str, str], count: int) -> list[Job[EmbedDocumentsResult]]:

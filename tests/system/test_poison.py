@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import redis
 
-from querymill import Querymill, ReportSearch
+from querymill import IngestReports, Querymill, ReportSearch
 from querymill_shared.board import ValkeyBoard, keys
 from querymill_shared.contracts.errors import JobFailed
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.ingest import Report
 from tests.fixtures.deployment import Deployment
 
 DEADLINE_S = 3.0
@@ -104,7 +104,7 @@ def test_an_ingestion_waits_for_a_worker_that_can_read_it(
     mangle: Callable[[dict[str, Any]], str],
 ) -> None:
     report = Report.model_validate({"sha1": "z", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]})
-    request = IngestReport(collection=filings, report=report)
+    request = IngestReports(collection=filings, documents=(report,))
     job_id = submit_mangled(board, board_client, request, mangle)
     deployment.ring(job_id, request)
     with pytest.raises(TimeoutError):

@@ -33,13 +33,13 @@ MAX_EDITED = 5
 
 ASK = """
 from querymill.testing import MemoryMill
-from querymill_shared.contracts.notes.ingest import IngestNote, Note
+from querymill_shared.contracts.notes.ingest import IngestNotes, Note
 from querymill_shared.contracts.notes.search import NoteSearch
 
 with MemoryMill() as mill:
     for note_id, text in (("a", "the kettle is in the pantry"), ("b", "the ladder is in the shed")):
         note = Note(note_id=note_id, text=text)
-        mill.submit(IngestNote(collection="home", note=note)).result(timeout=60)
+        mill.submit(IngestNotes(collection="home", documents=(note,))).result(timeout=60)
     result = mill.submit(NoteSearch(query="where is the ladder", collection="home")).result(timeout=60)
 print(result.results[0].note_id, result.results[0].text)
 """

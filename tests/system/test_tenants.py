@@ -12,13 +12,13 @@ import pytest
 from querymill import (
     ConversationSearch,
     FileSearch,
-    IngestConversation,
-    IngestConversationResult,
+    IngestConversations,
+    IngestConversationsResult,
     IngestFiles,
-    IngestModule,
-    IngestReport,
-    IngestSession,
-    IngestSessionResult,
+    IngestMessages,
+    IngestMessagesResult,
+    IngestModules,
+    IngestReports,
     Job,
     LearnLexicon,
     MessageSearch,
@@ -55,10 +55,10 @@ def tenants(
     names = (f"hog-{uuid4().hex[:8]}", f"shy-{uuid4().hex[:8]}")
     for name in names:
         ingested = mill.submit(
-            IngestSession(collection=name, session=session("s", "the fleet counts nine ships"))
+            IngestMessages(collection=name, documents=(session("s", "the fleet counts nine ships"),))
         ).result(timeout=20)
-        assert ingested.embedding_job is not None
-        mill.job(ingested.embedding_job).result(timeout=20)
+        assert ingested.embedding_jobs
+        mill.job(ingested.embedding_jobs[0]).result(timeout=20)
     return names
 
 
@@ -119,11 +119,11 @@ def fill(mill: Querymill, collection: str, mark: str, *, copies: int = 1) -> Non
     for copy in range(copies):
         pages = [{"page": page, "text": f"{text} {copy}"} for page, text in enumerate(texts, start=1)]
         report = {"sha1": f"r{copy}", "title": f"{mark} 2022", "company": "Nordhav", "period": "2022", "pages": pages}
-        finished(mill, IngestReport(collection=collection, report=Report.model_validate(report)))
+        finished(mill, IngestReports(collection=collection, documents=(Report.model_validate(report),)))
         jobs += [
-            mill.submit(IngestSession(collection=collection, session=session(f"s{copy}", *texts))),
-            mill.submit(IngestConversation(collection=collection, session=session(f"s{copy}", *texts))),
-            mill.submit(IngestModule(collection=collection, document=module_document(copy, mark))),
+            mill.submit(IngestMessages(collection=collection, documents=(session(f"s{copy}", *texts),))),
+            mill.submit(IngestConversations(collection=collection, documents=(session(f"s{copy}", *texts),))),
+            mill.submit(IngestModules(collection=collection, documents=(module_document(copy, mark),))),
         ]
     files = (
         SourceFile(
@@ -131,11 +131,11 @@ def fill(mill: Querymill, collection: str, mark: str, *, copies: int = 1) -> Non
         ),
         SourceFile(path="soup.py", content="def lunch():\n    return 'soup'\n"),
     )
-    jobs.append(mill.submit(IngestFiles(collection=collection, files=files)))
+    jobs.append(mill.submit(IngestFiles(collection=collection, documents=files)))
     for job in jobs:
         result = job.result(timeout=60)
-        if isinstance(result, IngestSessionResult | IngestConversationResult) and result.embedding_job:
-            mill.job(result.embedding_job).result(timeout=60)
+        if isinstance(result, IngestMessagesResult | IngestConversationsResult) and result.embedding_jobs:
+            mill.job(result.embedding_jobs[0]).result(timeout=60)
     mill.submit(EmbedDocuments(collection=collection, retriever="files")).result(timeout=60)
     mill.submit(LearnLexicon(collection=collection)).result(timeout=60)
 

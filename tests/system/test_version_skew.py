@@ -21,9 +21,11 @@ from querymill import (
     ConversationSearch,
     EmbedTexts,
     FileSearch,
+    IngestConversations,
     IngestFiles,
-    IngestModule,
-    IngestReport,
+    IngestMessages,
+    IngestModules,
+    IngestReports,
     Job,
     MessageSearch,
     ModuleDocument,
@@ -37,11 +39,9 @@ from querymill import (
 )  # fmt: skip
 from querymill_shared.board import ValkeyBoard, keys
 from querymill_shared.contracts.answer import AnswerHit
-from querymill_shared.contracts.conversations.ingest import IngestConversation
 from querymill_shared.contracts.embed import TextToEmbed
 from querymill_shared.contracts.events import Done
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.rerank import RerankCandidate
 from tests.fakes import former_client, former_reader
 from tests.fakes.judging import judging, passages_of
@@ -130,11 +130,11 @@ def stored(collection: str) -> list[JobRequest]:
     file = SourceFile(path="a.py", content="def restore_ships():\n    return 1\n")
     module = {"faiss_id": 1, "file_path": "1.js", "code": "run(1)", "meta_info": {"vtkjs_modules": ["vtkConeSource"]}}
     return [
-        IngestReport(collection=collection, report=report("base")),
-        IngestSession(collection=collection, session=session("base", "how many ships", "nine ships")),
-        IngestConversation(collection=collection, session=session("base", "how many ships", "nine ships")),
-        IngestFiles(collection=collection, files=(file,)),
-        IngestModule(collection=collection, document=ModuleDocument.model_validate(module)),
+        IngestReports(collection=collection, documents=(report("base"),)),
+        IngestMessages(collection=collection, documents=(session("base", "how many ships", "nine ships"),)),
+        IngestConversations(collection=collection, documents=(session("base", "how many ships", "nine ships"),)),
+        IngestFiles(collection=collection, documents=(file,)),
+        IngestModules(collection=collection, documents=(ModuleDocument.model_validate(module),)),
     ]
 
 
@@ -142,8 +142,8 @@ def mixed(collection: str, run: str) -> list[JobRequest]:
     """Ten jobs: three that store something, and one of each search and service."""
     hit = {"id": "1", "text": "the fleet counts nine ships", "score": 0.5}
     return [
-        IngestReport(collection=collection, report=report(f"r{run}")),
-        IngestSession(collection=collection, session=session(f"s{run}", f"ships of {run}", "and boats")),
+        IngestReports(collection=collection, documents=(report(f"r{run}"),)),
+        IngestMessages(collection=collection, documents=(session(f"s{run}", f"ships of {run}", "and boats"),)),
         EmbedTexts(collection=collection, texts=(TextToEmbed(id=run, text=f"text {run}"),), into="table"),
         ReportSearch(collection=collection, query=f"how many ships {run}", hyde=True),
         MessageSearch(collection=collection, query=f"ships {run}", similarity_threshold=None),
@@ -279,7 +279,7 @@ def test_a_version_that_this_release_does_not_know_is_left_unused_to_a_worker_th
     ours = fleet.worker()
     done_by(mill, stored(collection))
     search = ReportSearch(collection=collection, query="how many ships", deadline=280)
-    ingestion = IngestReport(collection=collection, report=report("late"))
+    ingestion = IngestReports(collection=collection, documents=(report("late"),))
     jobs = [mill.job(submit_from_the_future(fleet, request, version=99)) for request in (search, ingestion)]
     time.sleep(4)
     for job in jobs:

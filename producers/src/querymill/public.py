@@ -17,15 +17,10 @@ from querymill_shared.contracts.answer import (
     Judgement,
     WrittenAnswer,
 )
-from querymill_shared.contracts.conversations.grow import GrowConversations, GrowConversationsResult
 from querymill_shared.contracts.conversations.ingest import (
-    DropConversation,
-    IngestConversation,
-    IngestConversationResult,
-    SessionUpdate,
-    UpdateConversation,
+    IngestConversations,
+    IngestConversationsResult,
 )
-from querymill_shared.contracts.conversations.load import LoadConversations, LoadConversationsResult
 from querymill_shared.contracts.conversations.ranks import RankList, RankListResult, RanksResult, RecomputeRanks
 from querymill_shared.contracts.conversations.search import (
     ConversationHit,
@@ -65,22 +60,14 @@ from querymill_shared.contracts.files.ingest import (
     SourceFile,
 )
 from querymill_shared.contracts.files.search import FileHit, FileResult, FileSearch
-from querymill_shared.contracts.loading import LoadedDocument, LoadResult
-from querymill_shared.contracts.messages.grow import GrowSessions, GrowSessionsResult, SessionGrowth
-from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
-from querymill_shared.contracts.messages.life import (
-    ForgetResult,
-    ForgetSession,
-)
-from querymill_shared.contracts.messages.load import LoadSessions, LoadSessionsResult
+from querymill_shared.contracts.ingest import Extend, ExtendResult, IngestedDocument, IngestResult, SessionExtension
+from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult, MessageSearch
-from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, MetaInfo, ModuleDocument
+from querymill_shared.contracts.modules.ingest import IngestModules, IngestModulesResult, MetaInfo, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
-from querymill_shared.contracts.modules.load import LoadModules, LoadModulesResult
 from querymill_shared.contracts.modules.search import ModuleDocumentHit, ModuleResult, ModuleSearch, SubQuery
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
-from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report, ReportPage
-from querymill_shared.contracts.reports.load import LoadReports, LoadReportsResult
+from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report, ReportPage
 from querymill_shared.contracts.reports.search import ReportHit, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankedHit, RerankResult
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
@@ -106,7 +93,6 @@ __all__ = [
     "ConversationSearch",
     "DocumentList",
     "DocumentPage",
-    "DropConversation",
     "DropDocuments",
     "DropResult",
     "EmbedDocuments",
@@ -114,26 +100,24 @@ __all__ = [
     "EmbedResult",
     "EmbedTexts",
     "ExportDocuments",
+    "Extend",
+    "ExtendResult",
     "FileHit",
     "FileResult",
     "FileSearch",
-    "ForgetResult",
-    "ForgetSession",
-    "GrowConversations",
-    "GrowConversationsResult",
-    "GrowSessions",
-    "GrowSessionsResult",
     "IdempotencyConflict",
-    "IngestConversation",
-    "IngestConversationResult",
+    "IngestConversations",
+    "IngestConversationsResult",
     "IngestFiles",
     "IngestFilesResult",
-    "IngestModule",
-    "IngestModuleResult",
-    "IngestReport",
+    "IngestMessages",
+    "IngestMessagesResult",
+    "IngestModules",
+    "IngestModulesResult",
+    "IngestReports",
+    "IngestReportsResult",
     "IngestResult",
-    "IngestSession",
-    "IngestSessionResult",
+    "IngestedDocument",
     "Ingestion",
     "Job",
     "JobCancelled",
@@ -144,17 +128,7 @@ __all__ = [
     "LexiconResult",
     "ListDocuments",
     "ListSetAside",
-    "LoadConversations",
-    "LoadConversationsResult",
-    "LoadModules",
-    "LoadModulesResult",
     "LoadProgress",
-    "LoadReports",
-    "LoadReportsResult",
-    "LoadResult",
-    "LoadSessions",
-    "LoadSessionsResult",
-    "LoadedDocument",
     "MessageHit",
     "MessageResult",
     "MessageSearch",
@@ -185,8 +159,7 @@ __all__ = [
     "RerankCandidate",
     "RerankResult",
     "RerankedHit",
-    "SessionGrowth",
-    "SessionUpdate",
+    "SessionExtension",
     "SetAsideResult",
     "Settings",
     "ShowDocument",
@@ -200,7 +173,6 @@ __all__ = [
     "UnknownJob",
     "UnreadPath",
     "UnusablePath",
-    "UpdateConversation",
     "WhyNot",
     "WrittenAnswer",
 ]

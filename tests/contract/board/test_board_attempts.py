@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from querymill_shared.board import Attempt, Board, Claim, Outcome, Part, Step, ValkeyBoard, Verdict
 from querymill_shared.board.attempts import encode_facts, read_facts, read_past
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
-from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.ingest import IngestReports
 from querymill_shared.contracts.reports.search import ReportSearch
 from tests.fixtures.boards import claimed, on_both_servers, with_settings
 
@@ -152,7 +152,7 @@ def test_what_was_asked_stays_with_the_result_but_no_payload(board: Board) -> No
     kept, _ = board.submit(SEARCH)
     long, _ = board.submit(EmbedTexts(collection="filings", texts=(TextToEmbed(id="1", text="x" * 9_000),)))
     report = {"sha1": "a1", "title": "A", "company": "A", "pages": [{"page": 1, "text": "Revenue grew."}]}
-    ingested, _ = board.submit(IngestReport(collection="filings", report=report))  # type: ignore[arg-type]
+    ingested, _ = board.submit(IngestReports(collection="filings", documents=(report,)))  # type: ignore[arg-type]
     for job_id in (kept, long, ingested):
         assert board.picture(job_id).asked == board.picture(job_id).request is not None
         board.settle(job_id, Verdict("done", result="{}"))

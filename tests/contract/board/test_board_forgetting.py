@@ -9,11 +9,11 @@ import redis
 from querymill_shared.board import Board, Outcome, Verdict
 from querymill_shared.board.calls import READABLE_MS
 from querymill_shared.board.erasure import Scrubbed
+from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Hits, PartialHit, Progress
 from querymill_shared.contracts.jobs import JobRequest, fingerprint
-from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import claimed, empty_board, let_expire, let_pass, on_both_servers
@@ -203,7 +203,7 @@ def test_a_key_of_another_type_is_passed_over(settings: Settings) -> None:
         assert board.forget_jobs([job_id]) == 1
 
 
-WRITE = ForgetSession(collection="acme", session_id=CANARY)
+WRITE = DropDocuments(collection="acme", retriever="messages", ids=(CANARY,))
 
 
 @pytest.mark.parametrize("names", [[CANARY], ['ünï \\ "quoted"', CANARY]])
@@ -227,7 +227,7 @@ def test_how_a_write_under_way_ends_stays_without_what_was_forgotten(
     assert [document["document"] for document in told["documents"]] == ["forgotten"] * len(names) + [CANARY + "2"]
     assert [event.type for _, event in board.events(job_id)] == ["done"]
     assert board.submit(WRITE, idempotency_key="key") == (job_id, False)
-    assert board.submit(WRITE.model_copy(update={"session_id": "b"}), idempotency_key="key") == (job_id, False)
+    assert board.submit(WRITE.model_copy(update={"ids": ("b",)}), idempotency_key="key") == (job_id, False)
     assert fingerprint(WRITE) not in raw(settings)
     assert f'{CANARY}"' not in raw(settings)
     assert not board.mark_forgotten(job_id, names, is_write=True)

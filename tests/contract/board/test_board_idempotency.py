@@ -10,7 +10,7 @@ import redis
 from querymill_shared.board import Board, Verdict
 from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.ingest import IngestReports
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import empty_board, with_settings
@@ -18,11 +18,11 @@ from tests.fixtures.boards import empty_board, with_settings
 RESULT_TTL = 0.3
 KEY = "turn-1"
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
-INGEST = IngestReport.model_validate({
+INGEST = IngestReports.model_validate({
     "collection": "filings",
-    "report": {
+    "documents": [{
         "sha1": "a1", "title": "A", "company": "A", "period": "2022", "pages": [{"page": 1, "text": "nine ships"}]
-    },
+    }],
 })  # fmt: skip
 REQUESTS: dict[str, JobRequest] = {"search": SEARCH, "ingestion": INGEST}
 

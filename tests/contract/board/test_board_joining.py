@@ -14,7 +14,7 @@ from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Cancelled, Done, Failed, Hits, Queued, StageFinished, StageStarted
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.ingest import IngestReports
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
 from tests.fixtures.boards import claimed, on_both_servers, with_settings
@@ -22,11 +22,11 @@ from tests.fixtures.boards import claimed, on_both_servers, with_settings
 RESULT_TTL = 0.4
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
 REBUILD = RecomputeRanks(collection="chats")
-INGEST = IngestReport.model_validate({
+INGEST = IngestReports.model_validate({
     "collection": "filings",
-    "report": {
+    "documents": [{
         "sha1": "a1", "title": "A", "company": "A", "period": "2022", "pages": [{"page": 1, "text": "nine ships"}]
-    },
+    }],
 })  # fmt: skip
 HIT = BoardHit("r1/page/1", 0.8, 3)
 

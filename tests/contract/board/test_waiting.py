@@ -11,19 +11,22 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 
+from querymill import IngestReports, IngestReportsResult
 from querymill.client.events.watch import Watch
 from querymill.client.job import Job
 from querymill_shared.board import Board, Outcome, ValkeyBoard, ValkeyWatchedBoard, Verdict, keys
 from querymill_shared.contracts.errors import ClientClosed, UnknownJob
 from querymill_shared.contracts.events import Progress
-from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
+from querymill_shared.contracts.ingest import IngestedDocument
+from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import claimed, on_both_servers, open_watched
 from tests.fixtures.tallies import until
 
 REPORT = Report.model_validate({"sha1": "a", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]})
-INGEST = IngestReport(collection="filings", report=REPORT)
-RESULT = IngestResult(job_id="j", total=1, complete=True, document="a", outcome="ingested")
+INGEST = IngestReports(collection="filings", documents=(REPORT,))
+INGESTED = IngestedDocument(document="a", outcome="ingested", total=1)
+RESULT = IngestReportsResult(job_id="j", collection="filings", total=1, complete=True, documents=(INGESTED,))
 DONE = Verdict("done", result=RESULT.model_dump_json())
 WHOLE = ["queued", "stage_started", "progress", "progress", "progress", "stage_finished", "done"]
 
@@ -62,7 +65,7 @@ def test_a_hundred_followers_see_every_event_of_a_job_and_as_many_its_result(
     board: Board, opened: Callable[[Board], Watch]
 ) -> None:
     watch, (job_id, _) = opened(board), board.submit(INGEST)
-    job: Job[IngestResult] = Job(job_id, board, watch)
+    job: Job[IngestReportsResult] = Job(job_id, board, watch)
     with ThreadPoolExecutor(200) as callers:
         followed = [callers.submit(types, watch, job_id) for _ in range(100)]
         awaited = [callers.submit(job.result, 60) for _ in range(100)]

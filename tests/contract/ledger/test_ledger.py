@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.messages.life import ForgetSession
+from querymill_shared.contracts.documents import DropDocuments
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.ports import Ledger, Standing, Subject, Version, version_of
 from querymill_workers.ledger.postgres import PostgresLedger
@@ -356,6 +356,6 @@ def test_the_server_agrees_with_the_reference(pool: Pool, steps: list[tuple[str,
 
 
 def test_the_version_of_a_job_is_its_acceptance_in_us() -> None:
-    request = ForgetSession(collection="c", session_id="s")
-    claim = Claim("7f", "forget", 1, request, None, 1_700_000_000.12, accepted_us=1_700_000_000_123_457)
+    request = DropDocuments(collection="c", retriever="messages", ids=("s",))
+    claim = Claim("7f", "drop", 1, request, None, 1_700_000_000.12, accepted_us=1_700_000_000_123_457)
     assert version_of(claim) == Version(1_700_000_000_123_457, "7f")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Final
 
-from querymill_shared.contracts.conversations.ingest import IngestConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.conversations.search import ConversationHit, ConversationResult, ConversationSearch
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from tests.fixtures.world import World, new_world
@@ -241,7 +241,7 @@ def load(*, is_bundled: bool) -> World:
     if is_bundled:
         world.with_ports(embeddings=BundledModel(is_away=False))
     for talk in TALKS:
-        world.result(world.run(IngestConversation(collection="history", session=session_of(talk))))
+        world.result(world.run(IngestConversations(collection="history", documents=(session_of(talk),))))
     return world
 
 

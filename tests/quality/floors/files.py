@@ -397,7 +397,7 @@ def load() -> World:
     world = new_world()
     world.with_ports(parser=TreeSitterParser())
     files = tuple(SourceFile(path=path, content=content) for path, content in CODE.items())
-    world.result(world.run(IngestFiles(collection="code", files=files)))
+    world.result(world.run(IngestFiles(collection="code", documents=files)))
     return world
 
 

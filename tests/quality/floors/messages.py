@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any, Final
 
-from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from tests.fixtures.world import World, new_world
@@ -102,7 +102,7 @@ def load() -> World:
     """Return a world with both chats."""
     world = new_world()
     for name in SESSIONS:
-        world.run(IngestSession(collection="chats", session=session_of(name)))
+        world.run(IngestMessages(collection="chats", documents=(session_of(name),)))
     return world
 
 

@@ -7,7 +7,7 @@ Chinese, the way people ask: no class names.
 from functools import cache
 from typing import Any, Final
 
-from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
+from querymill_shared.contracts.modules.ingest import IngestModules, ModuleDocument
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.shorthands import MODULE_SHORTHANDS
 from tests.fixtures.world import World, new_world
@@ -129,7 +129,7 @@ def load() -> World:
     world = new_world()
     world.with_ports(shorthands=MODULE_SHORTHANDS)
     for document in DOCUMENTS:
-        world.run(IngestModule(collection="samples", document=ModuleDocument.model_validate(document)))
+        world.run(IngestModules(collection="samples", documents=(ModuleDocument.model_validate(document),)))
     return world
 
 

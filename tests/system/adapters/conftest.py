@@ -10,11 +10,11 @@ import redis
 
 from querymill import (
     ChatSession,
-    IngestConversation,
+    IngestConversations,
     IngestFiles,
-    IngestModule,
-    IngestReport,
-    IngestSession,
+    IngestMessages,
+    IngestModules,
+    IngestReports,
     Job,
     ModuleDocument,
     Report,
@@ -68,11 +68,11 @@ def memory() -> Iterator[MemoryMill]:
             }
         )
         jobs: list[Job[Any]] = [
-            mill.submit(IngestReport(collection="own", report=report)),
-            mill.submit(IngestModule(collection="own", document=module)),
-            mill.submit(IngestSession(collection="own", session=session)),
-            mill.submit(IngestConversation(collection="own", session=session)),
-            mill.submit(IngestFiles(collection="own", files=(SourceFile(path="src/restore.py", content=SOURCE),))),
+            mill.submit(IngestReports(collection="own", documents=(report,))),
+            mill.submit(IngestModules(collection="own", documents=(module,))),
+            mill.submit(IngestMessages(collection="own", documents=(session,))),
+            mill.submit(IngestConversations(collection="own", documents=(session,))),
+            mill.submit(IngestFiles(collection="own", documents=(SourceFile(path="src/restore.py", content=SOURCE),))),
         ]
         for job in jobs:
             job.result(timeout=60)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from querymill import ChatSession, IngestConversation, Querymill
+from querymill import ChatSession, IngestConversations, Querymill
 from tests.fakes.openai_server import OpenAIServer, chat_stream
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import finish_embedding
@@ -22,7 +22,7 @@ def chats(mill: Querymill, openai_server: OpenAIServer, request: pytest.FixtureR
             "session_id": f"s{number}", "started_at": "2026-01-01T00:00:00Z",
             "messages": [{"text": f"Yesterday we discussed {subject} with colleagues."}],
         })  # fmt: skip
-        mill.submit(IngestConversation(collection=collection, session=session)).result(timeout=30)
+        mill.submit(IngestConversations(collection=collection, documents=(session,))).result(timeout=30)
     finish_embedding(mill)
     return collection
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from querymill import ChatSession, IngestSession, MessageSearch, Querymill, UnknownCollection
+from querymill import ChatSession, IngestMessages, MessageSearch, Querymill, UnknownCollection
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.gateways import ask
@@ -41,9 +41,9 @@ SESSION = {
 @pytest.fixture
 def chats(worker: WorkerProcess, mill: Querymill, openai_server: OpenAIServer) -> str:
     session = ChatSession.model_validate(SESSION)
-    stored = mill.submit(IngestSession(collection="gateway-chats", session=session)).result(timeout=20)
-    if stored.embedding_job is not None:
-        mill.job(stored.embedding_job).result(timeout=20)
+    stored = mill.submit(IngestMessages(collection="gateway-chats", documents=(session,))).result(timeout=20)
+    if stored.embedding_jobs:
+        mill.job(stored.embedding_jobs[0]).result(timeout=20)
     return "gateway-chats"
 
 

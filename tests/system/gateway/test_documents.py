@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from querymill_shared.board import ValkeyBoard
-from querymill_shared.contracts.messages.load import LoadSessions
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.settings import Settings
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
@@ -196,8 +196,8 @@ def sessions(name: str, count: int) -> bytes:
 def submitted(board: ValkeyBoard, name: str) -> list[str]:
     """The sessions of an upload that are on the board, in their order."""
     asked = (board.picture(job_id).asked for job_id in reversed(board.recent(most=50)))
-    loaded = [request for request in asked if isinstance(request, LoadSessions)]
-    ids = [session.session_id for request in loaded for session in request.sessions]
+    loaded = [request for request in asked if isinstance(request, IngestMessages)]
+    ids = [session.session_id for request in loaded for session in request.documents]
     return [id_ for id_ in ids if id_.startswith(name)]
 
 

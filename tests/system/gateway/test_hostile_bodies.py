@@ -157,7 +157,7 @@ HOSTILE_JSON: dict[str, tuple[str, bytes]] = {
     "hits": (JOBS, b'{"kind":"rerank","collection":"a","query":"x","hits":[' + b"0," * 1_500_000 + b"0]}"),
     "reports": (
         JOBS,
-        b'{"kind":"load_reports","collection":"a","reports":[%s0]}' % (b'{"pages":[{},{},{}]},' * 200_000),
+        b'{"kind":"ingest_reports","collection":"a","documents":[%s0]}' % (b'{"pages":[{},{},{}]},' * 200_000),
     ),
     "files": (
         JOBS,

@@ -15,10 +15,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from querymill import BadLine, PathOptions, Querymill
+from querymill import BadLine, IngestedDocument, IngestMessagesResult, PathOptions, Querymill
 from querymill_shared.board import ValkeyBoard, Verdict
-from querymill_shared.contracts.loading import LoadedDocument
-from querymill_shared.contracts.messages.load import LoadSessionsResult
 from querymill_shared.settings import Settings
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
@@ -114,9 +112,9 @@ def test_a_document_that_fails_in_a_job_of_many_is_not_counted_as_stored(
 ) -> None:
     collection = f"c{uuid4().hex[:8]}"
     outcomes = (
-        LoadedDocument(document="s1", outcome="ingested"),
-        LoadedDocument(document="s2", outcome="failed", reason="too heavy"),
-        LoadedDocument(document="s3", outcome="unchanged"),
+        IngestedDocument(document="s1", outcome="ingested"),
+        IngestedDocument(document="s2", outcome="failed", reason="too heavy"),
+        IngestedDocument(document="s3", outcome="unchanged"),
     )
 
     def of_this(job_id: str) -> bool:
@@ -129,7 +127,9 @@ def test_a_document_that_fails_in_a_job_of_many_is_not_counted_as_stored(
         while not (jobs := [job_id for job_id in board.recent() if of_this(job_id)]):
             assert time.monotonic() < ends
             time.sleep(0.05)
-        result = LoadSessionsResult(job_id=jobs[0], total=2, complete=False, documents=outcomes)
+        result = IngestMessagesResult(
+            job_id=jobs[0], collection=collection, total=2, complete=False, documents=outcomes
+        )
         assert board.settle(jobs[0], Verdict("done", result=result.model_dump_json(), complete=False))
 
     with closing(Querymill(settings=quiet)) as mill, ThreadPoolExecutor(1) as beside:

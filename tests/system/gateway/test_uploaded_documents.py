@@ -17,7 +17,7 @@ from querymill_reading import process
 from querymill_reading.child import INSTALL_HINT
 from querymill_reading.document import EngineMissing, Limits
 from querymill_shared.board import ValkeyBoard
-from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.ingest import IngestReports
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures import documents
 from tests.fixtures.gateways import PATIENCE_S
@@ -33,8 +33,8 @@ def asked(board: ValkeyBoard, http: httpx.Client, answer: httpx.Response) -> Any
     assert answer.status_code == 202, answer.text
     (job_id,) = board.recent(most=1)
     request = board.picture(job_id).asked
-    assert isinstance(request, IngestReport)
-    return request.report
+    assert isinstance(request, IngestReports)
+    return request.documents[0]
 
 
 def test_a_document_goes_in_as_it_is_and_its_text_is_stored(http: httpx.Client, worker: WorkerProcess) -> None:

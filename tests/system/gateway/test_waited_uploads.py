@@ -167,7 +167,7 @@ def test_a_conflict_names_no_job_that_the_key_may_not_see(quiet: Settings, board
     """A key of both scopes asks, and loses the one for ingestion."""
     board.add_collections("reports", ["shared"])
     row = DOCUMENTS["reports"][0]
-    ingest = {"kind": "ingest_reports", "collection": "shared", "report": row}
+    ingest = {"kind": "ingest_reports", "collection": "shared", "documents": [row]}
     with keys_on(quiet) as keyring:
         made, written = keyring.add("both", scopes=(Scope.SEARCH, Scope.INGEST), collections=["shared"])
         key = {"Authorization": f"Bearer {written}", "Idempotency-Key": "turn-2"}

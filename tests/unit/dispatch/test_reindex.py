@@ -2,10 +2,11 @@ import threading
 
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
+from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
-from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
@@ -32,7 +33,7 @@ def bump(patched: pytest.MonkeyPatch) -> None:
 
 
 def take_in(world: World, *texts: str, session_id: str = "s") -> None:
-    world.result(world.run(IngestSession(collection="chats", session=session(session_id, *texts))))
+    world.result(world.run(IngestMessages(collection="chats", documents=(session(session_id, *texts),))))
 
 
 def by_words(world: World, query: str, **fields: object) -> MessageResult:
@@ -129,8 +130,8 @@ def test_code_is_found_by_the_words_of_the_new_tokeniser(world: World, bumped: p
 def test_conversations_and_files_are_found_by_the_words_of_the_new_tokeniser(
     world: World, bumped: pytest.MonkeyPatch
 ) -> None:
-    world.result(world.run(IngestConversation(collection="talks", session=session("s", "nine ships", "soup"))))
-    world.result(world.run(IngestFiles(collection="tree", files=(SourceFile(path="a.py", content="ships = 9"),))))
+    world.result(world.run(IngestConversations(collection="talks", documents=(session("s", "nine ships", "soup"),))))
+    world.result(world.run(IngestFiles(collection="tree", documents=(SourceFile(path="a.py", content="ships = 9"),))))
     bump(bumped)
     assert world.words.stale("talks", "conversations")
     assert world.words.stale("tree", "files")
@@ -145,11 +146,11 @@ def test_conversations_and_files_are_found_by_the_words_of_the_new_tokeniser(
 def test_a_conversation_that_is_dropped_while_its_words_are_made_leaves_none(
     world: World, bumped: pytest.MonkeyPatch
 ) -> None:
-    world.result(world.run(IngestConversation(collection="talks", session=session("s", "nine ships"))))
+    world.result(world.run(IngestConversations(collection="talks", documents=(session("s", "nine ships"),))))
     bump(bumped)
     honest = world.words.refill
     dropping = threading.Thread(
-        target=lambda: world.run(DropConversation(collection="talks", session_id="s")), daemon=True
+        target=lambda: world.run(DropDocuments(collection="talks", retriever="conversations", ids=("s",))), daemon=True
     )
 
     def refill(*args: object) -> None:

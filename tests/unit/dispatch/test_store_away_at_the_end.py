@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from querymill_shared.board import Record
-from querymill_shared.contracts.conversations.ingest import IngestConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -34,11 +34,11 @@ def hold_code(world: World) -> None:
 
 
 def hold_chats(world: World) -> None:
-    world.run(IngestSession(collection="c", session=session("s", "the fleet counts nine ships")))
+    world.run(IngestMessages(collection="c", documents=(session("s", "the fleet counts nine ships"),)))
 
 
 def hold_talks(world: World) -> None:
-    world.run(IngestConversation(collection="c", session=session("s", "the fleet counts nine ships")))
+    world.run(IngestConversations(collection="c", documents=(session("s", "the fleet counts nine ships"),)))
 
 
 def hold_files(world: World) -> None:

@@ -14,7 +14,7 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.reindex import Reindex
-from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.ingest import IngestReports, Report
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate
 from querymill_shared.contracts.vectors import Reembed
@@ -49,9 +49,11 @@ SEVERAL_KINDS: tuple[JobRequest, ...] = (
     Reembed(collection="chats", retriever="messages", model="words"),
     Reindex(collection="chats", of="messages"),
 )
-INGEST = IngestReport(
+INGEST = IngestReports(
     collection="filings",
-    report=Report.model_validate({"sha1": "a", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]}),
+    documents=(
+        Report.model_validate({"sha1": "a", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]}),
+    ),
 )
 
 

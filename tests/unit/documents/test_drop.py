@@ -16,7 +16,7 @@ from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles, SourceFile
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
@@ -164,9 +164,9 @@ def test_what_was_accepted_before_stays_forgotten_and_what_comes_later_stays(
     assert "d0" not in kept.stored["c"]
 
 
-def session(session_id: str, user_name: str | None = None) -> IngestSession:
+def session(session_id: str, user_name: str | None = None) -> IngestMessages:
     written = {"session_id": session_id, "started_at": "2026-01-01", "messages": [{"text": "hi"}]}
-    return IngestSession(collection="c", session=ChatSession.model_validate(written | {"user_name": user_name}))
+    return IngestMessages(collection="c", documents=(ChatSession.model_validate(written | {"user_name": user_name}),))
 
 
 SEARCH = MessageSearch(collection="c", query="what did Ada say?")
@@ -304,15 +304,15 @@ def test_with_everything_every_write_of_the_retriever_goes(
 
 def test_a_job_of_many_documents_keeps_those_of_others(world: World, kept: KeptDocuments, board: ValkeyBoard) -> None:
     world.with_ports(documents={"files": kept})
-    both = IngestFiles(collection="c", files=(FILE_A, FILE_B))
+    both = IngestFiles(collection="c", documents=(FILE_A, FILE_B))
     dead_letter = ended(board, both, "dead")
     waiting, _ = board.submit(both.model_copy(update={"lane": Lane.NORMAL}))
-    alone = ended(board, IngestFiles(collection="c", files=(FILE_A,)), "dead")
+    alone = ended(board, IngestFiles(collection="c", documents=(FILE_A,)), "dead")
     world.run(DropDocuments(collection="c", retriever="files", filter={"path": {"prefix": "a."}}))
     for job_id in (dead_letter, waiting):
         left = board.picture(job_id).request
         assert isinstance(left, IngestFiles)
-        assert left.files == (FILE_B,)
+        assert left.documents == (FILE_B,)
     assert not there(board, alone)
 
 
@@ -322,8 +322,8 @@ def test_a_job_of_many_documents_keeps_those_of_others(world: World, kept: KeptD
         (EmbedDocuments(collection="c", retriever="files", documents=("a.py", "b.py")), {"documents": ("b.py",)}),
         (EmbedDocuments(collection="c", retriever="files", documents=("a.py",)), None),
         (CompareFiles(collection="c", files={"a.py": "0" * 64, "b.py": "1" * 64}), {"files": {"b.py": "1" * 64}}),
-        (IngestFiles(collection="c", files=(FILE_A, FILE_B)), {"files": (FILE_B,)}),
-        (IngestFiles(collection="c", files=(FILE_A,)), None),
+        (IngestFiles(collection="c", documents=(FILE_A, FILE_B)), {"documents": (FILE_B,)}),
+        (IngestFiles(collection="c", documents=(FILE_A,)), None),
     ],
 )
 def test_a_request_is_left_without_a_forgotten_file(request_: JobRequest, left: Mapping[str, Any] | None) -> None:

@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import UpdateConversation
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.documents.ports import Documents
 from tests.fixtures.people import Person, document, document_id, dropping, ingestion
@@ -87,10 +87,10 @@ def test_what_is_left_does_not_depend_on_which_runs_first(
         assert (found and found["note"]) == left, (order, found)
 
 
-def update(text: str, **fields: str) -> UpdateConversation:
+def update(text: str, **fields: str) -> Extend:
     message = {"message_id": text, "text": text, "created_at": "2026-03-02T10:00:00Z"}
     given = {"session_id": document_id("conversations", ADA), "messages": [message], **fields}
-    return UpdateConversation.model_validate({"collection": "c", "update": given})
+    return Extend.model_validate({"collection": "c", "retriever": "conversations", "documents": [given]})
 
 
 DROPS: Mapping[str, Mapping[str, Any]] = {

@@ -5,11 +5,9 @@ from typing import Any, get_args
 
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import DropConversation
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.services import embed
 from tests.fixtures.people import Person, document, document_id, dropping, ingestion
@@ -52,16 +50,11 @@ def left(world: World) -> set[str]:
     return {text_id for _, text_id, _ in world.text_vectors.rows}
 
 
-OWN: Mapping[Retriever, Callable[[str], JobRequest]] = {
-    "messages": lambda id_: ForgetSession(collection="c", session_id=id_),
-    "conversations": lambda id_: DropConversation(collection="c", session_id=id_),
-}
 DROPS: Mapping[str, Callable[[Retriever], JobRequest]] = {
     "id": lambda kind: dropping(kind, "c", ids=[document_id(kind, ADA)]),
     "filter": lambda kind: dropping(kind, "c", filter={"note": ADA.note}),
-    "own": lambda kind: OWN[kind](document_id(kind, ADA)),
 }
-EVERY_DROP = [(kind, how) for kind in KINDS for how in DROPS if how != "own" or kind in OWN]
+EVERY_DROP = [(kind, how) for kind in KINDS for how in DROPS]
 
 
 @pytest.mark.parametrize(("kind", "how"), EVERY_DROP)

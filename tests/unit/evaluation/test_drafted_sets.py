@@ -14,11 +14,11 @@ from querymill_evaluation.cli.measuring import ask_set, head_of, ingest_set, pre
 from querymill_evaluation.draft_sets import open_drafts
 from querymill_evaluation.drafting import Source
 from querymill_evaluation.runs import read_run
-from querymill_shared.contracts.conversations.ingest import IngestConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
-from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
-from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.messages.ingest import IngestMessages
+from querymill_shared.contracts.modules.ingest import IngestModules, ModuleDocument
+from querymill_shared.contracts.reports.ingest import IngestReports, Report
 from querymill_shared.contracts.sessions import ChatSession
 
 TEXT = "Yesterday the {0} excavators deepened the {0} harbour."
@@ -36,11 +36,11 @@ REPORT = Report.model_validate({
 FILE = SourceFile(path="dig.py", content="def deepen_harbour():\n    return excavators\n")
 
 INGESTED: dict[str, Any] = {
-    "messages": IngestSession(collection="c", session=SESSION),
-    "conversations": IngestConversation(collection="c", session=SESSION),
-    "modules": IngestModule(collection="c", document=MODULE),
-    "reports": IngestReport(collection="c", report=REPORT),
-    "files": IngestFiles(collection="c", files=(FILE,)),
+    "messages": IngestMessages(collection="c", documents=(SESSION,)),
+    "conversations": IngestConversations(collection="c", documents=(SESSION,)),
+    "modules": IngestModules(collection="c", documents=(MODULE,)),
+    "reports": IngestReports(collection="c", documents=(REPORT,)),
+    "files": IngestFiles(collection="c", documents=(FILE,)),
 }
 JUDGED = {"messages": {"s#0", "s#1"}, "conversations": {"s"}, "modules": {"a.js"}, "reports": {"r/3"},
           "files": {"dig.py"}}  # fmt: skip

@@ -4,9 +4,9 @@ import pytest
 
 from querymill_shared.board import Step
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.ingest import IngestedDocument
 from querymill_shared.contracts.jobs import JobRequest, decode_result
-from querymill_shared.contracts.loading import LoadedDocument
-from querymill_shared.contracts.modules.load import LoadModulesResult
+from querymill_shared.contracts.modules.ingest import IngestModulesResult
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.verdicts import done, lost
@@ -28,8 +28,8 @@ def test_a_job_with_a_result_is_done_and_says_whether_it_is_complete(degraded: t
 def test_a_job_of_many_documents_stays_if_some_of_them_failed(
     outcome: Literal["ingested", "failed"], stays: bool
 ) -> None:
-    documents = (LoadedDocument(document="a", outcome="ingested"), LoadedDocument(document="b", outcome=outcome))
-    result = LoadModulesResult(job_id="j", total=2, complete=not stays, documents=documents)
+    documents = (IngestedDocument(document="a", outcome="ingested"), IngestedDocument(document="b", outcome=outcome))
+    result = IngestModulesResult(job_id="j", collection="c", total=2, complete=not stays, documents=documents)
     assert done(result).stays is stays
 
 

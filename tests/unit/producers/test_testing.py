@@ -9,9 +9,9 @@ import pytest
 
 from querymill import (
     ChatSession,
-    IngestModule,
-    IngestReport,
-    IngestSession,
+    IngestMessages,
+    IngestModules,
+    IngestReports,
     MessageSearch,
     ModuleDocument,
     ModuleSearch,
@@ -39,7 +39,7 @@ def mill() -> Iterator[MemoryMill]:
 def filings(mill: MemoryMill) -> str:
     pages = [{"page": number, "text": text} for number, text in enumerate(PAGES, start=1)]
     report = Report.model_validate({"sha1": "a1", "title": "Nordhav 2022", "company": "Nordhav", "pages": pages})
-    mill.submit(IngestReport(collection="filings", report=report)).result(timeout=10)
+    mill.submit(IngestReports(collection="filings", documents=(report,))).result(timeout=10)
     return "filings"
 
 
@@ -64,7 +64,7 @@ def test_other_kinds_run_too(mill: MemoryMill) -> None:
     document = ModuleDocument.model_validate(
         {"file_path": "cone.js", "code": "run()", "meta_info": {"vtkjs_modules": ["vtk.Filters.Sources.vtkConeSource"]}}
     )
-    mill.submit(IngestModule(collection="code", document=document)).result(timeout=10)
+    mill.submit(IngestModules(collection="code", documents=(document,))).result(timeout=10)
     found = mill.submit(ModuleSearch(query="use vtkConeSource", collection="code")).result(timeout=10)
     assert [hit.file_path for hit in found.results] == ["cone.js"]
     session = ChatSession.model_validate(
@@ -74,7 +74,7 @@ def test_other_kinds_run_too(mill: MemoryMill) -> None:
             "messages": [{"role": "user", "text": "rain in Bergen"}],
         }
     )
-    mill.submit(IngestSession(collection="chats", session=session)).result(timeout=10)
+    mill.submit(IngestMessages(collection="chats", documents=(session,))).result(timeout=10)
     hits = mill.submit(MessageSearch(query="rain", collection="chats", similarity_threshold=None)).result(timeout=10)
     assert [hit.content for hit in hits.results] == ["rain in Bergen"]
 

@@ -8,21 +8,19 @@ from typing import Any
 
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.files.ingest import CompareFiles, IngestFiles, SourceFile
 from querymill_shared.contracts.files.search import FileSearch
+from querymill_shared.contracts.ingest import Extend, SessionExtension
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.grow import GrowSessions, SessionGrowth
-from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.messages.life import ForgetSession
-from querymill_shared.contracts.messages.load import LoadSessions
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageSearch
-from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
+from querymill_shared.contracts.modules.ingest import IngestModules, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.modules.search import ModuleSearch
-from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.ingest import IngestReports, Report
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_workers.retrievers.conversations import flow as conversations
 from querymill_workers.retrievers.conversations.ports import ConversationPorts, RankPorts
@@ -45,6 +43,7 @@ from tests.fixtures.world import World, example
 SOURCE = SourceFile(path="a.py", content="def restore_unacked(): pass\n")
 REPORT = {"sha1": "a", "title": "A", "company": "A", "pages": [{"page": 1, "text": "nine ships"}]}
 GROWN = session("s2", "soup", "more soup").messages[1:]
+GROWTH = SessionExtension(session_id="s2", after=1, messages=GROWN)
 UPDATE = {"session_id": "s", "messages": [{"message_id": "b", "text": "soup"}]}
 
 
@@ -60,35 +59,33 @@ class Flat:
 
 FLATS = {
     "conversations": Flat(conversations.flow_of, ConversationPorts, (
-        IngestConversation(collection="c", session=session("s", "ships")),
-        UpdateConversation.model_validate({"collection": "c", "update": UPDATE}),
+        IngestConversations(collection="c", documents=(session("s", "ships"),)),
+        Extend.model_validate({"collection": "c", "retriever": "conversations", "documents": [UPDATE]}),
         ConversationSearch(collection="c", query="ships", why_not="s"),
         RecomputeRanks(collection="c", scope="changed"),
         RecomputeRanks(collection="c", scope="all", mode="pagerank"),
         RankList(collection="c"),
-        DropConversation(collection="c", session_id="s"),
     )),
     "files": Flat(files.flow_of, FilePorts, (
-        IngestFiles(collection="c", files=(SOURCE,), vectors=True),
+        IngestFiles(collection="c", documents=(SOURCE,), vectors=True),
         CompareFiles(collection="c", files={"a.py": SOURCE.sha256}, remove=True),
         FileSearch(collection="c", query="restore", evaluator="judge", channels=("words", "vectors")),
     ), files_reindexed),
     "messages": Flat(messages.flow_of, MessagePorts, (
-        IngestSession(collection="c", session=session("s", "nine ships", "soup")),
-        LoadSessions(collection="c", sessions=(session("s1", "nine ships"), session("s2", "soup"))),
-        GrowSessions(collection="c", growths=(SessionGrowth(session_id="s2", after=1, messages=GROWN),)),
+        IngestMessages(collection="c", documents=(session("s", "nine ships", "soup"),)),
+        IngestMessages(collection="c", documents=(session("s1", "nine ships"), session("s2", "soup"))),
+        Extend(collection="c", retriever="messages", documents=(GROWTH,)),
         MessageSearch(collection="c", query="ships"),
         MessageSearch(collection="c", query="ships", hybrid=True, include_context=True),
-        ForgetSession(collection="c", session_id="s2"),
     ), messages_reindexed),
     "modules": Flat(modules.flow_of, ModulePorts, (
-        *(IngestModule(collection="c", document=ModuleDocument.model_validate(
-            example(number, "vtkPlane", "vtkActor", description="Cut by a plane"))) for number in range(6)),
+        *(IngestModules(collection="c", documents=(ModuleDocument.model_validate(
+            example(number, "vtkPlane", "vtkActor", description="Cut by a plane")),)) for number in range(6)),
         LearnLexicon(collection="c"),
         ModuleSearch(collection="c", query="cut it open", split=True, prompt_tokens=4_000),
     ), modules_reindexed),
     "reports": Flat(reports.flow_of, ReportPorts, (
-        IngestReport(collection="c", report=Report.model_validate(REPORT)),
+        IngestReports(collection="c", documents=(Report.model_validate(REPORT),)),
         ReportSearch(collection="c", query="ships", hyde=True, multi_query=("synonym",), answer=True, judge=True),
     )),
 }  # fmt: skip
@@ -126,7 +123,7 @@ def test_every_job_ends_at_its_deadline_with_the_ports_of_its_retriever_alone(wo
 
 
 def test_asking_for_rebuilds_needs_the_ranks_and_the_board_alone(world: World) -> None:
-    world.run(IngestConversation(collection="c", session=session("s", "ships")))
+    world.run(IngestConversations(collection="c", documents=(session("s", "ships"),)))
     ports = narrowed(world.ports, RankPorts)
     assert rebuilds_due(ports, datetime(2020, 1, 1, tzinfo=UTC)) == []
     (first, _) = rebuilds_due(ports, datetime(9999, 1, 1, tzinfo=UTC))

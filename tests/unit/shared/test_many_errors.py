@@ -30,8 +30,8 @@ def fields(name: str, count: int = N) -> Iterator[str]:
 BODIES = {
     "hits": request("rerank", "hits", ["0"] * N),
     "texts": request("embed", "texts", ["{}"] * N),
-    "documents in documents": request("load_reports", "reports", ['{"pages":[{},{},{}]}'] * (N // 4)),
-    "messages of sessions": request("load_sessions", "sessions", ['{"messages":[{},[],{}]}'] * (N // 4)),
+    "documents in documents": request("ingest_reports", "documents", ['{"pages":[{},{},{}]}'] * (N // 4)),
+    "messages of sessions": request("ingest_messages", "documents", ['{"messages":[{},[],{}]}'] * (N // 4)),
     "ids": request("drop_documents", "ids", ["[]"] * N),
     "channels": request("files", "channels", ["0"] * N),
     "sub-queries": request("modules", "sub_queries", ["[]"] * N),
@@ -80,8 +80,8 @@ def test_a_line_is_refused_cheaply(kind: object, value: str) -> None:
 
     def refuse_line() -> None:
         with pytest.raises(ValueError) as broken:  # noqa: PT011  # which one is not the point
-            lines.request_of(line, "a")
-        assert rules_broken(broken.value, below=lines.place)
+            lines.document_of(line)
+        assert rules_broken(broken.value)
 
     assert cost(refuse_line) <= DEAREST * cost(lambda: json.loads(line))
 

@@ -31,6 +31,7 @@ from querymill.ingesting.sources.documents import DocumentOptions
 from querymill.ingesting.sources.histories import FROM, HistoryOptions, are_histories
 from querymill.ingesting.sources.lines import are_lines, plain_file
 from querymill.ingesting.sources.paths import refuse_foreign
+from querymill.ingesting.submitting import pack
 from querymill_histories.compressed import BROKEN as DAMAGED
 from querymill_histories.compressed import open_plain
 
@@ -180,10 +181,10 @@ def load_lines(chosen: Kind[Any], path: Path, collection: str, *, as_json: bool)
     with (
         opened(path) as stream,
         Querymill() as mill,
-        recorded(mill, chosen.name, collection, lines) as (noting, record),
+        recorded(mill, chosen.name, collection) as (noting, record),
     ):
-        good = good_lines(lines.read_stream(stream, collection), done, console, record)
-        for outcome in outcomes_with_bar(noting, good, console, size=size_of(stream), packing=lines.packing):
+        good = good_lines(lines.read_stream(stream), done, console, record)
+        for outcome in outcomes_with_bar(noting, pack(good, lines.asking(collection)), console, size=size_of(stream)):
             done.add(outcome)
             if outcome.result is None:
                 console.print(f"{outcome.document}: {outcome.reason}", style="red")

@@ -16,7 +16,7 @@ from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import Lines
 from querymill.ingesting.sources.documents import DocumentOptions, Feed, Loaded, Say, found_at
-from querymill.ingesting.submitting import LoadProgress
+from querymill.ingesting.submitting import LoadProgress, pack
 from querymill_reading.process import Reader
 from querymill_reading.sources import LeftOut, Source
 
@@ -38,7 +38,7 @@ def load_documents(
     console = Console(stderr=True)
     with Reader() as reader:
         reader.start()  # it imports the engines while this connects and asks what is stored
-        with Querymill() as mill, recorded(mill, kind.name, collection, kind.loadable.documents) as (noting, record):
+        with Querymill() as mill, recorded(mill, kind.name, collection) as (noting, record):
             done = loaded(noting, reader, kind.loadable.documents, paths, collection, options, console, record)
     report(done, console, as_json=as_json)
     if done.failures or done.outcomes("failed"):
@@ -67,7 +67,9 @@ def loaded(
         feed = Feed(mill, reader, lines, collection, options, done, folder, _sayer(console), _namer(console, record))
         feed.learn_what_is_stored(found, roots)
         size = sum(source.path.stat().st_size for source in found if isinstance(source, Source))
-        for outcome in outcomes_with_bar(mill, feed.lines_of(found), console, size=size, packing=lines.packing):
+        for outcome in outcomes_with_bar(
+            mill, pack(feed.lines_of(found), lines.asking(collection)), console, size=size
+        ):
             _note(outcome, done, console)
         if options.sync:
             feed.drop_removed(roots)

@@ -17,7 +17,7 @@ from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import recorded
 from querymill.ingesting.sources.histories import Feed, HistoryOptions, found_at
-from querymill.ingesting.submitting import LoadProgress
+from querymill.ingesting.submitting import LoadProgress, pack
 from querymill_histories.finding import Found
 from querymill_histories.session import Unread
 
@@ -66,13 +66,15 @@ def load_histories(
     with (
         tempfile.TemporaryDirectory(prefix="querymill-") as folder,
         Querymill() as mill,
-        recorded(mill, kind.name, collection, lines) as (noting, record),
+        recorded(mill, kind.name, collection) as (noting, record),
     ):
         found = found_at(paths, only, Path(folder))
-        feed = Feed(lines, collection, asked, tools, leave_out)
+        feed = Feed(lines, asked, tools, leave_out)
         for unread in found.unread:
             leave_out(unread)
-        for outcome in outcomes_with_bar(noting, feed.sessions_of(found), console, size=None, packing=lines.packing):
+        for outcome in outcomes_with_bar(
+            noting, pack(feed.sessions_of(found), lines.asking(collection)), console, size=None
+        ):
             done.add(outcome)
             if outcome.result is None:
                 console.print(f"{outcome.document}: {outcome.reason}", style="red", markup=False)

@@ -69,8 +69,7 @@ def watch(asked: Watching, *, as_documents: bool, as_histories: bool) -> None:
     console, total = Console(stderr=True), Counter[str]()
     with ExitStack() as stack:
         connected = stack.enter_context(Querymill())
-        lines = asked.kind.loadable.documents
-        mill, record = stack.enter_context(recorded(connected, asked.kind.name, asked.collection, lines))
+        mill, record = stack.enter_context(recorded(connected, asked.kind.name, asked.collection))
         if as_documents:
             follower: Follower = _documents(asked, mill, stack)
         elif asked.kind.load is None:

@@ -124,7 +124,7 @@ def job_named(mill: Querymill, name: str) -> Job[Any]:
 
 
 def recent(
-    most: Annotated[int, typer.Option("--limit", "--most", help="number of jobs to list")] = 20,
+    most: Annotated[int, typer.Option("--limit", help="number of jobs to list")] = 20,
     state: Annotated[JobState | None, typer.Option(help="only the jobs in this state")] = None,
     as_json: JsonOption = False,
 ) -> None:

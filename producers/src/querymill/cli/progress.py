@@ -1,7 +1,6 @@
 """The bar that shows how far an ingestion is."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from rich.progress import (
     BarColumn,
@@ -15,8 +14,7 @@ from rich.progress import (
 
 from querymill.cli.terminal import Console
 from querymill.client.mill import Querymill
-from querymill.ingesting.jsonl import GoodLine, Packing
-from querymill.ingesting.submitting import LoadProgress, ingest
+from querymill.ingesting.submitting import LoadProgress, Parcel, ingest
 
 
 def progress_bar(*columns: ProgressColumn, console: Console) -> Progress:
@@ -24,20 +22,13 @@ def progress_bar(*columns: ProgressColumn, console: Console) -> Progress:
     return Progress(*columns, console=console, disable=not console.is_terminal)
 
 
-def with_bar(
-    mill: Querymill, lines: Iterable[GoodLine[Any]], console: Console, *, size: float, packing: Packing | None = None
-) -> list[LoadProgress]:
+def with_bar(mill: Querymill, parcels: Iterator[Parcel], console: Console, *, size: float) -> list[LoadProgress]:
     """Ingest with a progress bar over ``size`` bytes; returns one outcome per document."""
-    return list(outcomes_with_bar(mill, lines, console, size=size, packing=packing))
+    return list(outcomes_with_bar(mill, parcels, console, size=size))
 
 
 def outcomes_with_bar(
-    mill: Querymill,
-    lines: Iterable[GoodLine[Any]],
-    console: Console,
-    *,
-    size: float | None,
-    packing: Packing | None = None,
+    mill: Querymill, parcels: Iterator[Parcel], console: Console, *, size: float | None
 ) -> Iterator[LoadProgress]:
     """Ingest with a progress bar, over ``size`` bytes if that is known; yields one outcome per document.
 
@@ -50,7 +41,7 @@ def outcomes_with_bar(
     )  # fmt: skip
     with bar:
         task = bar.add_task("ingesting", total=size)
-        for advance in ingest(mill, lines, packing=packing):
+        for advance in ingest(mill, parcels):
             bar.update(task, completed=advance.size)
             if advance.waits_for and advance.waits_for not in said:
                 said.add(advance.waits_for)

@@ -1,4 +1,4 @@
-"""``querymill reembed``, ``reindex`` and ``forget``: rebuild or drop what a collection holds."""
+"""``querymill reembed`` and ``reindex``: rebuild what a collection holds."""
 
 from typing import Annotated, Any, Final, get_args
 
@@ -12,7 +12,6 @@ from querymill.client.job import Job
 from querymill.client.mill import Querymill
 from querymill_shared.contracts import events
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.reindex import IndexedKind, Reindex
 from querymill_shared.contracts.vectors import Reembed
 from querymill_shared.settings import Settings
@@ -21,12 +20,11 @@ Collection = Annotated[str, typer.Option(help="the collection")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 REEMBEDDED: Final = get_args(Retriever)
 Reembedded = Annotated[str, typer.Argument(help=f"the kind of the collection: {', '.join(REEMBEDDED)}")]
-MessagesOnly = Annotated[str, typer.Argument(help="the kind of the collection: messages")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (reembed, reindex, forget):
+    for command in (reembed, reindex):
         app.command()(command)
 
 
@@ -56,19 +54,6 @@ def reindex(
         result = followed(mill.submit(request), "reindexing")
     waiting = f"; {result.pending} passages wait for their vectors" if result.pending else ""
     echo(result.model_dump_json() if as_json else f"{result.outcome}: {result.total} texts{waiting}")
-
-
-def forget(
-    kind: MessagesOnly,
-    session_id: Annotated[str, typer.Argument(help="the session")],
-    collection: Collection,
-    as_json: Json = False,
-) -> None:
-    """Drop a session with its messages, index entries and vectors."""
-    _refuse_other(kind, "messages")
-    with Querymill() as mill:
-        result = mill.submit(ForgetSession(collection=collection, session_id=session_id)).result(timeout=120)
-    echo(result.model_dump_json() if as_json else f"{session_id}: {result.outcome}, {result.total} rows dropped")
 
 
 def followed(job: Job[Any], named: str) -> Any:

@@ -45,7 +45,7 @@ _VALUES: Final[Mapping[str, Any]] = {
     "vtkjs_modules": "vtkConeSource",
 }
 #: Optional fields that an example shows: without them it would break a rule.
-_SHOWN: Final = frozenset(("ids", "message_id"))
+_SHOWN: Final = frozenset(("ids", "message_id", "after"))
 
 
 def document(app: FastAPI) -> dict[str, Any]:

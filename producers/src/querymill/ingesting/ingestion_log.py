@@ -8,9 +8,10 @@ from uuid import uuid4
 
 import redis
 
-from querymill.ingesting.jsonl import BadLine, Lines
+from querymill.ingesting.jsonl import BadLine
 from querymill.ingesting.path_options import UnreadPath
 from querymill_shared.board.jobs_of_batch import MAX_REJECTED, WRITTEN_EVERY_S, BatchShelf
+from querymill_shared.contracts.ingest import Extend, Ingest
 from querymill_shared.contracts.jobs import JobRequest
 
 #: Jobs of one record. A command that follows files for days begins another after it.
@@ -42,11 +43,10 @@ class BatchRecord:
     A record that cannot be written is no reason to stop: the documents are stored all the same.
     """
 
-    def __init__(self, shelf: BatchShelf, kind: str, collection: str, lines: Lines[Any]) -> None:
+    def __init__(self, shelf: BatchShelf, kind: str, collection: str) -> None:
         self._shelf = shelf
         self._kind = kind
         self._collection = collection
-        self._lines = lines
         self._begin()
 
     def _begin(self) -> None:
@@ -59,7 +59,7 @@ class BatchRecord:
 
     def sent(self, request: JobRequest, job_id: str) -> None:
         """Note a job, if it ingests."""
-        documents = documents_in(self._lines, request)
+        documents = documents_in(request)
         if documents:
             self._jobs.append((job_id, documents))
             self._write_now_and_then()
@@ -103,19 +103,15 @@ class BatchRecord:
             self._written_at = time.monotonic()
 
 
-def documents_in(lines: Lines[Any], request: JobRequest) -> int:
+def documents_in(request: JobRequest) -> int:
     """Return how many documents a request ingests: 0 if it is of another kind."""
-    grows = None if lines.growth is None else lines.growth.packing
-    for packing in (lines.packing, grows):
-        if packing is not None and isinstance(request, packing.request):
-            return len(getattr(request, packing.many))
-    return int(isinstance(request, lines.request) or (grows is not None and hasattr(request, grows.one)))
+    return len(request.documents) if isinstance(request, Ingest | Extend) else 0
 
 
 @contextmanager
-def recorded(mill: M, kind: str, collection: str, lines: Lines[Any]) -> Iterator[tuple[M, BatchRecord]]:
+def recorded(mill: M, kind: str, collection: str) -> Iterator[tuple[M, BatchRecord]]:
     """Give a client whose ingestion is recorded, and the record, which is closed however this ends."""
-    record = BatchRecord(mill.shelf, kind, collection, lines)
+    record = BatchRecord(mill.shelf, kind, collection)
     try:
         yield mill.telling(record.sent), record
     finally:

@@ -13,7 +13,7 @@ from querymill.ingesting.ingestion_log import Recordable, recorded
 from querymill.ingesting.jsonl import BadLine, GoodLine, Lines
 from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import PathOptions, UnreadPath
-from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest
+from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest, pack
 from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.contracts.filters import Retriever
 
@@ -84,7 +84,7 @@ def load(
         from querymill.ingesting.sources.paths import load_path
     elif options is not None:
         lines = _for_rows(lines, options)
-    with recorded(mill, kind, collection, lines) as (noting, record):
+    with recorded(mill, kind, collection) as (noting, record):
 
         def note(event: LoadProgress | BadLine | UnreadPath) -> None:
             record.note(event)
@@ -110,8 +110,8 @@ def _for_rows(lines: Lines[Any], options: PathOptions) -> Lines[Any]:
 
 def _load_rows(mill: Submits, lines: Lines[Any], rows: Iterable[Any], collection: str, tell: OnEvent) -> Ingestion:
     done = Ingestion()
-    good = _good(lines.read_rows(rows, collection), done, tell)
-    for advance in ingest(mill, good, packing=lines.packing):
+    good = _good(lines.read_rows(rows), done, tell)
+    for advance in ingest(mill, pack(good, lines.asking(collection))):
         if advance.document is not None:
             done.add(advance)
         tell(advance)

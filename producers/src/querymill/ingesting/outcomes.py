@@ -7,7 +7,6 @@ from typing import Final, TypeVar
 from querymill.ingesting.jsonl import BadLine
 from querymill.ingesting.path_options import UnreadPath
 from querymill.ingesting.submitting import LoadProgress
-from querymill_shared.contracts.files.ingest import IngestFilesResult
 
 #: Failed documents, and bad lines, that are named; of more the number is known.
 NAMED: Final = 1_000
@@ -36,12 +35,9 @@ class Ingestion:
         return not self.failed and not self.bad and not self.outcomes["unread"]
 
     def add(self, outcome: LoadProgress) -> None:
-        """Count a document, or the files of a job."""
+        """Count a document."""
         if outcome.result is None:
             self._keep(self.failed, outcome, "failed")
-        elif isinstance(outcome.result, IngestFilesResult):  # of many files, and it counts them
-            self.outcomes += Counter(ingested=outcome.result.ingested, unchanged=outcome.result.unchanged)
-            self.parts += outcome.result.chunks
         else:
             self.outcomes[outcome.result.outcome] += 1
             self.parts += outcome.result.total

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from querymill.ingesting.jsonl import GoodLine, Ingested, Packing
+from querymill.ingesting.jsonl import Ask, GoodLine, Ingested
 from querymill.ingesting.packing import Limits, Packer
 from querymill_shared.board import Picture
 from querymill_shared.contracts.documents import DocumentList, DropResult
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import Event, Progress, StageFinished
-from querymill_shared.contracts.fields import Request
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.loading import LoadedDocument, LoadResult
+from querymill_shared.contracts.ingest import Extend, Ingest, IngestedDocument, IngestResult
 from querymill_shared.contracts.results import Asks, JobResult
 
 R = TypeVar("R", bound=JobResult)
@@ -90,7 +89,8 @@ class Stores(Submits, Protocol):
 class LoadProgress:
     """How far the documents are: ``size`` bytes are in, the last by this ``result`` or lost for this ``reason``.
 
-    ``waits_for`` says why nothing has advanced, such as a provider that does not respond.
+    ``waits_for`` says why nothing has advanced, such as a provider that does not respond. ``job`` is the result of the
+    whole job, with the last of its documents.
     """
 
     size: float
@@ -98,6 +98,7 @@ class LoadProgress:
     document: str | None = None
     reason: str = ""
     waits_for: str = ""
+    job: IngestResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class Parcel:
     """The lines of one job."""
 
     lines: Sequence[GoodLine[Any]]
-    request: Request
+    request: Ingest | Extend
 
     @property
     def size(self) -> int:
@@ -124,25 +125,22 @@ class Parcel:
         return frozenset(line.name for line in self.lines)
 
 
-def packer_of(packing: Packing | None) -> Packer[GoodLine[Any]]:
-    """Return what holds lines for one job. No job holds two versions of a document; without a packing, it holds one."""
-    limits = Limits(1, PACKED.size) if packing is None else PACKED
-    return Packer(limits, size_of=lambda line: line.size, name_of=lambda line: line.name)
+def new_packer() -> Packer[GoodLine[Any]]:
+    """Return what holds lines for one job. No job holds two versions of a document."""
+    return Packer(PACKED, size_of=lambda line: line.size, name_of=lambda line: line.name)
 
 
-def parcel_of(lines: Sequence[GoodLine[Any]], packing: Packing | None) -> Parcel:
-    """Return the lines of one job with its request."""
-    return Parcel(lines, lines[0].request if packing is None else packing.request_of(lines))
+def request_of(lines: Sequence[GoodLine[Any]], ask: Ask) -> Ingest | Extend:
+    """Return the request of one job."""
+    return ask([line.document for line in lines])
 
 
-def pack(lines: Iterable[GoodLine[Any]], packing: Packing | None) -> Iterator[Parcel]:
+def pack(lines: Iterable[GoodLine[Any]], ask: Ask) -> Iterator[Parcel]:
     """Cut lines into jobs, in their order."""
-    return (parcel_of(held, packing) for held in packer_of(packing).cut(lines))
+    return (Parcel(held, request_of(held, ask)) for held in new_packer().cut(lines))
 
 
-def ingest(
-    mill: Submits, lines: Iterable[GoodLine[Any]], *, packing: Packing | None = None, vectors: bool = True
-) -> Iterator[LoadProgress]:
+def ingest(mill: Submits, parcels: Iterator[Parcel], *, vectors: bool = True) -> Iterator[LoadProgress]:
     """Submit documents and follow their jobs; yields as they advance. A document is in once its vectors are stored.
 
     Without ``vectors``, it is in once its words are, and its jobs leave the board: its vectors follow.
@@ -150,15 +148,14 @@ def ingest(
     Ingestion is durable: if this stops half-way, the documents that were submitted are still ingested, and
     submitting the same content again changes nothing.
     """
-    parcels = pack(lines, packing)
     held = next(parcels, None)
-    flying: deque[tuple[Parcel, Followed[Any]]] = deque()
+    flying: deque[tuple[Parcel, Followed[IngestResult]]] = deque()
     before = 0
     while held is not None or flying:
         # Two versions of one document that are in flight together may be stored in any order: the later one waits.
         names = {name for parcel, _ in flying for name in parcel.names}
         while held is not None and len(flying) < IN_FLIGHT and names.isdisjoint(held.names):
-            flying.append((held, mill.submit(cast("Asks[JobResult]", held.request))))
+            flying.append((held, mill.submit(cast("Asks[IngestResult]", held.request))))
             names |= held.names
             held = next(parcels, None)
         parcel, job = flying.popleft()
@@ -198,7 +195,7 @@ def _open_steps(job: Followed[Any]) -> str:
 
 
 def _arrived(
-    mill: Submits, parcel: Parcel, job: Followed[Any], before: int, *, vectors: bool
+    mill: Submits, parcel: Parcel, job: Followed[IngestResult], before: int, *, vectors: bool
 ) -> Iterator[LoadProgress]:
     """Say what became of each document, once its vectors are stored if these are waited for."""
     try:
@@ -207,44 +204,34 @@ def _arrived(
         yield from _outcomes(parcel, [(None, error.reason)] * len(parcel.lines), before)
         return
     lost = ""
-    embeddings = _embeddings_after(mill, result)
-    for embedding in embeddings if vectors else ():
+    for embedding in map(mill.job, result.embedding_jobs if vectors else ()):
         yield from _followed(embedding, parcel, before)
         lost = lost or _why_not_embedded(embedding)
-    if not isinstance(result, LoadResult):
-        why = f"{parcel.lines[0].unit} {parcel.lines[0].number}: {lost}" if lost else ""
-        yield LoadProgress(before + parcel.size, None if lost else result, document=parcel.name, reason=why)
-        if not vectors:
-            job.release()
-        return
     each = outcome_of_each(parcel, result)
     reasons = [entry.reason if entry.outcome == "failed" else lost for entry in each]
     outcomes = [(None if why else entry, why) for entry, why in zip(each, reasons, strict=True)]
-    yield from _outcomes(parcel, outcomes, before)
+    yield from _outcomes(parcel, outcomes, before, result)
     if result.complete:  # the documents of a large file must not fill the board until their jobs expire
         job.release()
 
 
-def outcome_of_each(parcel: Parcel, result: LoadResult) -> Sequence[LoadedDocument]:
+def outcome_of_each(parcel: Parcel, result: IngestResult) -> Sequence[IngestedDocument]:
     """Return the outcome of each line. A document that was dropped while its job waited has been taken out of it."""
     if len(result.documents) == len(parcel.lines):
         return result.documents
     known = {entry.document: entry for entry in result.documents}
-    return [known.get(line.name) or LoadedDocument(document=line.name, outcome="forgotten") for line in parcel.lines]
+    return [known.get(line.name) or IngestedDocument(document=line.name, outcome="forgotten") for line in parcel.lines]
 
 
-def _embeddings_after(mill: Submits, result: JobResult) -> list[Followed[Any]]:
-    """Return the jobs that make the vectors of what was ingested."""
-    jobs = result.embedding_jobs if isinstance(result, LoadResult) else [getattr(result, "embedding_job", None)]
-    return [mill.job(id_) for id_ in jobs if id_ is not None]
-
-
-def _outcomes(parcel: Parcel, outcomes: Sequence[tuple[Ingested | None, str]], before: int) -> Iterator[LoadProgress]:
+def _outcomes(
+    parcel: Parcel, outcomes: Sequence[tuple[Ingested | None, str]], before: int, job: IngestResult | None = None
+) -> Iterator[LoadProgress]:
     size = before
-    for line, (result, reason) in zip(parcel.lines, outcomes, strict=True):
+    for number, (line, (result, reason)) in enumerate(zip(parcel.lines, outcomes, strict=True), start=1):
         size += line.size
         place = f"{line.unit} {line.number}: {reason}" if reason else ""
-        yield LoadProgress(size, result, document=line.name, reason=place)
+        is_last = number == len(parcel.lines)
+        yield LoadProgress(size, result, document=line.name, reason=place, job=job if is_last else None)
 
 
 def _why_not_embedded(embedding: Followed[Any]) -> str:

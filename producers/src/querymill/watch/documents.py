@@ -8,7 +8,7 @@ from typing import Any
 from watchfiles import Change, DefaultFilter
 
 from querymill.ingesting.sources.documents import Feed
-from querymill.ingesting.submitting import ingest
+from querymill.ingesting.submitting import ingest, pack
 from querymill.watch.changes import Roots
 from querymill.watch.histories import is_young
 from querymill.watch.sessions import Told
@@ -54,7 +54,7 @@ class DocumentFollower:
             self.feed.seen.discard(source.place)
         failures = len(self.feed.done.failures)
         for outcome in ingest(
-            self.feed.mill, self.feed.lines_of(found), packing=self.feed.lines.packing, vectors=False
+            self.feed.mill, pack(self.feed.lines_of(found), self.feed.lines.asking(self.feed.collection)), vectors=False
         ):
             if outcome.document is not None:
                 self._note(str(outcome.document), outcome.result, outcome.reason, told)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 
 from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import MAX_LINE_BYTES, BadLine, GoodLine, Lines
-from querymill.ingesting.submitting import ingest
+from querymill.ingesting.submitting import ingest, pack
 from querymill.watch.changes import Roots
 from querymill.watch.sent import Sent, Tail
 from querymill.watch.sessions import SessionSender, Told
@@ -119,7 +119,7 @@ class LineFollower:
         for number, line in numbered:
             if not line.strip():
                 continue
-            read = self.lines.parse(number, line, self.collection)
+            read = self.lines.parse(number, line)
             if isinstance(read, BadLine):
                 told.failures.append((f"{path}:{number}", read.reason))
             else:
@@ -128,7 +128,7 @@ class LineFollower:
         if self.lines.growth is not None:
             return not self.sender.send(rows, told)
         lost = False
-        for outcome in ingest(self.mill, good, packing=self.lines.packing, vectors=False):
+        for outcome in ingest(self.mill, pack(good, self.lines.asking(self.collection)), vectors=False):
             if outcome.document is not None and outcome.result is not None:
                 told.counts[outcome.result.outcome] += 1
             elif outcome.document is not None:

@@ -10,7 +10,7 @@ import pydantic
 from querymill.broken_rules import rule_broken
 from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import GoodLine, Lines
-from querymill.ingesting.submitting import ingest
+from querymill.ingesting.submitting import ingest, pack
 from querymill.watch.growth import Mark, added_after, mark_of
 from querymill.watch.sent import Sent
 
@@ -65,16 +65,16 @@ class SessionSender:
             return []
         short: list[str] = []
 
-        def requests() -> Iterator[GoodLine[Any]]:
+        def lines() -> Iterator[GoodLine[Any]]:
             for number, (id_, (row, stored)) in enumerate(grown.items(), start=1):
                 try:
-                    request = growth.request_of(self.collection, row, stored)
+                    added = growth.extension_of(row, stored)
                 except pydantic.ValidationError:
                     short.append(id_)
                     continue
-                yield GoodLine(number, _size(row, stored), request, unit="session", document=id_)
+                yield GoodLine(number, _size(row, stored), added, unit="session")
 
-        for outcome in ingest(self.mill, requests(), packing=growth.packing, vectors=False):
+        for outcome in ingest(self.mill, pack(lines(), growth.asking(self.collection)), vectors=False):
             if (id_ := outcome.document) is None:
                 continue
             row, stored = grown[id_]
@@ -94,7 +94,9 @@ class SessionSender:
             lost.add(id_)
             told.failures.append((id_, reason))
 
-        for outcome in ingest(self.mill, self._requests(wholes, fail), packing=self.lines.packing, vectors=False):
+        for outcome in ingest(
+            self.mill, pack(self._whole(wholes, fail), self.lines.asking(self.collection)), vectors=False
+        ):
             if (id_ := outcome.document) is None:
                 continue
             if outcome.result is None:
@@ -106,14 +108,14 @@ class SessionSender:
             self.sent.note_sessions({id_: marks[id_]})
         return frozenset(lost)
 
-    def _requests(self, wholes: Mapping[str, Row], fail: Callable[[str, str], None]) -> Iterator[GoodLine[Any]]:
+    def _whole(self, wholes: Mapping[str, Row], fail: Callable[[str, str], None]) -> Iterator[GoodLine[Any]]:
         for number, (id_, row) in enumerate(wholes.items(), start=1):
             try:
-                request = self.lines.request.model_validate({"collection": self.collection, self.lines.field: row})
+                session = self.lines.document.model_validate(row)
             except pydantic.ValidationError as error:
-                fail(id_, rule_broken(error, below=self.lines.field))
+                fail(id_, rule_broken(error))
                 continue
-            yield GoodLine(number, _size(row, 0), request, unit="session", document=id_)
+            yield GoodLine(number, _size(row, 0), session, unit="session")
 
 
 def _size(row: Row, stored: int) -> int:

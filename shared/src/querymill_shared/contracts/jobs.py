@@ -13,6 +13,7 @@ from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.fields import from_board
 from querymill_shared.contracts.files import FileJobResult, FileRequest
 from querymill_shared.contracts.files.search import FileResult, FileSearch
+from querymill_shared.contracts.ingest import ExtendResult
 from querymill_shared.contracts.messages import MessageJobResult, MessageRequest
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.modules import ModuleJobResult, ModuleRequest
@@ -48,6 +49,7 @@ AnyResult = (
     | ModuleJobResult
     | ConversationJobResult
     | FileJobResult
+    | ExtendResult
     | EmbedResult
     | RerankResult
     | AnswerResult

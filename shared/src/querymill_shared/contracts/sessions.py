@@ -37,6 +37,16 @@ class ChatSession(Described):
     started_at: Moment
     messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=MAX_MESSAGES)]
 
+    @property
+    def document_id(self) -> str:
+        """The session's id."""
+        return self.session_id
+
+    @property
+    def chars(self) -> int:
+        """The length of its texts."""
+        return sum(len(message.text) for message in self.messages)
+
     @model_validator(mode="after")
     def _message_ids_occur_once(self) -> "ChatSession":
         ids = [message.message_id for message in self.messages if message.message_id is not None]

@@ -7,7 +7,7 @@ from pydantic import Field, FiniteFloat
 from querymill_shared.contracts.documents import DocumentKey
 from querymill_shared.contracts.fields import Lane, Name, Request
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.loading import MAX_DOCUMENTS
+from querymill_shared.contracts.ingest import MAX_DOCUMENTS
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from querymill_shared.contracts.conversations.ingest import IngestConversation, UpdateConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
+from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.bell import Bell
@@ -54,15 +55,14 @@ def served(world: World, pool: Pool) -> World:
     return world
 
 
-def update_of(collection: str, messages: dict[str, str], **fields: str) -> UpdateConversation:
+def update_of(collection: str, messages: dict[str, str], **fields: str) -> Extend:
     told = [
         {"message_id": name, "text": text, "role": "user" if name < "e" else "assistant"}
         for name, text in messages.items()
     ]
     told[0]["created_at"] = "2026-01-01T10:00:00Z"
-    return UpdateConversation.model_validate({
-        "collection": collection, "update": {"session_id": "s", "messages": told, **fields}
-    })  # fmt: skip
+    session = {"session_id": "s", "messages": told, **fields}
+    return Extend.model_validate({"collection": collection, "retriever": "conversations", "documents": [session]})
 
 
 def run_in_order(world: World, requests: list[JobRequest], order: list[int]) -> None:
@@ -90,7 +90,7 @@ def test_what_is_stored_is_what_the_history_gives(
     collection = f"c{uuid4().hex}"
     order = data.draw(st.permutations(range(len(told))))
     if begins_whole:
-        served.run(IngestConversation(collection=collection, session=session("s", *TEXTS[:2])))
+        served.run(IngestConversations(collection=collection, documents=(session("s", *TEXTS[:2]),)))
     run_in_order(served, [update_of(collection, messages) for messages in told], list(order))
     known = stored(served, collection)
     expected = {"0": TEXTS[0], "1": TEXTS[1]} if begins_whole else {}

@@ -6,7 +6,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import SessionUpdate
+from querymill_shared.contracts.ingest import SessionExtension
 from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import open_pool
@@ -71,7 +71,7 @@ def grown(store: Store, collection: str) -> list[Replacement]:
     grown_ = []
     for id_ in IDS:
         stored = known.get(id_)
-        update = SessionUpdate.model_validate(
+        update = SessionExtension.model_validate(
             {"session_id": id_, "messages": [{"message_id": "live", "text": f"zephyr {id_} quartz lantern harbour"}]}
         )
         history = add_live(History() if stored is None else stored.history, update, (5_000_000, "job"))

@@ -7,8 +7,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import DropConversation, UpdateConversation
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
+from querymill_shared.contracts.documents import DropDocuments
+from querymill_shared.contracts.ingest import Extend
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
@@ -86,11 +87,13 @@ def test_live_messages_fill_the_last_passage_and_begin_others(
     for number in range(9):
         said = {"message_id": f"m{number}", "text": f"{'lorem ' * 190} word{number}"}
         update = {"session_id": "s", "name": "Gamma", "messages": [said]}
-        served.run(UpdateConversation.model_validate({"collection": collection, "update": update}))
+        served.run(
+            Extend.model_validate({"collection": collection, "retriever": "conversations", "documents": [update]})
+        )
     expected = as_stored(served, collection)
     assert (len(expected), indexed(database, collection)) == (5, expected)
     assert embedded(database, collection) == cut_as_stored(served, collection)
     assert len(embedded(database, collection)) > 9
     assert ids(served, collection, "word8") == ids(served, collection, "Gamma") == ["s"]
-    served.run(DropConversation(collection=collection, session_id="s"))
+    served.run(DropDocuments(collection=collection, retriever="conversations", ids=("s",)))
     assert indexed(database, collection) == {}

@@ -12,7 +12,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
+from querymill_shared.contracts.documents import DropDocuments
+from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.jobs.faults import Conflict, Unavailable
 from querymill_workers.ledger.ports import Subject, Version
@@ -66,11 +68,11 @@ def collection() -> str:
     return f"c{uuid4().hex}"
 
 
-def update(collection: str, number: int) -> UpdateConversation:
+def update(collection: str, number: int) -> Extend:
     message = {"message_id": f"u{number}", "text": f"update{number} soup", "created_at": "2026-01-01T10:00:00Z"}
-    return UpdateConversation.model_validate({
-        "collection": collection, "update": {"session_id": "s", "messages": [message]}
-    })  # fmt: skip
+    return Extend.model_validate({
+        "collection": collection, "retriever": "conversations", "documents": [{"session_id": "s", "messages": [message]}
+    ]})  # fmt: skip
 
 
 def at_once(processes: list[World], requests: list[JobRequest]) -> None:
@@ -105,10 +107,12 @@ def test_whole_sessions_updates_and_drops_at_once_leave_the_words_of_the_rows(
     for _ in range(3):
         collection = f"c{uuid4().hex}"
         wholes = [
-            IngestConversation(collection=collection, session=session("s", *[f"whole{number} rope"] * (number + 1)))
+            IngestConversations(
+                collection=collection, documents=(session("s", *[f"whole{number} rope"] * (number + 1)),)
+            )
             for number in range(4)
         ]
-        drops = [DropConversation(collection=collection, session_id="s")] * 2
+        drops = [DropDocuments(collection=collection, retriever="conversations", ids=("s",))] * 2
         updates = [update(collection, number) for number in range(6)]
         at_once(processes, [*wholes[:2], *updates[:3], *drops, *wholes[2:], *updates[3:]])
         assert spelled(database, collection) == expected(processes[0], collection)

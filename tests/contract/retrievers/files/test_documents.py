@@ -14,7 +14,7 @@ from querymill_workers.ledger.ports import Version
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.files.compare import drop_files
-from querymill_workers.retrievers.files.ingest import store
+from querymill_workers.retrievers.files.ingest import store_files
 from querymill_workers.retrievers.files.ports import SPACE
 from querymill_workers.retrievers.files.stores.documents import FileDocuments
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
@@ -59,7 +59,7 @@ def collection() -> str:
 def put(stored: Stored, collection: str, *lines: Mapping[str, Any], at: int = 1_000) -> None:
     files = [SourceFile.model_validate(line) for line in lines]
     stored.ports.vectors["files"].active_model(collection, first="words")
-    store(collection, files, Version(at, "job"), stored.ports)
+    store_files(collection, files, Version(at, "job"), stored.ports)
 
 
 class TestFileDocuments(DocumentSuite):

@@ -8,9 +8,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.messages.life import ForgetSession
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.counters import Meters
 from querymill_workers.ledger.postgres import PostgresLedger
@@ -68,12 +68,12 @@ def expected_neighbours(world: World, collection: str) -> dict[str, Counter[str]
     }
 
 
-def ingest(collection: str, *texts: str, speakers: Sequence[str] = ("Ada",)) -> IngestSession:
+def ingest(collection: str, *texts: str, speakers: Sequence[str] = ("Ada",)) -> IngestMessages:
     """Have a session ingested whose messages are by the speakers in turn."""
     given = session("s", *texts).model_dump(mode="json")
     for place, message in enumerate(given["messages"]):
         message["user_name"] = speakers[place % len(speakers)]
-    return IngestSession(collection=collection, session=ChatSession.model_validate(given))
+    return IngestMessages(collection=collection, documents=(ChatSession.model_validate(given),))
 
 
 #: Five states of a session that share texts, some of them by more than two speakers.
@@ -99,7 +99,7 @@ def test_several_who_change_a_session_at_once_leave_the_words_of_its_rows_and_of
 ) -> None:
     for _ in range(2):
         collection = f"c{uuid4().hex}"
-        forgetting = [ForgetSession(collection=collection, session_id="s")] if forgets else []
+        forgetting = [DropDocuments(collection=collection, retriever="messages", ids=("s",))] if forgets else []
         requests = [ingest(collection, *texts, speakers=speakers) for texts, speakers in states]
         at_once(stored, *requests, *forgetting)
         assert spelled(database, collection, *SPACES.values()) == expected(stored, collection)
@@ -116,7 +116,7 @@ def test_more_sessions_at_once_than_connections_still_all_get_in(stored: World, 
             ledger=PostgresLedger(pool),
             vectors=vectors_in(pool, Meters(None)),
         )
-        requests = [IngestSession(collection=collection, session=session(f"s{n}", *TEXTS)) for n in range(24)]
+        requests = [IngestMessages(collection=collection, documents=(session(f"s{n}", *TEXTS),)) for n in range(24)]
         threads = [threading.Thread(target=stored.run, args=(request,)) for request in requests]
         for thread in threads:
             thread.start()

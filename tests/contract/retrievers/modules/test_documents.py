@@ -15,7 +15,7 @@ from querymill_workers.documents.ports import Documents
 from querymill_workers.ledger.ports import Version
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.retrievers.modules.ingest import keep_document
+from querymill_workers.retrievers.modules.ingest import keep_documents
 from querymill_workers.retrievers.modules.ports import SPACE
 from querymill_workers.retrievers.modules.rules.documents import read_id, shown_id
 from querymill_workers.retrievers.modules.stores.documents import ModuleDocuments
@@ -72,7 +72,7 @@ def line(document: int | str, *names: str, description: str = "", **metadata: An
 def put(stored: Stored, collection: str, *lines: Mapping[str, Any]) -> None:
     for number, given in enumerate(lines):
         version = Version(1_000 + number, "job")
-        keep_document(collection, ModuleDocument.model_validate(given), version, stored.ports)
+        keep_documents(collection, [ModuleDocument.model_validate(given)], version, stored.ports)
 
 
 class TestModuleDocuments(DocumentSuite):

@@ -17,7 +17,7 @@ from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.ledger.ports import Version
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import Pool, open_pool
-from querymill_workers.retrievers.modules.ingest import keep_document
+from querymill_workers.retrievers.modules.ingest import keep_documents
 from querymill_workers.retrievers.modules.learn import repair_unsettled
 from querymill_workers.retrievers.modules.ports import KIND, SPACE
 from querymill_workers.retrievers.modules.rules.documents import encode_id
@@ -74,7 +74,8 @@ def document(number: int, version: int) -> ModuleDocument:
 
 
 def ingest(ports: Ports, collection: str, version: int, *, number: int = 0) -> str:
-    return keep_document(collection, document(number, version), version_at(version), ports).outcome
+    (kept,) = keep_documents(collection, [document(number, version)], version_at(version), ports)
+    return kept.outcome
 
 
 def drop(ports: Ports, collection: str, version: int, *, number: int = 0) -> None:

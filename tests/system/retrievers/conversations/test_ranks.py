@@ -73,7 +73,8 @@ def test_ranks_follow_what_comes_in_live_messages_and_deletions(
     )
     assert references(settled(mill, collection)) == {"first": 1.5, "second": 0.5, "third": 0}
 
-    assert "second dropped" in querymill("conversations", "drop", "second", "--collection", collection).stdout
+    dropped = querymill("drop", "conversations", "second", "--collection", collection, "--yes")
+    assert "1 conversations dropped" in dropped.stdout
     assert references(settled(mill, collection)) == {"first": 1, "third": 0}
 
 

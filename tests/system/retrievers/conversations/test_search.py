@@ -11,11 +11,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill import ConversationResult, ConversationSearch, Querymill
+from querymill import ConversationResult, ConversationSearch, IngestConversations, Querymill
 from querymill.cli.kinds.conversations.demo import ASKED
 from querymill.ingesting.jsonl import GoodLine
 from querymill.ingesting.kinds.conversations import LINES
-from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
+from querymill_shared.contracts.documents import DropDocuments
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.words.postgres import PostgresWords
@@ -33,7 +33,7 @@ def collection(worker: WorkerProcess, mill: Querymill) -> Iterator[str]:
 
 
 def take_in(mill: Querymill, collection: str, session_id: str, *texts: str) -> None:
-    mill.submit(IngestConversation(collection=collection, session=session(session_id, *texts))).result(20)
+    mill.submit(IngestConversations(collection=collection, documents=(session(session_id, *texts),))).result(20)
 
 
 def ask(mill: Querymill, collection: str, query: str, **fields: object) -> ConversationResult:
@@ -73,9 +73,8 @@ def paused(worker: WorkerProcess) -> Iterator[None]:
 
 
 def test_the_sample_is_found_by_what_was_said_and_when(mill: Querymill, collection: str) -> None:
-    for line in LINES.read(SAMPLE, collection):
-        assert isinstance(line, GoodLine)
-        mill.submit(line.request).result(20)
+    sessions = tuple(line.document for line in LINES.read(SAMPLE) if isinstance(line, GoodLine))
+    mill.submit(IngestConversations(collection=collection, documents=sessions)).result(60)
     by_time, chinese, lost = (
         mill.submit(request.model_copy(update={"collection": collection})).result(40) for request in ASKED
     )
@@ -108,7 +107,7 @@ def test_a_change_is_seen_by_the_next_search_on_every_worker_however_warm(
         for resting in (worker, other):
             with paused(resting):
                 assert ids(ask(mill, collection, "ships", scoring="bm25")) == ["new"]
-        mill.submit(DropConversation(collection=collection, session_id="new")).result(20)
+        mill.submit(DropDocuments(collection=collection, retriever="conversations", ids=("new",))).result(20)
         for resting in (worker, other):
             with paused(resting):
                 assert ids(ask(mill, collection, "ships", scoring="bm25")) == []

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from querymill import ConversationSearch, JobFailed, Querymill, UpdateConversation
+from querymill import ConversationSearch, Extend, JobFailed, Querymill
 from querymill_shared.settings import Settings
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
@@ -31,11 +31,11 @@ def crowd(deployment: Deployment) -> Iterator[Querymill]:
         yield running.enter_context(Querymill(settings=settings))
 
 
-def update(collection: str, number: int) -> UpdateConversation:
+def update(collection: str, number: int) -> Extend:
     message = {"message_id": str(number), "text": WORDS[number], "created_at": "2026-01-01T10:00:00Z"}
-    return UpdateConversation.model_validate({
-        "collection": collection, "update": {"session_id": "s", "messages": [message]}
-    })  # fmt: skip
+    return Extend.model_validate({
+        "collection": collection, "retriever": "conversations", "documents": [{"session_id": "s", "messages": [message]}
+    ]})  # fmt: skip
 
 
 def test_updates_of_one_session_at_once_are_all_done_stored_and_found(crowd: Querymill, database_url: str) -> None:

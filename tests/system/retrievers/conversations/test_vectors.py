@@ -8,12 +8,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill import ConversationResult, ConversationSearch, Querymill
-from querymill_shared.contracts.conversations.ingest import (
-    DropConversation,
-    IngestConversation,
-    IngestConversationResult,
-)
+from querymill import ConversationResult, ConversationSearch, IngestConversations, IngestConversationsResult, Querymill
+from querymill_shared.contracts.documents import DropDocuments
 from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
@@ -30,8 +26,8 @@ def collection(worker: WorkerProcess, mill: Querymill) -> Iterator[str]:
     finish_embedding(mill)
 
 
-def take_in(mill: Querymill, collection: str, session_id: str, *texts: str) -> IngestConversationResult:
-    return mill.submit(IngestConversation(collection=collection, session=session(session_id, *texts))).result(20)
+def take_in(mill: Querymill, collection: str, session_id: str, *texts: str) -> IngestConversationsResult:
+    return mill.submit(IngestConversations(collection=collection, documents=(session(session_id, *texts),))).result(20)
 
 
 def ask(mill: Querymill, collection: str, query: str) -> ConversationResult:
@@ -70,8 +66,8 @@ def test_words_answer_at_once_and_a_chinese_question_finds_an_english_session_on
     assert [hit.session_id for hit in at_once.results] == ["a"]
     assert "embed" in [gap.stage for gap in at_once.degraded]
     goes_on.set()
-    assert ingested.embedding_job is not None
-    assert mill.job(ingested.embedding_job).result(60).total == 1
+    assert ingested.embedding_jobs
+    assert mill.job(ingested.embedding_jobs[0]).result(60).total == 1
     take_in(mill, collection, "b", "soup for lunch")
     found = ask(mill, collection, "帆船")
     assert found.results[0].session_id == "a"
@@ -91,12 +87,12 @@ def test_a_session_that_is_forgotten_while_it_is_embedded_leaves_nothing(
     openai_server.script.embeddings = waits
     take_in(mill, collection, "a", *(f"{number} {LONG}" for number in range(2 * EMBEDDABLE.batch)))
     assert asked.wait(60)
-    dropped = mill.submit(DropConversation(collection=collection, session_id="a")).result(20)
-    assert dropped.outcome == "dropped"
+    dropped = mill.submit(DropDocuments(collection=collection, retriever="conversations", ids=("a",))).result(20)
+    assert dropped.outcome == "forgotten"
     goes_on.set()
     other = take_in(mill, collection, "b", "soup")
-    assert other.embedding_job is not None
-    mill.job(other.embedding_job).result(60)
+    assert other.embedding_jobs
+    mill.job(other.embedding_jobs[0]).result(60)
     assert rows(database, collection) == [1, 1], "of the session that stays"
     sent = {text for request in openai_server.seen("embeddings") for text in request["input"] if "lorem" in text}
     assert len(sent) <= EMBEDDABLE.batch

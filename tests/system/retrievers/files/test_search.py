@@ -30,7 +30,7 @@ def code(worker: WorkerProcess, mill: Querymill) -> str:
     """A code base of four files, ingested through the workers."""
     collection = f"code{uuid4().hex[:8]}"
     files = tuple(SourceFile(path=path, content=content) for path, content in FILES.items())
-    mill.submit(IngestFiles(collection=collection, files=files, vectors=True)).result(timeout=60)
+    mill.submit(IngestFiles(collection=collection, documents=files, vectors=True)).result(timeout=60)
     return collection
 
 

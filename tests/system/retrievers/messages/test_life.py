@@ -10,7 +10,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill import IngestSession, MessageResult, MessageSearch, Querymill, Reindex, ReindexResult
+from querymill import IngestMessages, MessageResult, MessageSearch, Querymill, Reindex, ReindexResult
 from querymill_shared.settings import Settings
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded, embedding_answer
 from tests.fakes.vectors import vector_of
@@ -73,8 +73,8 @@ def ask(mill: Querymill, collection: str, query: str) -> MessageResult:
 def take_in(mill: Querymill, collection: str, *names: str) -> None:
     for name in names:
         given = session(name, f"the fleet counts ships {name}", "soup for lunch")
-        stored = mill.submit(IngestSession(collection=collection, session=given)).result(20)
-        mill.job(str(stored.embedding_job)).result(20)
+        stored = mill.submit(IngestMessages(collection=collection, documents=(given,))).result(20)
+        mill.job(str(stored.embedding_jobs[0])).result(20)
 
 
 @pytest.mark.usefixtures("worker")

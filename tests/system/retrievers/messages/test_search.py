@@ -10,13 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from querymill import (
-    IngestSession,
-    IngestSessionResult,
-    MessageResult,
-    MessageSearch,
-    Querymill,
-)
+from querymill import IngestMessages, IngestMessagesResult, MessageResult, MessageSearch, Querymill
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
@@ -30,12 +24,12 @@ def collection(worker: WorkerProcess, openai_server: OpenAIServer) -> str:
     return f"chats-{uuid4().hex[:12]}"
 
 
-def take_in(mill: Querymill, collection: str, *texts: str, session_id: str = "s") -> IngestSessionResult:
+def take_in(mill: Querymill, collection: str, *texts: str, session_id: str = "s") -> IngestMessagesResult:
     """Ingest a session, and wait for its vectors."""
     given = session(session_id, *texts, name="Harbour", user_name="Ada")
-    result = mill.submit(IngestSession(collection=collection, session=given)).result(20)
-    if result.embedding_job is not None:
-        mill.job(result.embedding_job).result(20)
+    result = mill.submit(IngestMessages(collection=collection, documents=(given,))).result(20)
+    if result.embedding_jobs:
+        mill.job(result.embedding_jobs[0]).result(20)
     return result
 
 
@@ -53,7 +47,7 @@ def away(request: object) -> Answer:
 @pytest.mark.parametrize(("ranking", "mode"), [("vectors", "vector"), ("best", "hybrid")])
 def test_a_message_is_found_by_what_it_means(mill: Querymill, collection: str, ranking: str, mode: str) -> None:
     done = take_in(mill, collection, "the fleet counts nine ships", "soup for lunch")
-    assert (done.outcome, done.total) == ("ingested", 4)
+    assert (done.documents[0].outcome, done.total) == ("ingested", 4)
     result = ask(mill, collection, "the fleet counts nine ships", ranking=ranking, similarity_threshold=None)
     best = result.results[0]
     assert (result.mode, result.searched, result.complete) == (mode, "exact", True)
@@ -68,7 +62,7 @@ def test_the_same_session_again_asks_the_provider_nothing(
 ) -> None:
     take_in(mill, collection, "nine ships")
     openai_server.requests.clear()
-    assert take_in(mill, collection, "nine ships").outcome == "unchanged"
+    assert take_in(mill, collection, "nine ships").documents[0].outcome == "unchanged"
     assert openai_server.seen("embeddings") == []
 
 
@@ -123,7 +117,7 @@ def test_a_new_message_is_found_by_its_words_while_its_vector_is_made_and_by_the
     release = threading.Event()
     openai_server.script.embeddings = slow_for("heron", release)
     given = session("live", f"the heron nests {unique}", "nine ships")
-    stored = mill.submit(IngestSession(collection=collection, session=given)).result(20)
+    stored = mill.submit(IngestMessages(collection=collection, documents=(given,))).result(20)
     pending = ask(mill, collection, "where is the heron", similarity_threshold=0.99)
     assert (pending.mode, pending.skipped, pending.complete) == ("vector", 2, False)
     assert [(hit.message_id, hit.found_by, hit.similarity) for hit in pending.results] == [("a", ("words",), 0.5)]
@@ -133,10 +127,10 @@ def test_a_new_message_is_found_by_its_words_while_its_vector_is_made_and_by_the
     # Two messages more while the first embedding runs: one other waits, and misses neither.
     for count in (3, 4):
         texts = [f"the heron nests {unique}", "nine ships", *["a heron more", "and a heron"][: count - 2]]
-        last = mill.submit(IngestSession(collection=collection, session=session("live", *texts))).result(20)
-    assert last.embedding_job is not None
+        last = mill.submit(IngestMessages(collection=collection, documents=(session("live", *texts),))).result(20)
+    assert last.embedding_jobs
     release.set()
-    for job_id in (stored.embedding_job, last.embedding_job):
+    for job_id in (stored.embedding_jobs[0], last.embedding_jobs[0]):
         mill.job(str(job_id)).result(20)
     found = ask(mill, collection, f"the heron nests {unique}", session_id="live", similarity_threshold=None)
     assert (found.results[0].message_id, found.results[0].found_by, found.skipped) == ("a", ("vector",), 0)
@@ -184,14 +178,3 @@ def test_a_bad_line_of_messages_is_named_and_the_rest_is_loaded(
     assert done["ingested"] == 1
     assert [bad["line"] for bad in done["bad_lines"]] == [2, 3]
     assert "every message_id must occur once" in done["bad_lines"][0]["reason"]
-
-
-@pytest.mark.usefixtures("openai_server")
-def test_a_session_is_forgotten_from_the_command_line(mill: Querymill, collection: str, querymill: CommandLine) -> None:
-    take_in(mill, collection, "nine ships")
-    for outcome in ("forgotten", "absent"):
-        run = querymill("forget", "messages", "s", "--collection", collection, "--json")
-        assert (run.returncode, json.loads(run.stdout)["outcome"]) == (0, outcome), run.stderr
-    assert ask(mill, collection, "nine ships", similarity_threshold=None, hybrid=True).results == ()
-    wrong = querymill("forget", "reports", "s", "--collection", collection)
-    assert (wrong.returncode, "kind: 'reports' is not one of: messages" in wrong.stderr) == (2, True)

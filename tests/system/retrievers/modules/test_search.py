@@ -9,7 +9,7 @@ import pytest
 
 from querymill import (
     EmbedDocuments,
-    IngestModule,
+    IngestModules,
     JobFailed,
     LearnLexicon,
     ModuleDocument,
@@ -39,7 +39,7 @@ DOCUMENTS = [
 def ingest(mill: Querymill) -> str:
     """Ingest a dozen code documents, and return their collection."""
     collection = f"code{uuid4().hex[:8]}"
-    for job in [mill.submit(IngestModule(collection=collection, document=one)) for one in DOCUMENTS]:
+    for job in [mill.submit(IngestModules(collection=collection, documents=(one,))) for one in DOCUMENTS]:
         job.result(timeout=30)
     mill.submit(EmbedDocuments(collection=collection, retriever="modules")).result(timeout=30)
     return collection

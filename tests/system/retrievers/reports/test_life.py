@@ -9,8 +9,8 @@ from uuid import uuid4
 
 from querymill import (
     DropDocuments,
-    IngestReport,
-    IngestResult,
+    IngestReports,
+    IngestReportsResult,
     Querymill,
     QuerymillError,
     Reembed,
@@ -25,12 +25,12 @@ from tests.fixtures.deployment import Deployment, embedding_after
 PAGES = ["the ferry of Zanzibar costs nine shillings", *(f"page {n} tells of the harbour" for n in range(20))]
 
 
-def ingestion(collection: str, *pages: str) -> IngestReport:
+def ingestion(collection: str, *pages: str) -> IngestReports:
     report = {
         "sha1": "z1", "title": "Zanzibar 2022", "company": "Nordhav", "period": "2022", "type": "annual",
         "pages": [{"page": number, "text": text} for number, text in enumerate(pages, start=1)],
     }  # fmt: skip
-    return IngestReport(collection=collection, report=Report.model_validate(report))
+    return IngestReports(collection=collection, documents=(Report.model_validate(report),))
 
 
 def search(mill: Querymill, collection: str, query: str = "what does Zanzibar cost", **fields: Any) -> ReportResult:
@@ -57,8 +57,8 @@ def test_what_was_answered_done_is_found_at_once_and_dropped_for_good(
     openai_server.script.embeddings = holding(free)
     request = ingestion(collection, *PAGES)
     job = mill.submit(request)
-    stored: IngestResult = job.result(timeout=30)
-    assert (stored.outcome, stored.total) == ("ingested", 21)
+    stored: IngestReportsResult = job.result(timeout=30)
+    assert (stored.documents[0].outcome, stored.total) == ("ingested", 21)
     early = search(mill, collection)
     assert [part.stage for part in early.degraded] == ["embed"]
     assert PAGES[0] in [hit.text for hit in early.results]

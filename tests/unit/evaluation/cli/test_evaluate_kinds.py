@@ -97,16 +97,22 @@ def requests(chosen: Evaluation) -> dict[str, Any]:
     return dict(chosen.requests)
 
 
+def ids(chosen: Evaluation) -> dict[str, list[str]]:
+    """Return the ids of the documents of each collection."""
+    return {name: [one.document_id for one in documents] for name, documents in chosen.documents.items()}
+
+
 def test_there_is_a_way_to_measure_every_kind_that_is_searched() -> None:
     assert set(KINDS) == {"reports", "modules", "messages", "conversations", "files"}
 
 
 def test_reports_are_ingested_whole_and_their_pages_are_judged(filings: Path) -> None:
     chosen = prepare_reports(filings, {}, Sample())
-    assert [(line.number, line.request.collection, line.request.report.sha1) for line in chosen.lines] == [
-        (1, "filings", "X"), (2, "filings", "Y"),
-    ]  # fmt: skip
-    assert all(line.size == len(line.request.model_dump_json()) for line in chosen.lines)
+    assert ids(chosen) == {"filings": ["X", "Y"]}
+    (parcel,) = chosen.parcels()
+    assert [(line.number, line.size) for line in parcel.lines] == [
+        (number, len(line.document.model_dump_json())) for number, line in enumerate(parcel.lines, start=1)
+    ]
     request = requests(chosen)["q"]
     assert isinstance(request, ReportSearch)
     assert (request.company, request.period, request.return_parent_pages) == ("Company X", "2022", True)
@@ -124,7 +130,7 @@ def test_reports_are_routed_as_the_option_says_and_other_options_are_fields(fili
 
 def test_distractors_leave_the_judged_pages_in(filings: Path) -> None:
     chosen = prepare_reports(filings, {}, Sample(distractors=1))
-    pages = {line.request.report.sha1: [page.page for page in line.request.report.pages] for line in chosen.lines}
+    pages = {report.sha1: [page.page for page in report.pages] for report in chosen.documents["filings"]}
     assert len(pages["X"]) == 2
     assert 2 in pages["X"]
 
@@ -142,7 +148,7 @@ def test_modules_are_asked_with_their_parts_and_grouped_by_the_kind_of_query(cod
 
 def test_messages_are_asked_in_their_session_without_a_threshold(chats: Path) -> None:
     chosen = prepare_messages(chats, {"hybrid": True}, Sample())
-    assert [line.request.session.session_id for line in chosen.lines] == ["s", "t"]
+    assert ids(chosen) == {"chats": ["s", "t"]}
     request = requests(chosen)["q"]
     assert isinstance(request, MessageSearch)
     assert (request.session_id, request.exclude_message_id, request.similarity_threshold) == ("s", "a", None)
@@ -157,12 +163,12 @@ def test_a_message_and_its_context_count_once_at_the_better_rank(chats: Path) ->
 
 def test_a_session_limit_keeps_the_first_sessions_and_the_queries_about_them(chats: Path) -> None:
     chosen = prepare_messages(chats, {}, Sample(sessions=1))
-    assert ([line.request.session.session_id for line in chosen.lines], len(chosen.requests)) == (["s"], 1)
+    assert (ids(chosen), len(chosen.requests)) == ({"chats": ["s"]}, 1)
 
 
 def test_conversations_of_each_repository_are_a_collection_and_lists_are_not_diversified(talks: Path) -> None:
     chosen = prepare_conversations(talks, {}, Sample())
-    assert [line.request.collection for line in chosen.lines] == ["talks.us.one", "talks.us.two"]
+    assert [parcel.request.collection for parcel in chosen.parcels()] == ["talks.us.one", "talks.us.two"]
     request = requests(chosen)["q"]
     assert isinstance(request, ConversationSearch)
     assert (request.collection, request.diversify, request.recent_sessions) == ("talks.us.one", False, ("b",))
@@ -171,8 +177,7 @@ def test_conversations_of_each_repository_are_a_collection_and_lists_are_not_div
 
 def test_files_of_each_repository_are_a_collection_and_grouped_by_it(sources: Path) -> None:
     chosen = prepare_files(sources, {"mode": "oneshot"}, Sample())
-    sent = [(line.unit, line.request.collection, [file.path for file in line.request.files]) for line in chosen.lines]
-    assert sent == [("batch", "sources-us-a", ["x.py", "y.py"]), ("batch", "sources-us-b", ["x.py"])]
+    assert ids(chosen) == {"sources-us-a": ["x.py", "y.py"], "sources-us-b": ["x.py"]}
     request = requests(chosen)["q"]
     assert isinstance(request, FileSearch)
     assert (request.collection, request.mode, request.deadline) == ("sources-us-a", "oneshot", 120)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from querymill import IngestModule, JobFailed, ModuleDocument, ModuleSearch, UnknownCollection
+from querymill import IngestModules, JobFailed, ModuleDocument, ModuleSearch, UnknownCollection
 from querymill.cli.documents import table_of
 from querymill.cli.terminal import Console
 from querymill.testing import MemoryMill
@@ -25,7 +25,7 @@ def crowd(mill: MemoryMill) -> list[str]:
     """Five code documents in the collection c; their ids in order."""
     found = [document("modules", Person.new()) for _ in range(5)]
     for each in found:
-        request = IngestModule(collection="c", document=ModuleDocument.model_validate(each))
+        request = IngestModules(collection="c", documents=(ModuleDocument.model_validate(each),))
         mill.submit(request).result(timeout=20)
     return sorted(each["file_path"] for each in found)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_shared.contracts.conversations.ingest import SessionUpdate
+from querymill_shared.contracts.ingest import SessionExtension
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.retrievers.conversations.history import (
     Acceptance,
@@ -35,8 +35,8 @@ def whole(**texts: str) -> ChatSession:
     return ChatSession.model_validate({"session_id": "s", "started_at": BEGAN, "messages": messages(texts)})
 
 
-def live(texts: dict[str, str] | None = None, **fields: object) -> SessionUpdate:
-    return SessionUpdate.model_validate({"session_id": "s", "messages": messages(texts or {"x": "x"}), **fields})
+def live(texts: dict[str, str] | None = None, **fields: object) -> SessionExtension:
+    return SessionExtension.model_validate({"session_id": "s", "messages": messages(texts or {"x": "x"}), **fields})
 
 
 def texts_of(history: History) -> dict[str | None, str]:
@@ -120,9 +120,9 @@ def test_the_last_name_that_was_said_counts_and_a_whole_session_says_all(order: 
 
 
 def test_a_session_that_nobody_said_the_start_of_begins_with_its_first_update() -> None:
-    def update(hour: int | None, name: str) -> SessionUpdate:
+    def update(hour: int | None, name: str) -> SessionExtension:
         moment = None if hour is None else BEGAN.replace(hour=hour)
-        return SessionUpdate.model_validate({
+        return SessionExtension.model_validate({
             "session_id": "s", "messages": [{"message_id": name, "text": "x", "created_at": moment}]
         })  # fmt: skip
 

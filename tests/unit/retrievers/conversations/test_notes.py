@@ -7,18 +7,13 @@ from typing import Any
 import pytest
 
 from querymill_shared.board import Picture, Record, Step
-from querymill_shared.contracts.conversations.ingest import (
-    DropConversation,
-    IngestConversation,
-    IngestConversationResult,
-)
+from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.conversations.ranks import RankedSession, RankList, RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.retrievers.conversations import search
 from querymill_workers.retrievers.conversations.ranks import listing, recompute
-from querymill_workers.retrievers.conversations.write import ingest
 from tests.fixtures.world import World
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -47,27 +42,8 @@ def picture(*notes: dict[str, Any]) -> Picture:
     return Picture(record, steps, {}, {}, None)
 
 
-def test_a_change_of_a_session_notes_what_became_of_it(world: World) -> None:
-    ingested = IngestConversation(collection="talks", session=SESSION)
-    (first,) = noted(world, ingested)
-    assert world.result(first["embedding_job"]).kind == "embed_documents"
-    assert first == {"session_id": "s", "outcome": "ingested", "total": 1, "embedding_job": first["embedding_job"]}
-    assert noted(world, ingested) == [{"session_id": "s", "outcome": "unchanged", "total": 1, "embedding_job": None}]
-    dropped = DropConversation(collection="talks", session_id="s")
-    assert noted(world, dropped) == [{"session_id": "s", "outcome": "dropped", "total": 0, "embedding_job": None}]
-
-
-@pytest.mark.parametrize("further", [{}, {"written_by_a_later_release": [1]}])
-def test_a_change_that_another_worker_noted_is_read(further: dict[str, Any]) -> None:
-    seen = picture({"session_id": "s", "outcome": "ingested", "total": 7, **further})
-    request = IngestConversation(collection="talks", session=SESSION)
-    assert ingest.to_result(request, seen, ingest.ENDING.notes.of(seen.steps[0])) == IngestConversationResult(
-        job_id="j1", kind="ingest_conversations", complete=True, session_id="s", outcome="ingested", total=7
-    )
-
-
 def test_a_search_notes_its_result_and_the_time_of_its_phases(world: World) -> None:
-    world.run(IngestConversation(collection="talks", session=SESSION))
+    world.run(IngestConversations(collection="talks", documents=(SESSION,)))
     (notes,) = noted(world, ConversationSearch(collection="talks", query="ships", now=MOMENT))
     assert list(notes) == ["found", "timing"]
     assert list(notes["timing"]) == ["recall", "vectors", "rank", "show"]
@@ -95,7 +71,7 @@ def test_a_search_that_another_worker_noted_is_read_and_told_how_it_went() -> No
 
 
 def test_a_list_of_ranks_notes_its_rows(world: World) -> None:
-    world.run(IngestConversation(collection="talks", session=SESSION))
+    world.run(IngestConversations(collection="talks", documents=(SESSION,)))
     assert noted(world, RankList(collection="talks", now=MOMENT)) == [
         {"results": [RANKED | {"rank": pytest.approx(0.204)}], "waiting": 1}
     ]
@@ -109,7 +85,7 @@ def test_a_list_of_ranks_that_another_worker_noted_is_read() -> None:
 
 
 def test_an_update_notes_two_counts_and_of_a_rebuild_the_part_that_activated_it_three(world: World) -> None:
-    world.run(IngestConversation(collection="talks", session=SESSION))
+    world.run(IngestConversations(collection="talks", documents=(SESSION,)))
     assert noted(world, RecomputeRanks(collection="talks", scope="changed")) == [{"sessions": 1, "references": 0}]
     assert noted(world, RecomputeRanks(collection="talks", parts=2)) == [
         {}, {"sessions": 1, "references": 0, "version": 1},

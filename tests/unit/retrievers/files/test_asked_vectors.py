@@ -25,7 +25,7 @@ MADE_BY = "`querymill reembed files --collection code` makes them"
 
 def ingest(world: World, path: str, content: str, *, vectors: bool = False) -> IngestFilesResult:
     file = SourceFile(path=path, content=content)
-    result = world.result(world.run(IngestFiles(collection="code", files=(file,), vectors=vectors)))
+    result = world.result(world.run(IngestFiles(collection="code", documents=(file,), vectors=vectors)))
     assert isinstance(result, IngestFilesResult)
     return result
 
@@ -82,7 +82,7 @@ def test_a_question_in_chinese_that_no_word_answers_says_what_could(world: World
 def test_vectors_that_are_asked_for_later_are_made_of_every_file(world: World, asked: type[JobRequest]) -> None:
     ingest(world, "pot.py", POT)
     requests: dict[type[JobRequest], JobRequest] = {
-        IngestFiles: IngestFiles(collection="code", files=(SourceFile(path="cup.py", content=CUP),), vectors=True),
+        IngestFiles: IngestFiles(collection="code", documents=(SourceFile(path="cup.py", content=CUP),), vectors=True),
         CompareFiles: comparison(vectors=True),
         Reembed: Reembed(collection="code", retriever="files", model=world.embeddings.model),
         EmbedDocuments: EmbedDocuments(collection="code", retriever="files"),
@@ -119,7 +119,7 @@ def test_a_second_attempt_of_the_job_that_asked_first_embeds_every_file_as_well(
         raise Unavailable("PostgreSQL: OperationalError")
 
     world.words.put = away  # type: ignore[method-assign, assignment]
-    request = IngestFiles(collection="code", files=(SourceFile(path="cup.py", content=CUP),), vectors=True)
+    request = IngestFiles(collection="code", documents=(SourceFile(path="cup.py", content=CUP),), vectors=True)
     job_id = world.run(request)
     world.ring(job_id, request, "ingest")
     assert world.result(job_id).complete

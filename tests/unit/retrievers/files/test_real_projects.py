@@ -25,7 +25,7 @@ def found(world: World, query: str, **fields: object) -> dict[str, FileHit]:
 
 def put(world: World, *files: SourceFile) -> None:
     world.with_ports(parser=TreeSitterParser())
-    world.run(IngestFiles(collection="c", files=files))
+    world.run(IngestFiles(collection="c", documents=files))
 
 
 def test_a_stated_kind_counts_before_that_of_the_path(world: World) -> None:

@@ -1,6 +1,6 @@
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from querymill_shared.queues import Queue
@@ -13,19 +13,19 @@ from tests.fixtures.world import World
 LONG = session("s", *(f"message {n} about subject{n}" for n in range(20)))
 
 
-def ingest_of(given: ChatSession) -> IngestSession:
-    return IngestSession(collection="chats", session=given)
+def ingest_of(given: ChatSession) -> IngestMessages:
+    return IngestMessages(collection="chats", documents=(given,))
 
 
-def outcome(world: World, given: ChatSession) -> IngestSessionResult:
+def outcome(world: World, given: ChatSession) -> IngestMessagesResult:
     """Take a session in, and have it embedded."""
     result = world.result(world.run(ingest_of(given)))
-    assert isinstance(result, IngestSessionResult)
+    assert isinstance(result, IngestMessagesResult)
     return result
 
 
-def embedding(world: World, ingested: IngestSessionResult) -> EmbedDocumentsResult:
-    result = world.result(str(ingested.embedding_job))
+def embedding(world: World, ingested: IngestMessagesResult) -> EmbedDocumentsResult:
+    result = world.result(str(ingested.embedding_jobs[0]))
     assert isinstance(result, EmbedDocumentsResult)
     return result
 
@@ -35,9 +35,9 @@ def test_ingestion_ends_with_the_words_and_asks_for_the_vectors(world: World) ->
     job_id = world.submit(request)
     (bell,) = run_step.run_step(Bell(job_id, "ingest", Queue.INGEST), world.ports)
     result = world.result(job_id)
-    assert isinstance(result, IngestSessionResult)
-    assert (result.outcome, result.total, world.embeddings.asked) == ("ingested", 40, [])
-    assert bell == Bell(str(result.embedding_job), "embed", Queue.EMBED)
+    assert isinstance(result, IngestMessagesResult)
+    assert (result.documents[0].outcome, result.total, world.embeddings.asked) == ("ingested", 40, [])
+    assert bell == Bell(str(result.embedding_jobs[0]), "embed", Queue.EMBED)
     best, *_ = world.words.search("chats", "messages", "subject7", limit=9)
     assert world.sessions.texts("chats", "s")[7].text_id == best.id
     assert world.board.collections("messages") == {"chats"}
@@ -78,17 +78,17 @@ def ingested_only(world: World, given: ChatSession) -> tuple[str, list[Bell]]:
     job_id = world.submit(ingest_of(given))
     bells = run_step.run_step(Bell(job_id, "ingest", Queue.INGEST), world.ports)
     result = world.result(job_id)
-    assert isinstance(result, IngestSessionResult)
-    return str(result.embedding_job), list(bells)
+    assert isinstance(result, IngestMessagesResult)
+    return str(result.embedding_jobs[0]), list(bells)
 
 
 def test_a_live_message_does_not_wait_in_the_lane_of_bulk(world: World) -> None:
     bulk, _ = ingested_only(world, session("s", "one"))
-    request = IngestSession(collection="chats", session=session("s", "one", "two"), lane=Lane.NORMAL)
+    request = IngestMessages(collection="chats", documents=(session("s", "one", "two"),), lane=Lane.NORMAL)
     live = world.result(world.run(request))
-    assert isinstance(live, IngestSessionResult)
-    assert live.embedding_job != bulk
-    assert world.board.picture(str(live.embedding_job)).record.lane == "normal"
+    assert isinstance(live, IngestMessagesResult)
+    assert live.embedding_jobs[0] != bulk
+    assert world.board.picture(str(live.embedding_jobs[0])).record.lane == "normal"
 
 
 def test_a_change_while_an_embedding_runs_asks_for_another(world: World) -> None:
@@ -118,5 +118,5 @@ def test_a_provider_that_keeps_failing_ends_the_embedding_and_the_next_ingestion
     assert [hit.score > 0 for hit in world.words.search("chats", "messages", "ships", limit=9)] == [True]
     world.embeddings.fails_with = None
     again = outcome(world, session("s", "nine ships"))
-    assert again.outcome == "unchanged"
+    assert again.documents[0].outcome == "unchanged"
     assert embedding(world, again).total == 2

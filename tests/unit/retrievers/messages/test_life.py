@@ -4,11 +4,8 @@ import numpy as np
 import pytest
 
 from querymill_shared.board import Outcome
-from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.messages.life import (
-    ForgetResult,
-    ForgetSession,
-)
+from querymill_shared.contracts.documents import DropDocuments, DropResult
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import PARTS, Reembed, ReembedResult
@@ -33,7 +30,7 @@ class Mirrored(WordEmbeddings):
 
 def take_in(world: World, *sessions: ChatSession, collection: str = "chats") -> None:
     for given in sessions:
-        world.result(world.run(IngestSession(collection=collection, session=given)))
+        world.result(world.run(IngestMessages(collection=collection, documents=(given,))))
 
 
 def search(world: World, query: str, **fields: object) -> MessageResult:
@@ -152,9 +149,9 @@ def test_a_search_whose_workers_kept_dying_is_dead(world: World) -> None:
     assert world.board.picture(job_id).record.state == "dead"
 
 
-def forget(world: World, session_id: str, collection: str = "chats") -> ForgetResult:
-    result = world.result(world.run(ForgetSession(collection=collection, session_id=session_id)))
-    assert isinstance(result, ForgetResult)
+def forget(world: World, session_id: str, collection: str = "chats") -> DropResult:
+    result = world.result(world.run(DropDocuments(collection=collection, retriever="messages", ids=(session_id,))))
+    assert isinstance(result, DropResult)
     return result
 
 
@@ -163,7 +160,7 @@ def test_a_forgotten_session_is_found_no_more_by_any_way(world: World) -> None:
     take_in(world, session("s", "nine ships", "soup"), session("t", "nine ships"))
     take_in(world, session("s", "nine ships"), collection="others")
     done = forget(world, "s")
-    assert (done.outcome, done.total) == ("forgotten", 4)
+    assert (done.outcome, done.total) == ("forgotten", 1)
     for fields in ({}, {"hybrid": True}, {"include_context": True}):
         found = search(world, "nine ships", similarity_threshold=None, limit=20, **fields)
         assert {hit.session_id for hit in found.results} == {"t"}

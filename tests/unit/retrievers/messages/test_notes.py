@@ -4,11 +4,8 @@ from typing import Any
 
 from querymill_shared.board import Outcome
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.dispatch import run_step
-from tests.fixtures.chats import session
 from tests.fixtures.world import World
 
 USAGE = {"provider_calls": 1, "tokens": 2}
@@ -37,14 +34,7 @@ def finish(world: World, request: JobRequest, *noted: dict[str, Any]) -> str:
 
 
 def test_a_job_that_another_worker_began_is_concluded(world: World) -> None:
-    ingested = {"outcome": "ingested", "total": 4, "embedding_job": "j2"}
-    forgotten = {"outcome": "absent", "total": 0}
     found = {"found": FOUND, "timing": {"embed": 1.5, "search": 2.0}, "usage": USAGE}
-    ingest = finish(world, IngestSession(collection="c", session=session("s", "x")), ingested)
-    assert world.result(ingest).model_dump(include={"outcome", "total", "embedding_job", "complete"}) == {
-        "outcome": "ingested", "total": 4, "embedding_job": "j2", "complete": True,
-    }  # fmt: skip
-    assert world.result(finish(world, ForgetSession(collection="c", session_id="s"), forgotten)).total == 0
     search = world.result(finish(world, MessageSearch(collection="c", query="ships"), found))
     assert (search.total, search.complete, search.usage) == (3, False, USAGE)
     assert [(gap.stage, gap.reason, gap.code) for gap in search.degraded] == [

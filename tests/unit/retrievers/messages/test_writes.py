@@ -6,13 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from querymill_shared.contracts.documents import DropDocuments, DropResult
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
-from querymill_shared.contracts.messages.life import (
-    ForgetResult,
-    ForgetSession,
-)
+from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocumentsResult
@@ -37,8 +34,8 @@ class Picky(WordEmbeddings):
         return super().embed(texts, input_type=input_type, caller=caller)
 
 
-def ingest_of(given: ChatSession) -> IngestSession:
-    return IngestSession(collection="chats", session=given)
+def ingest_of(given: ChatSession) -> IngestMessages:
+    return IngestMessages(collection="chats", documents=(given,))
 
 
 def accepted(world: World, *requests: JobRequest) -> list[str]:
@@ -53,8 +50,10 @@ def accepted(world: World, *requests: JobRequest) -> list[str]:
 def ended(world: World, job_id: str, request: JobRequest) -> tuple[str, int]:
     world.ring(job_id, request, request.steps[0])
     result = world.result(job_id)
-    assert isinstance(result, IngestSessionResult | ForgetResult)
-    return result.outcome, result.total
+    if isinstance(result, DropResult):
+        return result.outcome, result.total
+    assert isinstance(result, IngestMessagesResult)
+    return result.documents[0].outcome, result.total
 
 
 def take_in(world: World, *sessions: ChatSession) -> None:
@@ -86,7 +85,7 @@ def test_a_forgotten_session_does_not_come_back_with_a_late_job(world: World) ->
     take_in(world, session("s", "version one"))
     late, forgets = (
         ingest_of(session("s", "version one", "and more")),
-        ForgetSession(collection="chats", session_id="s"),
+        DropDocuments(collection="chats", retriever="messages", ids=("s",)),
     )
     first, second = accepted(world, late, forgets)
     assert ended(world, second, forgets)[0] == "forgotten"
@@ -97,10 +96,13 @@ def test_a_forgotten_session_does_not_come_back_with_a_late_job(world: World) ->
 
 def test_what_was_ingested_after_it_was_forgotten_stays(world: World) -> None:
     take_in(world, session("s", "version one"))
-    forgets, again = ForgetSession(collection="chats", session_id="s"), ingest_of(session("s", "version two"))
+    forgets, again = (
+        DropDocuments(collection="chats", retriever="messages", ids=("s",)),
+        ingest_of(session("s", "version two")),
+    )
     first, second = accepted(world, forgets, again)
     assert ended(world, second, again)[0] == "ingested"
-    assert ended(world, first, forgets) == ("superseded", 0)
+    assert ended(world, first, forgets) == ("absent", 0)
     assert texts(search(world, "version")) == ["version two"]
 
 
@@ -108,8 +110,8 @@ def test_a_refused_message_is_found_by_its_words_and_the_others_by_vector(world:
     world.with_ports(embeddings=Picky())
     request = ingest_of(session("s", *[f"message {number}" for number in range(20)], "refused ships", ids=[None] * 21))
     ingested = world.result(world.run(request))
-    assert isinstance(ingested, IngestSessionResult)
-    embedded = world.result(str(ingested.embedding_job))
+    assert isinstance(ingested, IngestMessagesResult)
+    embedded = world.result(str(ingested.embedding_jobs[0]))
     assert isinstance(embedded, EmbedDocumentsResult)
     # The message, and the contexts of its three neighbours and itself.
     refused = world.ports.vectors["messages"].count_refused("chats")
@@ -118,8 +120,8 @@ def test_a_refused_message_is_found_by_its_words_and_the_others_by_vector(world:
     assert (found.mode, len(found.results), found.skipped, found.complete) == ("vector", 20, 1, True)
     assert texts(search(world, "which ships"))[0] == "refused ships"
     again = world.result(world.run(request))
-    assert isinstance(again, IngestSessionResult)
-    assert again.embedding_job is None
+    assert isinstance(again, IngestMessagesResult)
+    assert not again.embedding_jobs
 
 
 def test_a_long_message_is_found_by_any_part_of_it_and_is_one_hit(world: World) -> None:
@@ -203,10 +205,10 @@ def test_what_the_board_holds_of_a_forgotten_session_goes_with_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("querymill_shared.board.erasure.READABLE_MS", 0)
-    world.result(world.run(IngestSession(collection="c", session=session("s", "nine ships"))))
+    world.result(world.run(IngestMessages(collection="c", documents=(session("s", "nine ships"),))))
     searched = world.run(MessageSearch(collection="c", query="ships", similarity_threshold=None))
     elsewhere = world.run(MessageSearch(collection="other", query="ships", similarity_threshold=None))
-    world.result(world.run(ForgetSession(collection="c", session_id="s")))
+    world.result(world.run(DropDocuments(collection="c", retriever="messages", ids=("s",))))
     with pytest.raises(UnknownJob):
         world.board.picture(searched)
     assert world.result(elsewhere).state == "done"

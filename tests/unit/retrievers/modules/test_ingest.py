@@ -1,4 +1,4 @@
-from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
+from querymill_shared.contracts.modules.ingest import IngestModules, IngestModulesResult, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_workers.jobs.faults import Failed, Unavailable
@@ -8,14 +8,14 @@ from tests.fixtures.world import World, example
 CONES = [example(n, "vtkConeSource", "vtkActor", description=f"A cone number {n}") for n in range(4)]
 
 
-def ingest_of(document: dict[str, object]) -> IngestModule:
-    return IngestModule(collection="code", document=ModuleDocument.model_validate(document))
+def ingest_of(document: dict[str, object]) -> IngestModules:
+    return IngestModules(collection="code", documents=(ModuleDocument.model_validate(document),))
 
 
 def outcome(world: World, job_id: str) -> str:
     result = world.result(job_id)
-    assert isinstance(result, IngestModuleResult)
-    return result.outcome
+    assert isinstance(result, IngestModulesResult)
+    return result.documents[0].outcome
 
 
 def ask(world: World, query: str, **fields: object) -> ModuleResult:
@@ -76,7 +76,7 @@ def test_ingestion_makes_the_collection_known_and_asks_once_for_its_lexicon(worl
 def test_an_attempt_after_one_that_was_killed_once_it_had_stored_does_what_follows(world: World) -> None:
     request = ingest_of(CONES[0])
     world.modules.put(
-        "code", [(request.document, revision_of(request.document, world.ports))], record="of the first attempt"
+        "code", [(request.documents[0], revision_of(request.documents[0], world.ports))], record="of the first attempt"
     )
     world.modules.settle("code", [0])
     assert outcome(world, world.run(request)) == "unchanged"
@@ -116,7 +116,7 @@ def test_learning_puts_right_what_a_writer_that_died_has_left(world: World) -> N
     request = ingest_of(CONES[0])
     world.ingest_code(CONES[1])
     world.modules.put(
-        "code", [(request.document, revision_of(request.document, world.ports))], record="of a writer that died"
+        "code", [(request.documents[0], revision_of(request.documents[0], world.ports))], record="of a writer that died"
     )
     learn(world)
     assert world.modules.unsettled("code") == []

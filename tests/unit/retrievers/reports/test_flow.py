@@ -3,13 +3,13 @@
 import json
 
 from querymill_shared.board import Outcome
-from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
+from querymill_shared.contracts.reports.ingest import IngestReports, Report
 from querymill_shared.hits import BoardHit
 from querymill_workers.dispatch import run_step
 from tests.fixtures.world import World
 from tests.unit.retrievers.reports.test_search import SHIPS, SOUP, found, search
 
-INGEST = IngestReport(collection="filings", report=Report.model_validate(SHIPS))
+INGEST = IngestReports(collection="filings", documents=(Report.model_validate(SHIPS),))
 
 
 ROUTING = {"documents": 1, "companies": ["Acme"], "period": "2022", "whole_collection": False, "reason": "given"}
@@ -46,14 +46,3 @@ def test_branches_finished_by_other_workers_are_fused(world: World) -> None:
     assert result.usage == {"provider_calls": 3, "tokens": 14}
     assert [stage.timing for stage in result.stages] == [{"route": 0.25, "expand": 0.0}, {"route": 0.5}]
     assert result.results[0].score == 0.6
-
-
-def test_an_ingestion_finished_by_another_worker_is_concluded(world: World) -> None:
-    job_id = world.submit(INGEST)
-    claim = world.board.claim(job_id, "ingest")
-    assert claim is not None
-    assert world.board.finish(claim, Outcome(notes={"outcome": "ingested", "total": 2})) is not None
-    run_step.conclude(world.board.picture(job_id), world.ports)
-    result = world.result(job_id)
-    assert isinstance(result, IngestResult)
-    assert (result.outcome, result.total, result.embedding_job) == ("ingested", 2, None)

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
+from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.ledger.ports import Subject, Version
@@ -15,13 +15,13 @@ from tests.fixtures.world import World, report
 LONG = report("a1", *(f"page {n} about subject{n}" for n in range(20)))
 
 
-def ingest_of(made: dict[str, object]) -> IngestReport:
-    return IngestReport(collection="filings", report=Report.model_validate(made))
+def ingest_of(made: dict[str, object]) -> IngestReports:
+    return IngestReports(collection="filings", documents=(Report.model_validate(made),))
 
 
-def outcome(world: World, job_id: str) -> IngestResult:
+def outcome(world: World, job_id: str) -> IngestReportsResult:
     result = world.result(job_id)
-    assert isinstance(result, IngestResult)
+    assert isinstance(result, IngestReportsResult)
     return result
 
 
@@ -53,7 +53,7 @@ def test_ingestion_counts_its_passages_and_the_job_that_follows_embeds_each(worl
 def test_the_same_content_again_names_the_job_that_waits_to_make_its_vectors(world: World) -> None:
     (bell,) = store_alone(world, LONG)
     (job_id,) = world.ingest(LONG)
-    assert outcome(world, job_id).embedding_job == bell.job_id
+    assert outcome(world, job_id).embedding_jobs[0] == bell.job_id
     world.answer(bell)
     assert len(world.embeddings.asked) == 20
 
@@ -78,7 +78,7 @@ def test_an_older_version_that_comes_late_replaces_nothing(world: World) -> None
     job_id = late(world, report("a1", "version one"))
     world.ingest(report("a1", "version two"))
     world.ring(job_id, request, "ingest")
-    assert outcome(world, job_id).outcome == "superseded"
+    assert outcome(world, job_id).documents[0].outcome == "superseded"
     assert found_by_words(world, "version") == ["a1/chunk/0"]
     assert [chunk.text for chunk in world.ports.report_life.chunks("filings", "a1")] == ["version two"]
 
@@ -90,7 +90,7 @@ def test_a_dropped_report_does_not_come_back_with_a_late_job(world: World) -> No
     with world.ports.ledger.dropping("filings", "reports", "a1", after):
         world.ports.report_life.drop("filings", "a1")
     world.ring(job_id, request, "ingest")
-    assert outcome(world, job_id).outcome == "forgotten"
+    assert outcome(world, job_id).documents[0].outcome == "forgotten"
     assert found_by_words(world, "version") == []
     with world.ports.ledger.changing("filings", "reports", [Subject("a1")], after, whole=False) as standings:
         assert standings["a1"].known is None

@@ -5,7 +5,7 @@ import pytest
 
 from querymill_shared.board import Verdict
 from querymill_shared.contracts.events import Done, Failed, Hits
-from querymill_shared.contracts.reports.ingest import IngestReport, Report
+from querymill_shared.contracts.reports.ingest import IngestReports, Report
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 from querymill_workers.dispatch import run_step
 from querymill_workers.inference.ports import InputType, Vectors
@@ -319,7 +319,7 @@ def test_a_question_longer_than_the_models_input_says_that_it_was_cut(world: Wor
 def store_without_vectors(world: World, *reports: dict[str, object]) -> None:
     """Ingest reports whose embedding does not begin."""
     for made in reports:
-        request = IngestReport(collection="filings", report=Report.model_validate(made))
+        request = IngestReports(collection="filings", documents=(Report.model_validate(made),))
         claim = world.board.claim(world.submit(request), "ingest")
         assert claim is not None
         ingest.step(claim, request, world.ports)

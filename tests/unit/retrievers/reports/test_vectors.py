@@ -53,11 +53,11 @@ def test_a_search_counts_passages_that_the_provider_refused(world: World) -> Non
 
 def test_the_result_names_the_job_that_makes_the_vectors(world: World) -> None:
     (job_id,) = world.ingest(LONG)
-    followed = outcome(world, job_id).embedding_job
+    followed = outcome(world, job_id).embedding_jobs[0]
     assert followed is not None
     assert world.result(followed).total == 20
     (again,) = world.ingest(LONG)
-    assert outcome(world, again).embedding_job is None
+    assert outcome(world, again).embedding_jobs == ()
 
 
 def change_model(world: World) -> WordEmbeddings:

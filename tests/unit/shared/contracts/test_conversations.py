@@ -7,10 +7,11 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_shared.contracts.conversations import ConversationRequest
-from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationSearch, zone_named
 from querymill_shared.contracts.fields import Request
+from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import decode_request
 
 
@@ -50,9 +51,10 @@ SESSION = {"session_id": "s", "started_at": "2026-01-01T00:00:00Z", "messages": 
 @pytest.mark.parametrize(
     "request_",
     [
-        IngestConversation.model_validate({"collection": "c", "session": SESSION | {"mood": "calm"}}),
-        UpdateConversation.model_validate({"collection": "c", "update": {"session_id": "s", "messages": [MESSAGE]}}),
-        DropConversation(collection="c", session_id="s"),
+        IngestConversations.model_validate({"collection": "c", "documents": [SESSION | {"mood": "calm"}]}),
+        Extend.model_validate(
+            {"collection": "c", "retriever": "conversations", "documents": [{"session_id": "s", "messages": [MESSAGE]}]}
+        ),
         RecomputeRanks(collection="c", mode="pagerank", parts=7),
         RankList(collection="c", limit=3),
     ],
@@ -84,13 +86,13 @@ def test_a_rebuild_has_a_step_for_each_part_and_an_update_has_one(
         (RankList, {"limit": 0}, "limit"),
         (RankList, {"limit": 201}, "limit"),
         (RankList, {"now": "soon"}, "now"),
-        (DropConversation, {"session_id": " "}, "session_id"),
-        (DropConversation, {}, "session_id"),
-        (IngestConversation, {"session": SESSION | {"messages": []}}, "messages"),
-        (IngestConversation, {"session": SESSION | {"messages": [MESSAGE, MESSAGE]}}, "message_id must occur once"),
-        (IngestConversation, {"session": SESSION | {"started_at": None}}, "started_at"),
-        (UpdateConversation, {"update": {"session_id": "s", "messages": []}}, "messages"),
-        (UpdateConversation, {"update": {"session_id": "s", "messages": [MESSAGE], "mood": "calm"}}, "mood"),
+        (IngestConversations, {"documents": [SESSION | {"messages": []}]}, "messages"),
+        (
+            IngestConversations,
+            {"documents": [SESSION | {"messages": [MESSAGE, MESSAGE]}]},
+            "message_id must occur once",
+        ),
+        (IngestConversations, {"documents": [SESSION | {"started_at": None}]}, "started_at"),
     ],
 )
 def test_bad_input_of_the_other_requests_names_its_field_too(

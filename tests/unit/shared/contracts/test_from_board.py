@@ -10,12 +10,14 @@ from querymill_shared.board import Step
 from querymill_shared.contracts.events import Done, Queued, StageFinished, decode_event
 from querymill_shared.contracts.jobs import AnyResult, JobRequest, decode_request, decode_result, validate_request
 from querymill_shared.contracts.messages.search import MessageHit
-from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.ingest import IngestReports
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_workers.jobs.notes import Notes, StepNotes
 
 SEARCH = {"kind": "reports", "collection": "c", "query": "q"}
-INGESTED: dict[str, Any] = {"kind": "ingest_reports", "job_id": "j", "total": 1, "complete": True, "document": "d"}
+INGESTED: dict[str, Any] = {
+    "kind": "ingest_reports", "job_id": "j", "total": 1, "complete": True, "collection": "c", "documents": [],
+}  # fmt: skip
 HIT: dict[str, Any] = {
     "vector_id": "v", "message_id": None, "session_id": "s", "content": "c", "vector_type": "message",
     "similarity": 0.5, "created_at": "2026-01-01T00:00:00Z", "session_name": None, "user_name": None,
@@ -44,9 +46,9 @@ def test_what_this_release_wrote_is_read_as_it_was() -> None:
 
 def test_the_metadata_of_a_document_beside_an_unknown_field_is_kept() -> None:
     report = {"sha1": "a", "title": "t", "company": "c", "sector": "ships", "pages": [{"page": 1, "text": "x", "n": 1}]}
-    read = decode_request(json.dumps({"kind": "ingest_reports", "collection": "c", "report": report, "boost": 2}))
-    assert isinstance(read, IngestReport)
-    assert read.report.model_extra == {"sector": "ships"}
+    read = decode_request(json.dumps({"kind": "ingest_reports", "collection": "c", "documents": [report], "boost": 2}))
+    assert isinstance(read, IngestReports)
+    assert read.documents[0].model_extra == {"sector": "ships"}
     assert "boost" not in read.model_dump_json()
 
 
@@ -57,20 +59,21 @@ def test_a_request_that_breaks_a_rule_is_refused(broken: dict[str, Any]) -> None
 
 
 def test_unknown_fields_and_named_values_of_a_result_do_not_keep_it_from_being_read() -> None:
-    read = decode_result(written(INGESTED, outcome="merged", pages=7, stages=[
+    merged = [{"document": "d", "outcome": "merged"}]
+    read = decode_result(written(INGESTED, documents=merged, pages=7, stages=[
         {"name": "ingest", "state": "skipped", "attempt": 1, "deaths": 0},
     ]))  # fmt: skip
     shown = json.loads(read.model_dump_json())
-    assert (shown["outcome"], shown["stages"][0]["state"]) == ("merged", "skipped")
+    assert (shown["documents"][0]["outcome"], shown["stages"][0]["state"]) == ("merged", "skipped")
     assert "pages" not in shown
     with pytest.raises(ValidationError, match="outcome"):
-        type(read).model_validate(INGESTED | {"outcome": "merged"})
+        type(read).model_validate(INGESTED | {"documents": merged})
 
 
 @pytest.mark.parametrize("outcome", [7, None, ["merged"]])
 def test_a_named_value_is_still_a_name(outcome: object) -> None:
     with pytest.raises(ValidationError, match="outcome"):
-        decode_result(written(INGESTED, outcome=outcome))
+        decode_result(written(INGESTED, documents=[{"document": "d", "outcome": outcome}]))
 
 
 def test_an_event_is_read_without_its_unknown_fields_and_an_unknown_one_is_none() -> None:

@@ -5,7 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_shared.contracts.jobs import decode_request
-from querymill_shared.contracts.modules.ingest import IngestModule, MetaInfo, ModuleDocument
+from querymill_shared.contracts.modules.ingest import IngestModules, MetaInfo, ModuleDocument
 from querymill_shared.contracts.modules.search import ModuleSearch
 
 DOCUMENT: dict[str, Any] = {
@@ -108,7 +108,7 @@ def test_unknown_fields_are_kept_as_metadata() -> None:
 @pytest.mark.parametrize("document", [0, "0", "cone.js"])
 def test_requests_survive_the_wire(document: int | str) -> None:
     changes = {"faiss_id": document} if isinstance(document, int) else {"file_path": document}
-    request = IngestModule(collection="code", document=ModuleDocument.model_validate(DOCUMENT | changes))
+    request = IngestModules(collection="code", documents=(ModuleDocument.model_validate(DOCUMENT | changes),))
     again = decode_request(request.model_dump_json())
     assert again == request
     assert json.loads(request.model_dump_json())["kind"] == "ingest_modules"

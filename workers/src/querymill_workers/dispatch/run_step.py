@@ -18,6 +18,7 @@ from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.documents import DocumentRequest
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.files import FileRequest
+from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import MessageRequest
 from querymill_shared.contracts.modules import ModuleRequest
@@ -58,6 +59,8 @@ NOBODY_READS = "no worker of this fleet can read its request: "
 
 def flow_of(request: JobRequest) -> Flow[Ports]:
     """Return the flow of a request: one arm for each retriever."""
+    if isinstance(request, Extend):
+        return messages.flow_of(request) if request.retriever == "messages" else conversations.flow_of(request)
     if isinstance(request, ReportRequest):
         return reports.flow_of(request)
     if isinstance(request, MessageRequest):

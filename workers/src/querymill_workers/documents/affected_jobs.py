@@ -17,6 +17,7 @@ from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.fields import FROM_BOARD, Moment
 from querymill_shared.contracts.files import FileRequest
 from querymill_shared.contracts.filters import RESERVED, FieldValue, Filterable, Retriever, passes
+from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import MessageRequest
 from querymill_shared.contracts.modules import ModuleRequest
@@ -147,6 +148,8 @@ class Forgotten:
             return request.retriever == self.retriever and is_meant
         if isinstance(request, EmbedDocuments | Reembed):
             return request.retriever == self.retriever and (self.everything or self.without(request) != request)
+        if isinstance(request, Extend) and request.retriever != self.retriever:
+            return False
         return request.kind in OWN[self.retriever] and self._is_in(request.model_dump(mode="json"))
 
     def without(self, request: JobRequest) -> JobRequest | None:

@@ -1,7 +1,7 @@
 """Verdicts: a job is done with a result, or lost with a reason."""
 
 from querymill_shared.board import Picture, Verdict
-from querymill_shared.contracts.loading import LoadResult
+from querymill_shared.contracts.ingest import IngestResult
 from querymill_shared.contracts.results import JobResult
 from querymill_workers.jobs.notes import FailureNotes
 
@@ -13,7 +13,7 @@ def done(result: JobResult) -> Verdict:
         result=result.model_dump_json(),
         complete=result.complete,
         degraded=len(result.degraded),
-        stays=isinstance(result, LoadResult) and not result.complete,
+        stays=isinstance(result, IngestResult) and not result.complete,
     )
 
 

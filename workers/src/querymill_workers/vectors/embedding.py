@@ -15,7 +15,7 @@ from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.loading import MAX_DOCUMENTS
+from querymill_shared.contracts.ingest import MAX_DOCUMENTS
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
 from querymill_shared.values import value

@@ -77,7 +77,8 @@ def gather_evidence(mill: Querymill, chosen: Evaluation, say: Console) -> Sequen
     Raises:
         WrongUse: A file is not ingested, or a query failed.
     """
-    outcomes = with_bar(mill, chosen.lines, say, size=sum(line.size for line in chosen.lines))
+    parcels = chosen.parcels()
+    outcomes = with_bar(mill, iter(parcels), say, size=sum(parcel.size for parcel in parcels))
     failed = [outcome.reason for outcome in outcomes if outcome.result is None]
     if failed:
         raise WrongUse(f"{chosen.name}: not ingested: {failed[0]}")

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from querymill.cli.exits import WrongUse
 from querymill.client.mill import Querymill
-from querymill.ingesting.jsonl import GoodLine
-from querymill.ingesting.kinds.files import batched
+from querymill.ingesting.kinds.files import LINES
 from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample, score_by_rank
 from querymill_evaluation.file_sets import FileSet, read_file_set
 from querymill_shared.contracts.files.ingest import CompareFiles
@@ -56,7 +55,8 @@ def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> E
 
     return Evaluation(
         name=chosen.name,
-        lines=_lines(chosen, vectors=by_vectors),
+        lines=LINES.asking_for_vectors() if by_vectors else LINES,
+        documents=chosen.files,
         requests=requests,
         qrels=chosen.qrels,
         groups={query.query_id: str(query.metadata.get("repo") or "") for query in chosen.queries},
@@ -64,10 +64,6 @@ def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> E
         prepare_collection=lambda mill: _await_vectors(mill, chosen) if by_vectors else None,
         figures=figures,
     )
-
-
-def _lines(chosen: FileSet, *, vectors: bool) -> list[GoodLine[Any]]:
-    return [line for collection, files in chosen.files.items() for line in batched(files, collection, vectors=vectors)]
 
 
 def _await_vectors(mill: Querymill, chosen: FileSet) -> None:

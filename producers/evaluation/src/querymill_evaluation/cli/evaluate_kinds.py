@@ -1,33 +1,32 @@
 """How each retriever is measured on a set: what is ingested, what is asked, and how a result is scored."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from querymill.cli.exits import WrongUse
 from querymill.client.mill import Querymill
-from querymill.ingesting.jsonl import GoodLine, Lines, Q
+from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.ingesting.kinds import conversations as conversations
 from querymill.ingesting.kinds import messages as messages
 from querymill.ingesting.kinds import modules as modules
 from querymill.ingesting.kinds import reports as reports
+from querymill.ingesting.submitting import Parcel, pack
 from querymill_evaluation.conversation_sets import asked_at, read_conversation_set
 from querymill_evaluation.message_sets import filter_fields, read_message_set
 from querymill_evaluation.module_sets import module_request, read_module_set
 from querymill_evaluation.sets import Routing, SetQuery, read_report_set, routing_fields
-from querymill_shared.contracts.conversations.ingest import IngestConversation
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 from querymill_shared.contracts.jobs import Search, validate_request
-from querymill_shared.contracts.messages.ingest import IngestSession
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
-from querymill_shared.contracts.modules.ingest import IngestModule
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
-from querymill_shared.contracts.reports.ingest import IngestReport
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
+from querymill_shared.contracts.sessions import ChatSession
 
 #: Number of hits that are requested and measured.
 _DEPTH = 10
@@ -62,19 +61,35 @@ class Sample:
 class Evaluation:
     """A set made ready for one kind.
 
+    ``documents`` has those of each collection, which are ingested as ``lines`` of their kind.
     ``prepare_collection`` is called between ingesting and asking. ``scores`` maps the judged ids of a result to numbers
     that fall from hit to hit. ``groups`` names the group of each query, if the set has groups. ``figures`` gives what
     else the kind measures of a query; it is averaged over all queries.
     """
 
     name: str
-    lines: list[GoodLine[Any]]
+    lines: Lines[Any]
+    documents: Mapping[str, Sequence[Any]]
     requests: Sequence[tuple[str, Search]]
     qrels: Mapping[str, Mapping[str, int]]
     groups: Mapping[str, str]
     scores: Callable[[Any], dict[str, float]]
     prepare_collection: Callable[[Querymill], object]
     figures: Callable[[str, Any], Mapping[str, float]] = lambda _, __: {}
+
+    def parcels(self) -> list[Parcel]:
+        """Return the jobs that ingest the documents."""
+        return [
+            parcel
+            for collection, documents in self.documents.items()
+            for parcel in pack(numbered(documents), self.lines.asking(collection))
+        ]
+
+
+def numbered(documents: Sequence[Any]) -> Iterator[GoodLine[Any]]:
+    """Return documents as lines, with their sizes."""
+    for number, document in enumerate(documents, start=1):
+        yield GoodLine(number, len(document.model_dump_json()), document)
 
 
 def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
@@ -101,10 +116,8 @@ def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) ->
 
     return Evaluation(
         name=chosen.name,
-        lines=[
-            _line(n, IngestReport(collection=chosen.name, report=report), reports.LINES)
-            for n, report in enumerate(chosen.reports, 1)
-        ],
+        lines=reports.LINES,
+        documents={chosen.name: chosen.reports},
         requests=[(query.query_id, asked(query)) for query in chosen.queries],
         qrels=chosen.qrels,
         groups={},
@@ -135,10 +148,10 @@ def prepare_modules(folder: Path, options: Mapping[str, Any], sample: Sample) ->
         mill.submit(LearnLexicon(collection=chosen.name)).result(timeout=120)
 
     kinds = {query.query_id: query.metadata.get("kind") for query in chosen.queries}
-    lines = [IngestModule(collection=chosen.name, document=document) for document in chosen.documents]
     return Evaluation(
         name=chosen.name,
-        lines=[_line(number, request, modules.LINES) for number, request in enumerate(lines, start=1)],
+        lines=modules.LINES,
+        documents={chosen.name: chosen.documents},
         requests=[(query.query_id, asked(query)) for query in chosen.queries],
         qrels=chosen.qrels,
         groups={query_id: str(kind) for query_id, kind in kinds.items() if kind is not None},
@@ -166,10 +179,10 @@ def prepare_messages(folder: Path, options: Mapping[str, Any], sample: Sample) -
             list(dict.fromkeys(hit.message_id for hit in result.results if hit.message_id is not None))
         )
 
-    lines = [IngestSession(collection=chosen.name, session=session) for session in chosen.sessions]
     return Evaluation(
         name=chosen.name,
-        lines=[_line(number, request, messages.LINES) for number, request in enumerate(lines, start=1)],
+        lines=messages.LINES,
+        documents={chosen.name: chosen.sessions},
         requests=[(query.query_id, asked(query)) for query in chosen.queries],
         qrels=chosen.qrels,
         groups={},
@@ -212,10 +225,13 @@ def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Samp
         for collection in sorted({collection for collection, _ in chosen.sessions}):
             mill.submit(RecomputeRanks(collection=collection)).result(timeout=300)
 
-    lines = [IngestConversation(collection=collection, session=session) for collection, session in chosen.sessions]
+    sessions = defaultdict[str, list[ChatSession]](list)
+    for collection, session in chosen.sessions:
+        sessions[collection].append(session)
     return Evaluation(
         name=chosen.name,
-        lines=[_line(number, request, conversations.LINES) for number, request in enumerate(lines, start=1)],
+        lines=conversations.LINES,
+        documents=sessions,
         requests=[(query.query_id, asked(query)) for query in chosen.queries],
         qrels=chosen.qrels,
         groups={},
@@ -236,7 +252,3 @@ def score_by_rank(judged: Sequence[str]) -> dict[str, float]:
     """Score ids by their rank: 1, 1/2, 1/3 and so on."""
     # The measures use the order alone, and in single precision: scores that nearly tie would lose it.
     return {judged_id: 1 / rank for rank, judged_id in enumerate(judged, start=1)}
-
-
-def _line(number: int, request: Q, lines: Lines[Q]) -> GoodLine[Q]:
-    return GoodLine(number, len(request.model_dump_json()), request, document=lines.document_of(request))

@@ -73,8 +73,9 @@ def head_of(chosen: Evaluation, kind: str, options: Mapping[str, Any], sample: S
 
 def ingest_set(mill: Querymill, chosen: Evaluation, kind: str, say: Console) -> None:
     """Ingest a set, and wait for what follows its ingestion."""
-    size = sum(line.size for line in chosen.lines)
-    failed = [lost for lost in with_bar(mill, chosen.lines, say, size=size) if lost.result is None]
+    parcels = chosen.parcels()
+    size = sum(parcel.size for parcel in parcels)
+    failed = [lost for lost in with_bar(mill, iter(parcels), say, size=size) if lost.result is None]
     for outcome in failed:
         say.print(f"not ingested: {outcome.document}: {outcome.reason}", style="red")
     if kind != "files":  # it waits by itself, if its vectors are searched

@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from querymill.agents.access import PATIENCE_S, Access, Running
 from querymill.agents.tools.faults import Fault, listed, of_rules, quoted
 from querymill.agents.tools.replies import Entry, compose
-from querymill.ingesting.jsonl import Lines
+from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.ingesting.kinds import KINDS
+from querymill.ingesting.submitting import Parcel, outcome_of_each, pack
 from querymill.presenting.places import Place
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.filters import Retriever
@@ -49,50 +50,52 @@ async def call(access: Access, arguments: Arguments) -> str:
     lines = next(kind for kind in KINDS if kind.name == arguments.kind).documents
     if arguments.vectors and not lines.makes_vectors_if_asked:
         raise Fault("nothing was stored. `vectors` is for files; the other kinds have them anyway")
-    asked = _requests(lines.asking_for_vectors() if arguments.vectors else lines, arguments)
-    jobs = await asyncio.gather(*(access.submit(cast("JobRequest", request)) for _, request in asked))
-    told = await asyncio.gather(*(_outcome(job) for job in jobs))
+    read = _read(lines.asking_for_vectors() if arguments.vectors else lines, arguments)
+    parcels = list(pack(read, lines.asking(arguments.collection)))
+    jobs = await asyncio.gather(*(access.submit(cast("JobRequest", parcel.request)) for parcel in parcels))
+    told = await asyncio.gather(*(_outcomes(*each) for each in zip(parcels, jobs, strict=True)))
     entries = [
         Entry(f"{Place(arguments.kind, arguments.collection, document)}: {said} (job {job.id})")
-        for (document, _), said, job in zip(asked, told, jobs, strict=True)
+        for job, outcomes in zip(jobs, told, strict=True)
+        for document, said in outcomes
     ]
     by_meaning = "" if lines.makes_vectors_if_asked and not arguments.vectors else ", by meaning shortly after"
     head = f"{len(entries)} documents were accepted; they are found by their words at once{by_meaning}."
     return compose(lambda _: head, entries, foot=lambda _: "", max_tokens=MAX_TOKENS)
 
 
-def _requests(lines: Lines[Any], arguments: Arguments) -> list[tuple[str, Any]]:
-    """Make a request for each document, with the id that the document will have.
+def _read(lines: Lines[Any], arguments: Arguments) -> list[GoodLine[Any]]:
+    """Read the documents.
 
     Raises:
         Fault: One breaks a rule, or two have one id.
     """
-    requests: list[tuple[str, Any]] = []
+    read: list[GoodLine[Any]] = []
     faults: list[str] = []
     for number, document in enumerate(arguments.documents, start=1):
+        line = json.dumps(document).encode()
         try:
-            request = lines.request_of(json.dumps(document).encode(), arguments.collection)
+            read.append(GoodLine(number, len(line), lines.document_of(line)))
         except ValidationError as error:
-            faults.append(f"document {number}: {of_rules(error, below=lines.place)}")
-        else:
-            requests.append((lines.document_of(request), request))
+            faults.append(f"document {number}: {of_rules(error)}")
     if faults:
         raise Fault(f"nothing was stored. {'. '.join(faults[:5])}")
-    if len({document for document, _ in requests}) < len(requests):
+    if len({line.name for line in read}) < len(read):
         raise Fault("nothing was stored. Two documents have the same id; send one of them")
-    return requests
+    return read
 
 
-async def _outcome(job: Running) -> str:
+async def _outcomes(parcel: Parcel, job: Running) -> list[tuple[str, str]]:
+    """Return what became of each document of a job, by its id."""
     try:
         result: Any = await job.result(PATIENCE_S)
     except JobEnded as error:
-        return f"failed: {error.reason}"
+        said = f"failed: {error.reason}"
     except TimeoutError:
-        return "accepted, not stored yet; ingestion continues"
-    return _said(result)
-
-
-def _said(result: Any) -> str:
-    outcome = getattr(result, "outcome", None)
-    return str(outcome) if outcome is not None else "stored" if result.complete else "stored in part"
+        said = "accepted, not stored yet; ingestion continues"
+    else:
+        return [
+            (each.document, f"failed: {each.reason}" if each.outcome == "failed" else each.outcome)
+            for each in outcome_of_each(parcel, result)
+        ]
+    return [(line.name, said) for line in parcel.lines]

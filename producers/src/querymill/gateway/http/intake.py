@@ -30,7 +30,7 @@ from querymill.gateway.http.waiting import WaitSeconds, wait_for_ends
 from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.ingesting.kinds import KINDS
 from querymill.ingesting.packing import Packer
-from querymill.ingesting.submitting import IN_FLIGHT, packer_of, parcel_of
+from querymill.ingesting.submitting import IN_FLIGHT, new_packer, request_of
 from querymill.keys import Scope
 from querymill_shared.contracts.errors import QuerymillError, Unavailable
 from querymill_shared.contracts.fields import CollectionName
@@ -75,7 +75,7 @@ class Upload:
     packer: Packer[GoodLine[Any]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.packer = packer_of(self.lines.packing)
+        self.packer = new_packer()
 
     def reject(self, number: int, place: str, rule: str) -> None:
         """Note a line that breaks a rule."""
@@ -86,12 +86,12 @@ class Upload:
     def read(self, number: int, line: bytes) -> GoodLine[Any] | None:
         """Read a line. Return None if it breaks a rule."""
         try:
-            request = self.lines.request_of(line, self.collection)
+            document = self.lines.document_of(line)
         except (ValueError, RecursionError) as error:
-            self.reject(number, *rules_broken(error, below=self.lines.place)[0])
+            self.reject(number, *rules_broken(error)[0])
             return None
         self.good += 1
-        return GoodLine(number, len(line), request, document=self.lines.document_of(request))
+        return GoodLine(number, len(line), document)
 
     def read_all(self, lines: Sequence[tuple[int, bytes | None]]) -> list[GoodLine[Any]]:
         """Read numbered lines, None for one that is too long. Return the good ones until the upload has ended."""
@@ -203,7 +203,7 @@ async def _take_document(request: Request, state: Upload, given: GivenFields) ->
     room = room_of(request)
     async with room.place(), received(request, given.name) as file:
         document = await room.read(file)
-        line, told = await asyncio.to_thread(line_of, state.lines, state.collection, document, file, given)
+        line, told = await asyncio.to_thread(line_of, state.lines, document, file, given)
     state.documents.append(told)
     await _hand_on(request, state, [line])
 
@@ -323,7 +323,7 @@ async def _hand_on(request: Request, state: Upload, lines: Sequence[GoodLine[Any
         return
     if len(state.under_way) >= UNDER_WAY:
         await _oldest_over(request, state)
-    asked = parcel_of(lines, state.lines.packing).request
+    asked = request_of(lines, state.lines.asking(state.collection))
     job = await submit_job(request, cast("JobRequest", asked), is_noted=False)
     state.jobs.append((job.id, len(lines)))
     state.under_way.append(job.id)

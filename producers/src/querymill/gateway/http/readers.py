@@ -128,7 +128,7 @@ def room_of(request: Request) -> ReadingRoom:
 
 
 def line_of(
-    lines: Lines[Any], collection: str, document: Document, file: Received, given: GivenFields
+    lines: Lines[Any], document: Document, file: Received, given: GivenFields
 ) -> tuple[GoodLine[Any], ReadDocument]:
     """Return what is ingested of a document, and what is reported to the caller.
 
@@ -138,13 +138,10 @@ def line_of(
     fields = {name: value for name, value in asdict(given).items() if name not in ("id", "name")}
     row = report_of(document, given.id or hash_of(file.path), fields, {SOURCE: file.name})
     try:
-        asked = lines.request.model_validate({"collection": collection, lines.field: row})
+        read = lines.document.model_validate(row)
     except ValueError as error:
-        raise invalid(
-            *((place or "document", rule) for place, rule in rules_broken(error, below=lines.place))
-        ) from None
-    line = GoodLine(1, file.path.stat().st_size, asked, unit="document", document=lines.document_of(asked))
-    return line, _told(row, document)
+        raise invalid(*((place or "document", rule) for place, rule in rules_broken(error))) from None
+    return GoodLine(1, file.path.stat().st_size, read, unit="document"), _told(row, document)
 
 
 def hash_of(path: Path) -> str:

@@ -4,21 +4,19 @@ from typing import Any, Final, get_args
 
 from querymill.keys import Scope
 from querymill_shared.board.joining import Reads
-from querymill_shared.contracts.conversations.ingest import DropConversation
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.fields import Request
 from querymill_shared.contracts.files.ingest import CompareFiles
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.messages.life import ForgetSession
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.set_aside import ListSetAside
 from querymill_shared.contracts.vectors import Reembed
 from querymill_shared.queues import Queue
 
-_DELETES: Final = (DropDocuments, DropConversation, ForgetSession)
+_DELETES: Final = (DropDocuments,)
 _OPERATES: Final = (
     ListSetAside, LearnLexicon, RecomputeRanks, Reembed, Reindex,
 )  # fmt: skip

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from querymill.ingesting.jsonl import Growth, Ingested, Lines, Packing
+from querymill.ingesting.jsonl import Growth, Ingested, Lines
 from querymill.ingesting.loadable import Loadable
-from querymill_shared.contracts.conversations.grow import GrowConversations
-from querymill_shared.contracts.conversations.ingest import IngestConversation, UpdateConversation
-from querymill_shared.contracts.conversations.load import LoadConversations
+from querymill_shared.contracts.conversations.ingest import IngestConversations
+from querymill_shared.contracts.ingest import SessionExtension
+from querymill_shared.contracts.sessions import ChatSession
 
 
-def update_of(collection: str, session: Mapping[str, Any], stored: int) -> UpdateConversation:
-    """Return the request that adds the messages after those that are stored. One without an id is named by its place.
+def extension_of(session: Mapping[str, Any], stored: int) -> SessionExtension:
+    """Return the messages after those that are stored. One without an id is named by its place.
 
     Raises:
         pydantic.ValidationError: They break a rule.
@@ -20,8 +20,7 @@ def update_of(collection: str, session: Mapping[str, Any], stored: int) -> Updat
         {**message, "message_id": message.get("message_id") or f"#{stored + number}"}
         for number, message in enumerate(session["messages"][stored:], start=1)
     ]
-    update = {"session_id": session["session_id"], "messages": added}
-    return UpdateConversation.model_validate({"collection": collection, "update": update})
+    return SessionExtension.model_validate({"session_id": session["session_id"], "messages": added})
 
 
 def is_whole(result: Ingested, session: Mapping[str, Any]) -> bool:
@@ -30,12 +29,7 @@ def is_whole(result: Ingested, session: Mapping[str, Any]) -> bool:
 
 
 LINES: Final = Lines(
-    IngestConversation,
-    "session",
-    document_of=lambda asked: asked.session.session_id,
-    counted="messages",
-    packing=Packing(LoadConversations, many="sessions", one="session"),
-    growth=Growth(update_of, is_whole, Packing(GrowConversations, many="updates", one="update")),
+    IngestConversations, ChatSession, counted="messages", growth=Growth("conversations", extension_of, is_whole)
 )
 
 KIND: Final = Loadable("conversations", LINES, reads_histories=True)

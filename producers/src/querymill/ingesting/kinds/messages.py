@@ -3,22 +3,21 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from querymill.ingesting.jsonl import Growth, Ingested, Lines, Packing
+from querymill.ingesting.jsonl import Growth, Ingested, Lines
 from querymill.ingesting.loadable import Loadable
-from querymill_shared.contracts.fields import Lane
-from querymill_shared.contracts.messages.grow import GrowSessions
-from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.messages.load import LoadSessions
+from querymill_shared.contracts.ingest import SessionExtension
+from querymill_shared.contracts.messages.ingest import IngestMessages
+from querymill_shared.contracts.sessions import ChatSession
 
 
-def growth_of(collection: str, session: Mapping[str, Any], stored: int) -> GrowSessions:
-    """Return the request that adds the messages after those that are stored.
+def extension_of(session: Mapping[str, Any], stored: int) -> SessionExtension:
+    """Return the messages after those that are stored.
 
     Raises:
         pydantic.ValidationError: They break a rule.
     """
-    growth = {"session_id": session["session_id"], "after": stored, "messages": session["messages"][stored:]}
-    return GrowSessions.model_validate({"collection": collection, "lane": Lane.NORMAL, "growths": [growth]})
+    added = {"session_id": session["session_id"], "after": stored, "messages": session["messages"][stored:]}
+    return SessionExtension.model_validate(added)
 
 
 def is_whole(result: Ingested, _session: Mapping[str, Any]) -> bool:
@@ -27,12 +26,7 @@ def is_whole(result: Ingested, _session: Mapping[str, Any]) -> bool:
 
 
 LINES: Final = Lines(
-    IngestSession,
-    "session",
-    document_of=lambda asked: asked.session.session_id,
-    counted="passages",
-    packing=Packing(LoadSessions, many="sessions", one="session"),
-    growth=Growth(growth_of, is_whole, Packing(GrowSessions, many="growths", one="growths")),
-)
+    IngestMessages, ChatSession, counted="passages", growth=Growth("messages", extension_of, is_whole)
+)  # fmt: skip
 
 KIND: Final = Loadable("messages", LINES, reads_histories=True)

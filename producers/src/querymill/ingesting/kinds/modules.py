@@ -2,17 +2,10 @@
 
 from typing import Final
 
-from querymill.ingesting.jsonl import Lines, Packing
+from querymill.ingesting.jsonl import Lines
 from querymill.ingesting.loadable import Loadable
-from querymill_shared.contracts.modules.ingest import IngestModule
-from querymill_shared.contracts.modules.load import LoadModules
+from querymill_shared.contracts.modules.ingest import IngestModules, ModuleDocument
 
-LINES: Final = Lines(
-    IngestModule,
-    "document",
-    document_of=lambda asked: str(asked.document.document),
-    counted="modules",
-    packing=Packing(LoadModules, many="documents", one="document"),
-)
+LINES: Final = Lines(IngestModules, ModuleDocument, counted="modules")
 
 KIND: Final = Loadable("modules", LINES)

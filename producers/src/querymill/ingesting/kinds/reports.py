@@ -2,17 +2,10 @@
 
 from typing import Final
 
-from querymill.ingesting.jsonl import Lines, Packing
+from querymill.ingesting.jsonl import Lines
 from querymill.ingesting.loadable import Loadable
-from querymill_shared.contracts.reports.ingest import IngestReport
-from querymill_shared.contracts.reports.load import LoadReports
+from querymill_shared.contracts.reports.ingest import IngestReports, Report
 
-LINES: Final = Lines(
-    IngestReport,
-    "report",
-    document_of=lambda asked: asked.report.sha1,
-    counted="passages",
-    packing=Packing(LoadReports, many="reports", one="report"),
-)
+LINES: Final = Lines(IngestReports, Report, counted="passages")
 
 KIND: Final = Loadable("reports", LINES, reads_documents=True)

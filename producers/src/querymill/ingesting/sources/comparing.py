@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from querymill.code_bases.listing import CodeBase, Listed, Noted, Skipped
-from querymill.ingesting.kinds.files import batched
+from querymill.ingesting.kinds.files import LINES, lines_of
 from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import UnreadPath, UnusablePath
 from querymill.ingesting.sources.code_bases import code_base_at
-from querymill.ingesting.submitting import LoadProgress, Submits, ingest
+from querymill.ingesting.submitting import LoadProgress, Submits, ingest, pack
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.files.ingest import MAX_LISTED, CompareFiles, CompareFilesResult
 
@@ -103,7 +103,8 @@ def ingest_tree(
     done.outcomes["unchanged"] += len(found.listed) - len(compared.changed)
     done.outcomes["dropped"] += len(compared.removed)
     changed = code_base.read(frozenset(compared.changed))
-    for advance in ingest(mill, batched(changed, collection, vectors=vectors)):
+    lines = LINES.asking_for_vectors() if vectors else LINES
+    for advance in ingest(mill, pack(lines_of(changed), lines.asking(collection))):
         if advance.document is not None:
             done.add(advance)
         tell(advance)

@@ -190,18 +190,18 @@ class Feed:
             stamp = Stamp.of(source.path, asked)
             document = self.reader.read(source.path, name=source.name, password=self.options.password)
             row = report_of(document, source.id, given, {SOURCE: source.place, ROOT: source.root, STAMP: str(stamp)})
-            request = self.lines.request.model_validate({"collection": self.collection, self.lines.field: row})
+            report = self.lines.document.model_validate(row)
         except (Unreadable, OSError) as error:
             if isinstance(error, EngineMissing):
                 self.missing = str(error)
             self._leave_out(LeftOut(source.place, str(error), failed=True))
             return None
         except pydantic.ValidationError as error:
-            self._leave_out(LeftOut(source.place, rule_broken(error, below=self.lines.field), failed=True))
+            self._leave_out(LeftOut(source.place, rule_broken(error), failed=True))
             return None
         self._show(source, row, document)
         self.done.documents[source.id]["stamp"] = str(stamp)
-        return GoodLine(len(self.seen), stamp.size, request, unit="document", document=source.id)
+        return GoodLine(len(self.seen), stamp.size, report, unit="document")
 
     def _show(self, source: Source, row: Mapping[str, Any], document: Document) -> None:
         shown = {name: row[name] for name in ("title", "company", "period", "published_at")}

@@ -148,10 +148,9 @@ def _found_in_places(only: Format | None) -> Found:
 
 @dataclass(slots=True)
 class Feed:
-    """Yields a request for each session, and counts them by format. ``on_unread`` is called for what cannot be read."""
+    """Yields a line for each session, and counts them by format. ``on_unread`` is called for what cannot be read."""
 
     lines: Lines[Any]
-    collection: str
     asked: Asked
     tools: Tools
     on_unread: Callable[[Unread], None]
@@ -173,11 +172,11 @@ class Feed:
                 if "source" in part:
                     part["source"] = found.shown(part["source"])
             try:
-                request = self.lines.request.model_validate({"collection": self.collection, self.lines.field: row})
+                told = self.lines.document.model_validate(row)
             except pydantic.ValidationError as error:
-                self.on_unread(Unread(f"{session.source}: {session.id}", rule_broken(error, below=self.lines.field)))
+                self.on_unread(Unread(f"{session.source}: {session.id}", rule_broken(error)))
                 continue
             self.sessions[name] += 1
             size = sum(len(message["text"]) for message in row["messages"])
             number = self.sessions.total()
-            yield GoodLine(number, size, request, unit="session", document=row["session_id"])
+            yield GoodLine(number, size, told, unit="session")

@@ -15,7 +15,7 @@ from querymill.ingesting.sources import documents, histories
 from querymill.ingesting.sources.comparing import ingest_tree
 from querymill.ingesting.sources.histories import HistoryOptions
 from querymill.ingesting.sources.lines import are_lines, plain_file
-from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest
+from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest, pack
 from querymill_histories.compressed import open_plain
 from querymill_histories.session import Unread
 from querymill_reading.process import Reader
@@ -75,7 +75,7 @@ def _load_documents(
         found, roots = documents.found_at([path], folder)
         feed = documents.Feed(mill, reader, lines, collection, asked, read, folder, on_left_out=leave_out)
         feed.learn_what_is_stored(found, roots)
-        for advance in ingest(mill, feed.lines_of(found), packing=lines.packing):
+        for advance in ingest(mill, pack(feed.lines_of(found), lines.asking(collection))):
             # A document is known to the caller by its file. What was read of it is no longer needed.
             known = None if advance.document is None else read.documents.pop(advance.document)["source"]
             _advance(replace(advance, document=known), done, tell)
@@ -103,8 +103,8 @@ def _load_histories(
             leave_out(unread)
         for unknown in found.unknown:
             _note(UnreadPath(found.shown(str(unknown)), "not recognised", failed=False), done, tell)
-        feed = histories.Feed(lines, collection, asked, tools, leave_out)
-        for advance in ingest(mill, feed.sessions_of(found), packing=lines.packing):
+        feed = histories.Feed(lines, asked, tools, leave_out)
+        for advance in ingest(mill, pack(feed.sessions_of(found), lines.asking(collection))):
             _advance(advance, done, tell)
     return done
 
@@ -114,14 +114,14 @@ def _load_lines(mill: Submits, lines: Lines[Any], path: str, collection: str, te
 
     def good() -> Any:
         with open_plain(Path(path)) as stream:
-            for line in lines.read_stream(stream, collection):
+            for line in lines.read_stream(stream):
                 if isinstance(line, GoodLine):
                     yield line
                 else:
                     done.add_bad(line)
                     tell(line)
 
-    for advance in ingest(mill, good(), packing=lines.packing):
+    for advance in ingest(mill, pack(good(), lines.asking(collection))):
         _advance(advance, done, tell)
     return done
 

@@ -8,7 +8,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 from pydantic_core import to_json
 
 from querymill_shared.contracts.described import Described
-from querymill_shared.contracts.fields import Growing, Lane, Request, not_blank, without_nul
+from querymill_shared.contracts.fields import Lane, Request, not_blank, without_nul
+from querymill_shared.contracts.ingest import Documents, Ingest, IngestResult
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
@@ -16,8 +17,6 @@ from querymill_shared.queues import Queue
 MAX_FILE_BYTES: Final = 1_000_000
 #: Paths longer than this, in characters, are refused.
 MAX_PATH_CHARS: Final = 500
-#: Files in one job, and characters of their contents together.
-MAX_FILES_PER_JOB, MAX_CHARS_PER_JOB = 200, 2_000_000
 #: Characters of one file's metadata, as JSON.
 MAX_METADATA_CHARS: Final = 20_000
 #: Files in a code base.
@@ -45,6 +44,16 @@ class SourceFile(Described):
     content: Annotated[str, Field(max_length=MAX_FILE_BYTES), AfterValidator(without_nul)]
 
     @property
+    def document_id(self) -> str:
+        """The file's path."""
+        return self.path
+
+    @property
+    def chars(self) -> int:
+        """The length of its content."""
+        return len(self.content)
+
+    @property
     def sha256(self) -> str:
         """The hash of the content, and of the metadata if the file has any."""
         metadata = f"\x00{self._metadata}" if self.model_extra else ""
@@ -62,14 +71,6 @@ class SourceFile(Described):
                 f" {MAX_METADATA_CHARS} characters as JSON"
             )
         return self
-
-
-def _fit_one_job(files: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:
-    if len({file.path for file in files}) != len(files):
-        raise ValueError("paths must be unique")
-    if sum(len(file.content) for file in files) > MAX_CHARS_PER_JOB:
-        raise ValueError(f"contents must be at most {MAX_CHARS_PER_JOB} characters together")
-    return files
 
 
 def _not_too_many(given: object) -> object:
@@ -116,44 +117,27 @@ class CompareFilesResult(JobResult):
     pending: int
 
 
-class IngestFiles(Request, Asks["IngestFilesResult"]):
-    """Ingest files of a code base. Idempotent by content.
+class IngestFiles(Ingest, Asks["IngestFilesResult"]):
+    """Ingest files of a code base.
 
     Files are searched by words, names and patterns. With ``vectors``, the whole collection is searched by meaning too:
     a job of its own embeds all chunks that have no vector yet. This is asked for once. From then on every new or
     changed file gets its vectors, with or without ``vectors``, until the collection is dropped.
     """
 
-    queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["ingest_files"] = "ingest_files"
-    lane: Lane = Lane.BULK
-    files: Annotated[
-        tuple[SourceFile, ...], Field(min_length=1, max_length=MAX_FILES_PER_JOB), AfterValidator(_fit_one_job)
-    ]
+    documents: Documents[SourceFile]
     vectors: bool = False
-    deadline: None = None
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """A single step, which resumes after an interruption."""
-        return ("ingest",)
 
 
-class IngestFilesResult(JobResult):
-    """What a job ingested. ``total`` counts its files; ``unchanged`` includes files ingested before a kill.
+class IngestFilesResult(IngestResult):
+    """The outcome of each file. Its ``total`` counts the chunks of one that was stored.
 
-    ``unchanged`` also includes the files that were left alone, because a newer version of them was accepted, or because
-    they were dropped since. If all were, ``outcome`` is "superseded".
-
-    ``symbols`` and ``chunks`` count those of the ingested files. ``pending`` counts the chunks of the whole collection
-    that waited for a vector when the job ended; none waits in a collection without vectors.
+    ``symbols`` counts those of the files that were stored. ``pending`` counts the chunks of the whole collection that
+    waited for a vector when the job ended; none waits in a collection without vectors. ``embedding_jobs`` is empty:
+    nobody waits for the vectors of a code base.
     """
 
     kind: Literal["ingest_files"] = "ingest_files"
-    collection: str
-    outcome: Annotated[Literal["ingested", "unchanged", "superseded"], Growing]
-    ingested: int
-    unchanged: int
     symbols: int
-    chunks: int
     pending: int

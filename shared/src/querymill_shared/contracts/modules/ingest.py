@@ -1,21 +1,18 @@
-"""The `ingest_modules` kind: make a code document searchable by its modules and its text."""
+"""The `ingest_modules` kind: make code documents searchable by their modules and their text."""
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import (
     FilePath,
-    Growing,
-    Lane,
     PageText,
-    Request,
 )
-from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.queues import Queue
+from querymill_shared.contracts.ingest import Documents, Ingest, IngestResult
+from querymill_shared.contracts.results import Asks
 
 #: An integer of 64 bits. It travels as a JSON number.
 _INT64: Final = {
@@ -84,34 +81,30 @@ class ModuleDocument(Described):
         return self.file_path if self.faiss_id is None else self.faiss_id
 
     @property
+    def document_id(self) -> str:
+        """The document's id as text."""
+        return str(self.document)
+
+    @property
+    def chars(self) -> int:
+        """The length of its texts."""
+        return len(self.code) + len(self.meta_info.description)
+
+    @property
     def metadata(self) -> Mapping[str, Any]:
         """The unknown fields of the document and, under ``meta_info``, those of its ``meta_info``."""
         own = dict(self.model_extra or {})
         return own | ({"meta_info": self.meta_info.model_extra} if self.meta_info.model_extra else {})
 
 
-class IngestModule(Request, Asks["IngestModuleResult"]):
-    """Ingest one code document. Ingesting the same content again changes nothing."""
-
-    queue: ClassVar[Queue] = Queue.INGEST
-    kind: Literal["ingest_modules"] = "ingest_modules"
-    lane: Lane = Lane.BULK
-    document: ModuleDocument
-    deadline: None = None
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """The steps of the job: one, ``ingest``."""
-        return ("ingest",)
-
-
-class IngestModuleResult(JobResult):
-    """What ingestion did.
-
-    ``outcome`` is "unchanged" if the same content was already stored, "superseded" if a newer version of the document
-    was accepted before this one was ingested, and "forgotten" if the document was dropped since it was accepted.
-    """
+class IngestModules(Ingest, Asks["IngestModulesResult"]):
+    """Ingest code documents. What words stand for which modules is learned again soon after."""
 
     kind: Literal["ingest_modules"] = "ingest_modules"
-    document: DocumentId
-    outcome: Annotated[Literal["ingested", "unchanged", "superseded", "forgotten"], Growing]
+    documents: Documents[ModuleDocument]
+
+
+class IngestModulesResult(IngestResult):
+    """The outcome of each document. Its ``total`` counts the modules of one that was stored."""
+
+    kind: Literal["ingest_modules"] = "ingest_modules"

@@ -1,8 +1,7 @@
 """All requests of `reports`, and their results."""
 
-from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult
-from querymill_shared.contracts.reports.load import LoadReports, LoadReportsResult
+from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
-ReportRequest = ReportSearch | IngestReport | LoadReports
-ReportJobResult = ReportResult | IngestResult | LoadReportsResult
+ReportRequest = ReportSearch | IngestReports
+ReportJobResult = ReportResult | IngestReportsResult

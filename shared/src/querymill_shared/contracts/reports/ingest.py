@@ -1,9 +1,9 @@
-"""The `ingest_reports` kind: make a report searchable."""
+"""The `ingest_reports` kind: make reports searchable."""
 
 import hashlib
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import to_json
@@ -11,15 +11,12 @@ from pydantic_core import to_json
 from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import (
     Contract,
-    Growing,
-    Lane,
     Name,
-    Request,
     Sha1,
     without_nul,
 )
-from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.queues import Queue
+from querymill_shared.contracts.ingest import Documents, Ingest, IngestResult
+from querymill_shared.contracts.results import Asks
 
 #: Characters of a page. It is split into passages.
 MAX_PAGE_CHARS: Final = 2_000_000
@@ -72,6 +69,16 @@ class Report(Described):
         title = (_first_line(texts[:1]) or sha1) if given.get("title") is None else given["title"]
         return {**given, "sha1": sha1, "title": title}
 
+    @property
+    def document_id(self) -> str:
+        """The report's id."""
+        return self.sha1
+
+    @property
+    def chars(self) -> int:
+        """The length of its texts."""
+        return sum(len(page.text) for page in self.pages)
+
     @field_validator("pages")
     @classmethod
     def _pages_are_in_order(cls, pages: tuple[ReportPage, ...]) -> tuple[ReportPage, ...]:
@@ -110,33 +117,14 @@ def _first_line(texts: list[str]) -> str:
     return next((line[:MAX_TITLE_CHARS].strip() for line in lines if line), "")
 
 
-class IngestReport(Request, Asks["IngestResult"]):
-    """Ingest one report: cut it into passages, which are found by their words at once. Idempotent by content.
-
-    Jobs that follow make the vectors.
-    """
-
-    queue: ClassVar[Queue] = Queue.INGEST
-    kind: Literal["ingest_reports"] = "ingest_reports"
-    lane: Lane = Lane.BULK
-    report: Report
-    deadline: None = None
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """Ingestion is one step, which resumes after a failure."""
-        return ("ingest",)
-
-
-class IngestResult(JobResult):
-    """The result of an `IngestReport`. ``total`` counts the passages that were stored.
-
-    ``outcome`` is "unchanged" if the same content was stored already, "superseded" if a version that was accepted later
-    is, and "forgotten" if the report was dropped since. ``embedding_job`` is the id of the job that makes the missing
-    vectors, or None if none is missing.
-    """
+class IngestReports(Ingest, Asks["IngestReportsResult"]):
+    """Ingest reports: each is cut into passages, which are found by their words at once."""
 
     kind: Literal["ingest_reports"] = "ingest_reports"
-    document: str
-    outcome: Annotated[Literal["ingested", "unchanged", "superseded", "forgotten"], Growing]
-    embedding_job: str | None = None
+    documents: Documents[Report]
+
+
+class IngestReportsResult(IngestResult):
+    """The outcome of each report. Its ``total`` counts the passages that were stored."""
+
+    kind: Literal["ingest_reports"] = "ingest_reports"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from querymill import IngestSession, MessageSearch
+from querymill import IngestMessages, MessageSearch
 from querymill.cli.bulk.appended_file import UnusableFile
 from querymill.cli.bulk.batch_search import Question, ResultsFile, ask_all, read_questions
 from querymill.cli.search import search_of
@@ -39,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 def mill() -> Iterator[MemoryMill]:
     with MemoryMill() as mill:
         mill.submit(
-            IngestSession(collection="c", session=session("s", "the fleet counts nine ships", "soup for lunch"))
+            IngestMessages(collection="c", documents=(session("s", "the fleet counts nine ships", "soup for lunch"),))
         ).result(timeout=10)
         yield mill
 

@@ -57,7 +57,7 @@ def test_each_field_of_a_request_says_what_it_is(kind: Kind[Any]) -> None:
 def test_what_a_kind_ingests_is_a_job(kind: Kind[Any]) -> None:
     lines = kind.loadable.documents
     assert lines.request in get_args(JobRequest)
-    assert lines.field in lines.request.model_fields
+    assert lines.request.model_fields["kind"].default == f"ingest_{kind.name}"
 
 
 @KIND

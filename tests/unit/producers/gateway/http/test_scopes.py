@@ -4,7 +4,7 @@ from querymill import CompareFiles, EmbedTexts, TextToEmbed
 from querymill.gateway.http.scopes import REQUESTS, scope_of_kind, scopes_of
 from querymill.keys import Scope
 
-DELETES = {"drop_conversation", "drop_documents", "forget_messages"}
+DELETES = {"drop_documents"}
 OPERATES = {
     "learn_lexicon", "list_set_aside", "recompute_ranks", "reembed",
     "reindex",

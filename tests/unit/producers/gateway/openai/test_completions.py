@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill import AnswerQuestion, IngestModule, IngestReport
+from querymill import AnswerQuestion, IngestModules, IngestReports
 from querymill.agents.answering import Question
 from querymill.agents.found import Found
 from querymill.gateway.http.problems import Problem, invalid
@@ -118,8 +118,8 @@ def test_an_answer_is_told_in_parts_and_ends_with_its_sources() -> None:
     report = {"sha1": "a1", "title": "Nordhav 2022", "company": "Nordhav", "pages": [{"page": 1, "text": "nine ships"}]}
     module = {"file_path": "a.js", "code": "vtkConeSource()", "meta_info": {"vtkjs_modules": ["vtkConeSource"]}}
     with MemoryMill() as mill:
-        mill.submit(IngestReport.model_validate({"collection": "c", "report": report})).result(10)
-        mill.submit(IngestModule.model_validate({"collection": "c", "document": module})).result(10)
+        mill.submit(IngestReports.model_validate({"collection": "c", "documents": [report]})).result(10)
+        mill.submit(IngestModules.model_validate({"collection": "c", "documents": [module]})).result(10)
         text, end = heard(MemoryAccess(mill), Question("reports", "c", "how many ships?"))
         assert text == end.text
         assert text.endswith("nine ships [1]")

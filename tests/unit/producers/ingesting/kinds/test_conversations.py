@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from querymill.ingesting.kinds.conversations import LINES
-from querymill_shared.contracts.conversations.ingest import IngestConversation
 from tests.fixtures.json_lines import read_lines
 
 SESSION = {
@@ -16,8 +15,7 @@ SESSION = {
 def test_a_line_is_a_session_known_by_its_id(tmp_path: Path) -> None:
     (line,), bad = read_lines(LINES, tmp_path, SESSION)
     assert bad == []
-    assert isinstance(line.request, IngestConversation)
-    assert (line.name, line.unit, line.request.collection) == ("s1", "line", "c")
+    assert (line.name, line.unit, line.document.session_id) == ("s1", "line", "s1")
 
 
 def test_a_line_without_messages_is_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ SESSION = {
 def test_a_line_is_a_session_known_by_its_id(tmp_path: Path) -> None:
     (first, number), bad = read_lines(LINES, tmp_path, SESSION, SESSION | {"session_id": 0})
     assert bad == []
-    assert (first.name, first.request.session.messages[0].text) == ("s1", "hello")
+    assert (first.name, first.document.messages[0].text) == ("s1", "hello")
     assert number.name == "0"  # a number is an id like any other
 
 

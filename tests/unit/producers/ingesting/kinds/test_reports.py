@@ -5,15 +5,15 @@ import pytest
 
 from querymill.ingesting.jsonl import BadLine, GoodLine
 from querymill.ingesting.kinds.reports import LINES
-from querymill_shared.contracts.reports.ingest import IngestReport
+from querymill_shared.contracts.reports.ingest import Report
 
 GOOD = {"sha1": "a1", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]}
 
 
-def lines(tmp_path: Path, *raw: bytes) -> list[GoodLine[IngestReport] | BadLine]:
+def lines(tmp_path: Path, *raw: bytes) -> list[GoodLine[Report] | BadLine]:
     path = tmp_path / "reports.jsonl"
     path.write_bytes(b"\n".join(raw))
-    return list(LINES.read(path, "filings"))
+    return list(LINES.read(path))
 
 
 def line(**changes: object) -> bytes:
@@ -56,7 +56,7 @@ def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
 def test_unknown_fields_are_kept_as_metadata(tmp_path: Path) -> None:
     (found,) = lines(tmp_path, line(auditor="Nobody & Sons"))
     assert isinstance(found, GoodLine)
-    assert found.request.report.model_extra == {"auditor": "Nobody & Sons"}
+    assert found.document.model_extra == {"auditor": "Nobody & Sons"}
 
 
 def test_a_line_that_has_only_pages_is_named_by_them(tmp_path: Path) -> None:
@@ -68,28 +68,28 @@ def test_a_line_that_has_only_pages_is_named_by_them(tmp_path: Path) -> None:
         json.dumps({"pages": pages, "sha1": None, "title": None, "company": None}).encode(),
     )
     assert isinstance(bare, GoodLine)
-    report = bare.request.report
+    report = bare.document
     assert (report.title, report.company) == ("The tide", None)
-    assert bare.document == report.sha1 == "5527948552838937b6783737f64bec5474142f82"
+    assert bare.name == report.sha1 == "5527948552838937b6783737f64bec5474142f82"
     assert isinstance(other, GoodLine)
-    assert other.document != report.sha1
+    assert other.name != report.sha1
     assert isinstance(null, GoodLine)
-    assert null.request == bare.request
+    assert null.document == bare.document
 
 
 @pytest.mark.parametrize(("text", "title"), [("", ""), (" \n#\n", ""), ("x" * 300, "x" * 200)])
 def test_a_title_fits_and_is_the_id_if_the_first_page_is_blank(tmp_path: Path, text: str, title: str) -> None:
     (found,) = lines(tmp_path, line(title=None, pages=[{"page": 1, "text": text}, {"page": 2, "text": "two"}]))
     assert isinstance(found, GoodLine)
-    assert found.request.report.title == (title or GOOD["sha1"])
+    assert found.document.title == (title or GOOD["sha1"])
 
 
 def test_nul_characters_of_extracted_text_become_blanks(tmp_path: Path) -> None:
     (found,) = lines(tmp_path, line(pages=[{"page": 1, "text": "a\x00b"}]))
     assert isinstance(found, GoodLine)
-    assert found.request.report.pages[0].text == "a b"
+    assert found.document.pages[0].text == "a b"
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
-        list(LINES.read(tmp_path / "nowhere.jsonl", "filings"))
+        list(LINES.read(tmp_path / "nowhere.jsonl"))

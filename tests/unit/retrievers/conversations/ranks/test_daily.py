@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from querymill_shared.board import Verdict
-from querymill_shared.contracts.conversations.ingest import IngestConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_workers.retrievers.conversations.ranks.daily import rebuilds_due
 from tests.fixtures.conversation_jobs import POOLS, ingest, rebuild, session
@@ -24,7 +24,7 @@ def test_ranks_are_rebuilt_once_a_day_in_the_mode_they_have(world: World) -> Non
 
 def test_every_collection_is_rebuilt_by_itself_and_one_without_sessions_is_not(world: World) -> None:
     ingest(world, "early", *POOLS)
-    world.run(IngestConversation(collection="others", session=session("s", "ships")))
+    world.run(IngestConversations(collection="others", documents=(session("s", "ships"),)))
     day = datetime.now(UTC) + timedelta(days=1, minutes=1)
     asked = [world.board.picture(bell.job_id).record.collection for bell in rebuilds_due(world.ports, day)]
     assert sorted(asked) == ["chats", "chats", "others", "others"]

@@ -3,8 +3,8 @@
 import pytest
 
 from querymill_shared.board import Verdict
-from querymill_shared.contracts.conversations.ingest import DropConversation
 from querymill_shared.contracts.conversations.ranks import RankList, RanksResult, RecomputeRanks
+from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.queues import Queue
 from querymill_workers.retrievers.conversations.rules.reference_search import ReferenceSearch
 from tests.fixtures.conversation_jobs import POOLS, UPDATE, bring_up_to_date, ingest, open_updates, rebuild, reference
@@ -85,7 +85,7 @@ def test_an_older_session_that_comes_or_goes_between_two_parts_costs_no_referenc
     job_id = world.submit(asked)
     world.ring(job_id, asked, "part-0")
     if older == "dropped":
-        world.run(DropConversation(collection="chats", session_id="oldest"))
+        world.run(DropDocuments(collection="chats", retriever="conversations", ids=("oldest",)))
     else:
         ingest(world, "oldest", "tomato soup with basil")
     world.ring(job_id, asked, "part-1")

@@ -5,8 +5,9 @@ from math import prod
 
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
+from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from tests.fixtures.world import World
@@ -26,7 +27,7 @@ def talk(session_id: str, *texts: str, days: float = 10, name: str | None = None
 
 def take_in(world: World, *sessions: ChatSession, collection: str = "talks") -> None:
     for one in sessions:
-        world.result(world.run(IngestConversation(collection=collection, session=one)))
+        world.result(world.run(IngestConversations(collection=collection, documents=(one,))))
 
 
 def search(world: World, query: str, collection: str = "talks", **fields: object) -> ConversationResult:
@@ -233,7 +234,7 @@ def test_an_edit_and_a_drop_are_seen_by_the_next_search(world: World) -> None:
     assert ids(search(world, "ships")) == ["a"]
     take_in(world, talk("a", "rope"), talk("b", "ships"))
     assert ids(search(world, "ships")) == ["b"]
-    world.run(DropConversation(collection="talks", session_id="b"))
+    world.run(DropDocuments(collection="talks", retriever="conversations", ids=("b",)))
     assert ids(search(world, "ships")) == []
 
 
@@ -347,7 +348,7 @@ def test_what_the_board_holds_of_a_dropped_session_goes_with_it(world: World, mo
     monkeypatch.setattr("querymill_shared.board.erasure.READABLE_MS", 0)
     take_in(world, talk("a", "ships"))
     searched = world.run(ConversationSearch(collection="talks", query="ships"))
-    world.result(world.run(DropConversation(collection="talks", session_id="a")))
+    world.result(world.run(DropDocuments(collection="talks", retriever="conversations", ids=("a",))))
     with pytest.raises(UnknownJob):
         world.board.picture(searched)
 

@@ -6,10 +6,10 @@ from math import prod
 
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation, UpdateConversation
-from querymill_shared.contracts.conversations.load import LoadConversations, LoadConversationsResult
+from querymill_shared.contracts.conversations.ingest import IngestConversations, IngestConversationsResult
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 from querymill_shared.contracts.documents import DropDocuments, ListDocuments
+from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.dispatch import run_step
@@ -54,14 +54,14 @@ def gaps(result: ConversationResult) -> list[tuple[str, str]]:
     return [(gap.stage, gap.reason) for gap in result.degraded]
 
 
-def update(session_id: str, message_id: str, text: str) -> UpdateConversation:
+def update(session_id: str, message_id: str, text: str) -> Extend:
     said = {"session_id": session_id, "messages": [{"message_id": message_id, "text": text}]}
-    return UpdateConversation.model_validate({"collection": "talks", "update": said})
+    return Extend.model_validate({"collection": "talks", "retriever": "conversations", "documents": [said]})
 
 
 def ingest_alone(world: World, session: ChatSession) -> Sequence[Bell]:
     """Ingest a session and answer none of the bells that follow."""
-    request = IngestConversation(collection="talks", session=session)
+    request = IngestConversations(collection="talks", documents=(session,))
     return run_step.run_step(Bell(world.submit(request), "ingest", request.queue), world.ports)
 
 
@@ -197,7 +197,7 @@ def test_forgetting_stops_the_embedding_within_one_batch(world: World) -> None:
 
     def forgotten_meanwhile(*args: object, **kwargs: object) -> object:
         if not world.embeddings.asked:
-            world.run(DropConversation(collection="talks", session_id="a"))
+            world.run(DropDocuments(collection="talks", retriever="conversations", ids=("a",)))
         return honest(*args, **kwargs)  # type: ignore[arg-type]
 
     world.embeddings.embed = forgotten_meanwhile  # type: ignore[method-assign,assignment]
@@ -229,9 +229,11 @@ def test_a_model_that_nobody_can_ask_is_named(world: World) -> None:
 
 
 def test_a_load_has_its_sessions_embedded_in_few_jobs(world: World) -> None:
-    request = LoadConversations(collection="talks", sessions=tuple(talk(f"s{number}", "ships") for number in range(9)))
+    request = IngestConversations(
+        collection="talks", documents=tuple(talk(f"s{number}", "ships") for number in range(9))
+    )
     result = world.result(world.run(request))
-    assert isinstance(result, LoadConversationsResult)
+    assert isinstance(result, IngestConversationsResult)
     assert (len(result.embedding_jobs), pending(world), len(embedded(world))) == (1, 0, 9)
 
 

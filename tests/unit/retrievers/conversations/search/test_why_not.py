@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import IngestConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch, WhyNot
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from tests.fixtures.world import World
@@ -21,7 +21,7 @@ def talks(world: World) -> World:
         at = NOW - timedelta(days=days)
         messages = (ChatMessage(message_id="a", text=text, created_at=at),)
         session = ChatSession(session_id=session_id, started_at=at, messages=messages)
-        world.result(world.run(IngestConversation(collection="talks", session=session)))
+        world.result(world.run(IngestConversations(collection="talks", documents=(session,))))
     return world
 
 
@@ -72,7 +72,7 @@ def test_a_session_whose_place_another_took_for_its_age_learns_its_place_by_scor
         at = NOW - timedelta(days=days)
         messages = (ChatMessage(text="ships", created_at=at),)
         session = ChatSession(session_id=f"s{number}", started_at=at, messages=messages)
-        world.result(world.run(IngestConversation(collection="talks", session=session)))
+        world.result(world.run(IngestConversations(collection="talks", documents=(session,))))
     found = explain(world, "s3", scoring="bm25", diversify=True, top_n=4)
     assert (found.gate, found.reason[:12], found.reason[-15:]) == ("diversification", "place 4 of 5", " 4 are returned")
 

@@ -5,7 +5,8 @@ from math import expm1, log1p
 
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import DropConversation, UpdateConversation
+from querymill_shared.contracts.documents import DropDocuments
+from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.retrievers.conversations.search import word_recall
@@ -59,7 +60,9 @@ def test_a_session_is_found_by_its_name(world: World) -> None:
 def test_a_new_name_counts_and_the_old_one_no_longer(world: World) -> None:
     take_in(world, talk("a", "soup", name="Gamma"))
     update = {"session_id": "a", "name": "Delta", "messages": [{"message_id": "x", "text": "bread"}]}
-    world.result(world.run(UpdateConversation.model_validate({"collection": "talks", "update": update})))
+    world.result(
+        world.run(Extend.model_validate({"collection": "talks", "retriever": "conversations", "documents": [update]}))
+    )
     assert (ids(search(world, "Gamma")), ids(search(world, "Delta bread"))) == ([], ["a"])
 
 
@@ -69,7 +72,7 @@ def test_passages_that_a_session_no_longer_has_are_gone(world: World) -> None:
     take_in(world, talk("s", "ships"))
     assert (entries(world), ids(search(world, "soup"))) == (["s"], [])
     take_in(world, talk("s", f"{FILL} ships", f"{FILL} soup"))
-    world.result(world.run(DropConversation(collection="talks", session_id="s")))
+    world.result(world.run(DropDocuments(collection="talks", retriever="conversations", ids=("s",))))
     assert entries(world) == []
 
 

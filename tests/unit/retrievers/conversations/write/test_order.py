@@ -4,29 +4,26 @@ from collections.abc import Sequence
 
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import (
-    DropConversation,
-    IngestConversation,
-    IngestConversationResult,
-    UpdateConversation,
-)
+from querymill_shared.contracts.conversations.ingest import IngestConversations, IngestConversationsResult
+from querymill_shared.contracts.documents import DropDocuments
+from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
 from tests.fixtures.conversation_jobs import found, session
 from tests.fixtures.jobs import accepted
 from tests.fixtures.world import World
 
-DROP = DropConversation(collection="chats", session_id="s")
+DROP = DropDocuments(collection="chats", retriever="conversations", ids=("s",))
 
 
-def whole(*texts: str) -> IngestConversation:
-    return IngestConversation(collection="chats", session=session("s", *texts))
+def whole(*texts: str) -> IngestConversations:
+    return IngestConversations(collection="chats", documents=(session("s", *texts),))
 
 
-def live(name: str, text: str) -> UpdateConversation:
+def live(name: str, text: str) -> Extend:
     message = {"message_id": name, "text": text, "created_at": "2026-01-01T10:00:00Z"}
-    return UpdateConversation.model_validate({
-        "collection": "chats", "update": {"session_id": "s", "messages": [message]}
-    })  # fmt: skip
+    return Extend.model_validate({
+        "collection": "chats", "retriever": "conversations", "documents": [{"session_id": "s", "messages": [message]}
+    ]})  # fmt: skip
 
 
 def run_in_order(world: World, requests: Sequence[JobRequest], order: list[int]) -> list[str]:
@@ -35,7 +32,7 @@ def run_in_order(world: World, requests: Sequence[JobRequest], order: list[int])
     for number in order:
         world.ring(jobs[number], requests[number], requests[number].steps[0])
     results = [world.result(job_id) for job_id in jobs]
-    return [result.outcome for result in results if isinstance(result, IngestConversationResult)]
+    return [result.documents[0].outcome for result in results if isinstance(result, IngestConversationsResult)]
 
 
 def texts(world: World) -> list[str]:

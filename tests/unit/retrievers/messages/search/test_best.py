@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from querymill_shared.contracts.messages.ingest import IngestSession
-from querymill_shared.contracts.messages.life import ForgetSession
+from querymill_shared.contracts.documents import DropDocuments
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.jobs.faults import Unavailable
@@ -18,7 +18,7 @@ from tests.fixtures.world import World
 
 def take_in(world: World, *sessions: ChatSession) -> None:
     for given in sessions:
-        world.result(world.run(IngestSession(collection="chats", session=given)))
+        world.result(world.run(IngestMessages(collection="chats", documents=(given,))))
 
 
 def search(world: World, query: str, **fields: object) -> MessageResult:
@@ -128,7 +128,7 @@ def test_after_any_change_the_words_of_neighbours_are_as_if_nothing_else_had_bee
 
 def test_forgetting_takes_the_words_of_neighbours_with_it(world: World) -> None:
     take_in(world, talk("s", ("Ada", "alpha"), ("Bob", "beta")), talk("t", ("Ada", "gamma")))
-    world.result(world.run(ForgetSession(collection="chats", session_id="s")))
+    world.result(world.run(DropDocuments(collection="chats", retriever="messages", ids=("s",))))
     assert world.words.count("chats", NEIGHBOURS) == 1
     assert not world.words.search("chats", NEIGHBOURS, "alpha", limit=9)
 

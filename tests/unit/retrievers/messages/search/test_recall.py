@@ -2,7 +2,7 @@
 
 import pytest
 
-from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
@@ -23,7 +23,7 @@ def asked(query: str, **fields: object) -> MessageSearch:
 
 
 def ingest(world: World, *texts: str, session_id: str = "s") -> None:
-    world.run(IngestSession(collection="c", session=session(session_id, *texts)))
+    world.run(IngestMessages(collection="c", documents=(session(session_id, *texts),)))
 
 
 def search_text(world: World, request: MessageSearch, where: MessageFilter = EVERY, *, why: str = "") -> MessageMatches:

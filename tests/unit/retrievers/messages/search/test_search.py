@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from querymill_shared.contracts.events import Hits
-from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.inference.ports import InputType, Vectors
@@ -28,7 +28,7 @@ from tests.fixtures.world import World
 
 def take_in(world: World, *sessions: ChatSession, collection: str = "chats") -> None:
     for given in sessions:
-        world.result(world.run(IngestSession(collection=collection, session=given)))
+        world.result(world.run(IngestMessages(collection=collection, documents=(given,))))
 
 
 def search(world: World, query: str, collection: str = "chats", **fields: object) -> MessageResult:
@@ -242,7 +242,7 @@ def test_the_threshold_holds_for_hits_of_the_words_too(world: World) -> None:
 def test_hybrid_finds_what_is_still_pending(world: World) -> None:
     take_in(world, session("s", "soup of the day"))
     world.embeddings.fails_with = Unavailable("away")
-    world.run(IngestSession(collection="chats", session=session("t", "nine ships", ids=["new"])))
+    world.run(IngestMessages(collection="chats", documents=(session("t", "nine ships", ids=["new"]),)))
     world.embeddings.fails_with = None
     result = search(world, "ships", hybrid=True)
     assert (result.mode, ids(result), result.skipped) == ("hybrid", ["new"], 1)

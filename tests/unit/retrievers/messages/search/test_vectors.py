@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
@@ -24,9 +24,9 @@ SHIPS = CalibratedQuestion(vector_of("nine ships"), "words", IDENTITY, 0.99)
 @pytest.fixture
 def stored(world: World) -> World:
     """A world with two embedded messages and two pending ones."""
-    world.run(IngestSession(collection="c", session=session("s", "nine ships", "soup")))
+    world.run(IngestMessages(collection="c", documents=(session("s", "nine ships", "soup"),)))
     world.embeddings.fails_with = Unavailable("away")
-    world.run(IngestSession(collection="c", session=session("t", "ships at sea", "rope")))
+    world.run(IngestMessages(collection="c", documents=(session("t", "ships at sea", "rope"),)))
     return world
 
 

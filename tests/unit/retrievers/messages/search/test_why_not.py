@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.why_not import Absence
 from querymill_workers.jobs.faults import Unavailable
@@ -18,7 +18,7 @@ TEXTS = ("the fleet counts nine ships", "the fleet sails", "ships and soup", "so
 @pytest.fixture
 def chats(world: World) -> World:
     for name in ("s", "t"):
-        world.result(world.run(IngestSession(collection="chats", session=session(name, *TEXTS, user_name=name))))
+        world.result(world.run(IngestMessages(collection="chats", documents=(session(name, *TEXTS, user_name=name),))))
     return world
 
 

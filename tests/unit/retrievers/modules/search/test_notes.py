@@ -18,7 +18,6 @@ from querymill_workers.retrievers.modules.notes import (
     BranchNotes,
     ChannelRank,
     FusedHit,
-    IngestNotes,
     LexiconNotes,
     Matches,
 )
@@ -199,14 +198,7 @@ def test_notes_cannot_be_changed() -> None:
         BranchNotes.of(step_with(NOTED)).lexicon_version = 7
 
 
-@pytest.mark.parametrize(
-    ("notes", "board"),
-    [
-        (IngestNotes(outcome="ingested", modules=2), {"outcome": "ingested", "modules": 2}),
-        (IngestNotes(outcome="unchanged", modules=0), {"outcome": "unchanged", "modules": 0}),
-        (LexiconNotes(words=9, version=2, documents=12), {"words": 9, "version": 2, "documents": 12}),
-    ],
-)
-def test_jobs_of_one_step_are_read_as_they_were_noted(notes: IngestNotes | LexiconNotes, board: dict[str, Any]) -> None:
+def test_what_was_learned_is_read_as_it_was_noted() -> None:
+    notes, board = LexiconNotes(words=9, version=2, documents=12), {"words": 9, "version": 2, "documents": 12}
     assert notes.for_board() == board
-    assert type(notes).of(step_with(board)) == notes
+    assert LexiconNotes.of(step_with(board)) == notes

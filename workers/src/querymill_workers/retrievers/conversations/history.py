@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from querymill_shared.contracts.conversations.ingest import SessionUpdate
+from querymill_shared.contracts.ingest import SessionExtension
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_shared.values import value
 
@@ -78,7 +78,7 @@ def forget_before(history: History, version: Acceptance) -> History:
     )
 
 
-def add_live(history: History, update: SessionUpdate, version: Acceptance) -> History:
+def add_live(history: History, update: SessionExtension, version: Acceptance) -> History:
     """Add an update that was accepted after the whole session. An update that is there already adds nothing."""
     others = [sent for sent in history.live if sent.version != version]
     added = [LiveMessage(version, place, message) for place, message in enumerate(update.messages)]
@@ -87,7 +87,7 @@ def add_live(history: History, update: SessionUpdate, version: Acceptance) -> Hi
     return History(whole, tuple(live), hear(history.said, update, version))
 
 
-def hear(said: Mapping[str, Said], update: SessionUpdate, version: Acceptance) -> Mapping[str, Said]:
+def hear(said: Mapping[str, Said], update: SessionExtension, version: Acceptance) -> Mapping[str, Said]:
     """Return what updates said of the session with one more, the latest of each field."""
     given = {name: getattr(update, name) for name in FIELDS}
     heard = {

@@ -5,24 +5,26 @@ attempt resumes: files that are already stored are skipped.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
-from querymill_shared.board import Claim, Picture
-from querymill_shared.contracts.events import Progress
+from querymill_shared.board import Claim
 from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult, SourceFile
+from querymill_shared.contracts.ingest import IngestedDocument
 from querymill_workers.documents.late_writes import bury_replaced
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Ending, hand_in
+from querymill_workers.jobs.ingesting import ending_of, ingest_slices
+from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.jobs.revisions import ContentHash, Revision
-from querymill_workers.ledger.ports import Subject, Version, version_of
+from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
 from querymill_workers.retrievers.files.embed import ask_for_vectors, count_pending, embed_soon
-from querymill_workers.retrievers.files.notes import IngestNotes
+from querymill_workers.retrievers.files.notes import FileIngestNotes
 from querymill_workers.retrievers.files.ports import KIND, SPACE, FileInfo, FilePorts, KeyedChunk, PreparedFile
 from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
 from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text, lines_of
 from querymill_workers.vectors.keys import keys_of
 from querymill_workers.words.ports import WordUnit
 
-#: Files stored between two checks that the job has not been cancelled; at most these are repeated after a kill.
+#: Files that are stored in one change; at most these are repeated after a kill.
 SLICE = 16
 #: Tokens of a chunk with its path and symbol. They are estimated; the true number seldom exceeds the model's 480.
 CHUNK_TOKENS = 400
@@ -36,54 +38,58 @@ def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]
     Chunks are embedded if the collection has vectors, or is asked to have them. If it had none, all its chunks are. A
     file of which a newer version was accepted, or that was dropped since, is left alone.
     """
-    collection, total, version = request.collection, len(request.files), version_of(claim)
+    collection, version, symbols = request.collection, version_of(claim), 0
     # A second attempt cannot tell whether the first was the first to ask.
     embeds_all = request.vectors and (ask_for_vectors(collection, ports) or claim.attempt > 1)
-    stored: list[PreparedFile] = []
-    outdated = 0
-    for start in range(0, total, SLICE):
-        files = request.files[start : start + SLICE]
-        changed, left = store(collection, files, version, ports)
-        stored, outdated = [*stored, *changed], outdated + left
-        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=start + len(files), total=total)):
-            return []  # cancelled; stored files stay, and comparing the code base submits their embedding
+
+    def store(files: Sequence[SourceFile]) -> list[IngestedDocument]:
+        nonlocal symbols
+        outcomes, changed = store_files(collection, files, version, ports)
+        symbols += sum(len(file.symbols) for file in changed)
+        return outcomes
+
+    ingested = ingest_slices(claim, request.documents, store, ports, together=SLICE)
+    if ingested is None:
+        return []  # comparing the code base submits the embedding of the stored files
     ports.board.add_collections("files", [collection])
     # Also of files that are stored already: an earlier attempt may have been killed before it submitted this.
-    chunks = {file.path: 1 for file in request.files} | {file.info.path: len(file.chunks) for file in stored}
+    chunks = {file.document: max(file.total, 1) for file in ingested}
     bells = embed_soon(claim, request, None if embeds_all else chunks, ports)
-    notes = IngestNotes(
-        total=total,
-        ingested=len(stored),
-        symbols=sum(len(file.symbols) for file in stored),
-        chunks=sum(len(file.chunks) for file in stored),
-        pending=count_pending(collection, ports),
-        outdated=outdated,
-    )
+    notes = FileIngestNotes(documents=tuple(ingested), symbols=symbols, pending=count_pending(collection, ports))
     hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
-def store(
+def store_files(
     collection: str, files: Sequence[SourceFile], version: Version, ports: FilePorts
-) -> tuple[Sequence[PreparedFile], int]:
-    """Store files and their words in one change.
-
-    Returns the files that were stored because their content is new, and how many were left alone as outdated.
-    """
+) -> tuple[list[IngestedDocument], Sequence[PreparedFile]]:
+    """Store files and their words in one change. Return the outcome of each, and the files that were stored."""
     # Before the lock: parsing takes a while.
     prepared = {file.path: prepare_file(file, ports) for file in changed_files(collection, files, ports)}
     subjects = [subject_of(file, ports.parser.language_of(file.path, file.content)) for file in files]
     with ports.ledger.changing(collection, KIND, subjects, version) as standings:
         bury_replaced(collection, KIND, standings, ports)
         newest = [file for file in files if standings[file.path].newest]
-        changed = [
-            prepared.get(file.path) or prepare_file(file, ports) for file in changed_files(collection, newest, ports)
-        ]
+        changed = {
+            file.path: prepared.get(file.path) or prepare_file(file, ports)
+            for file in changed_files(collection, newest, ports)
+        }
         if changed:
-            ports.words.put(collection, SPACE, [unit_of(file.info.path, file.content) for file in changed])
-            ports.files.put(collection, changed)
-            ports.vectors[KIND].retry(collection, documents=[file.info.path for file in changed])
-    return changed, len(files) - len(newest)
+            units = [unit_of(file.info.path, file.content) for file in changed.values()]
+            ports.words.put(collection, SPACE, units)
+            ports.files.put(collection, list(changed.values()))
+            ports.vectors[KIND].retry(collection, documents=list(changed))
+    outcomes = [outcome_of(file.path, standings[file.path], changed.get(file.path)) for file in files]
+    return outcomes, list(changed.values())
+
+
+def outcome_of(path: str, standing: Standing, stored: PreparedFile | None) -> IngestedDocument:
+    """Say what became of a file, which was ``stored`` if its content is new."""
+    if not standing.newest:
+        return IngestedDocument(document=path, outcome="forgotten" if standing.forgotten else "superseded")
+    if stored is None:
+        return IngestedDocument(document=path, outcome="unchanged")
+    return IngestedDocument(document=path, outcome="ingested", total=len(stored.chunks))
 
 
 def changed_files(collection: str, files: Sequence[SourceFile], ports: FilePorts) -> list[SourceFile]:
@@ -140,20 +146,4 @@ def unit_of(path: str, content: str) -> WordUnit:
     return WordUnit(path, code_text(f"{path}\n{content}"))
 
 
-def to_result(request: IngestFiles, picture: Picture, notes: IngestNotes) -> IngestFilesResult:
-    """Report what the job ingested."""
-    return IngestFilesResult(
-        job_id=picture.record.job_id,
-        complete=True,
-        collection=request.collection,
-        outcome="ingested" if notes.ingested else "superseded" if notes.outdated == notes.total else "unchanged",
-        total=notes.total,
-        ingested=notes.ingested,
-        unchanged=notes.total - notes.ingested,
-        symbols=notes.symbols,
-        chunks=notes.chunks,
-        pending=notes.pending,
-    )
-
-
-ENDING = Ending(IngestNotes, to_result)
+ENDING: Final = ending_of(IngestFilesResult, FileIngestNotes)

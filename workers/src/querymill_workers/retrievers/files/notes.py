@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from querymill_shared.contracts.results import Degradation
+from querymill_workers.jobs.ingesting import IngestNotes
 from querymill_workers.jobs.notes import Notes, StepNotes
 from querymill_workers.retrievers.files.rules.intent import Lines
 from querymill_workers.retrievers.files.rules.kinds import FileKind
@@ -80,15 +81,8 @@ class CompareNotes(Notes):
     pending: int
 
 
-class IngestNotes(Notes):
-    """``total``: how many files were given; ``pending``: how many stored chunks wait for a vector.
+class FileIngestNotes(IngestNotes):
+    """``symbols`` counts those of the stored files; ``pending`` the stored chunks that wait for a vector."""
 
-    ``outdated``: how many files were left alone, because a newer version was accepted, or because they were dropped.
-    """
-
-    total: int
-    ingested: int
     symbols: int
-    chunks: int
     pending: int
-    outdated: int = 0

@@ -1,29 +1,30 @@
-"""Ingest a session: its messages become searchable by text at once, and a job that follows makes their vectors.
+"""Ingest sessions: their messages become searchable by text at once, and jobs that follow make their vectors.
 
-Rows, words and the session's version change in one transaction. A passage whose content has not changed keeps its
+Rows, words and the versions of sessions change in one transaction. A passage whose content has not changed keeps its
 vector.
 """
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
-from querymill_shared.board import Claim, Picture
-from querymill_shared.contracts.fields import Growing
-from querymill_shared.contracts.messages.ingest import IngestSession, IngestSessionResult
+from querymill_shared.board import Claim
+from querymill_shared.contracts.ingest import Extend, IngestedDocument, IngestOutcome
+from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
 from querymill_shared.contracts.sessions import ChatSession, message_key
 from querymill_workers.documents.late_writes import bury_replaced
-from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.notes import Notes
+from querymill_workers.jobs.bell import Bell, one_per_queue
+from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Standing, Subject, version_of
+from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
 from querymill_workers.retrievers.messages.embed import EMBEDDABLE
 from querymill_workers.retrievers.messages.ports import (
     NEIGHBOURS,
     SPACES,
     ChangedTexts,
+    DroppedSession,
     DropPorts,
     MessagePorts,
     PreparedSession,
@@ -45,34 +46,54 @@ KIND: Final = "messages"
 #: Texts that are indexed in one call.
 INDEX_BATCH: Final = 500
 
-Outcome = Literal["ingested", "unchanged", "superseded", "forgotten"]
 
+def step(claim: Claim, request: IngestMessages, ports: MessagePorts) -> Sequence[Bell]:
+    """Ingest sessions, and submit the embedding of those that lack a vector. Unchanged content is not stored again."""
+    collection, version = request.collection, version_of(claim)
 
-class IngestNotes(Notes):
-    """What ingestion did, and the id of the job that makes the missing vectors."""
+    def store(sessions: Sequence[ChatSession]) -> list[IngestedDocument]:
+        return store_sessions(collection, sessions, version, ports)
 
-    outcome: Annotated[Outcome, Growing]
-    total: int
-    embedding_job: str | None = None
-
-
-def step(claim: Claim, request: IngestSession, ports: MessagePorts) -> Sequence[Bell]:
-    """Ingest one session, and submit an embedding job if vectors are missing. Unchanged content is not stored again."""
-    collection, session_id = request.collection, request.session.session_id
-    prepared = prepare_session(request.session)
-    with ports.ledger.changing(collection, KIND, [subject_of(request.session)], version_of(claim)) as standings:
-        bury_replaced(collection, KIND, standings, ports)
-        outcomes, changed = store_rows(collection, [prepared], standings, ports)
-        change_words(collection, changed, [prepared], ports)
-    ports.sessions.grow(collection, sum(len(texts.added) for texts in changed.values()))
+    ingested = ingest_slices(claim, request.documents, store, ports)
+    if ingested is None:
+        return []
     ports.board.add_collections("messages", [collection])
-    passages = {session_id: len(prepared.passages)}
-    jobs, bells = submit_embedding(EMBEDDABLE, collection, passages, ports, lane=request.lane, token=claim.job_id)
-    notes = IngestNotes(
-        outcome=outcomes[session_id], total=len(prepared.passages), embedding_job=jobs[0] if jobs else None
-    )
-    hand_in(claim, request, notes, ENDING, ports)
-    return bells
+    return hand_in_sessions(claim, request, ingested, ENDING, ports)
+
+
+def hand_in_sessions(
+    claim: Claim,
+    request: IngestMessages | Extend,
+    ingested: Sequence[IngestedDocument],
+    ending: Ending[Any, IngestNotes],
+    ports: MessagePorts,
+) -> Sequence[Bell]:
+    """Submit the embedding of the stored sessions that lack a vector, and end the job."""
+    passages = {
+        document.document: document.total for document in ingested if document.outcome in ("ingested", "unchanged")
+    }
+    jobs, bells = submit_embedding(
+        EMBEDDABLE, request.collection, passages, ports, lane=request.lane, token=claim.job_id
+    )  # fmt: skip
+    hand_in(claim, request, IngestNotes(documents=tuple(ingested), embedding_jobs=tuple(jobs)), ending, ports)
+    return one_per_queue(bells)
+
+
+def store_sessions(
+    collection: str, sessions: Sequence[ChatSession], version: Version, ports: MessagePorts
+) -> list[IngestedDocument]:
+    """Store sessions and their words in one change, as far as this version is to stand."""
+    prepared = [prepare_session(session) for session in sessions]
+    with ports.ledger.changing(collection, KIND, [subject_of(session) for session in sessions], version) as standings:
+        bury_replaced(collection, KIND, standings, ports)
+        outcomes, changed = store_rows(collection, prepared, standings, ports)
+        change_words(collection, changed, prepared, ports)
+    ports.sessions.grow(collection, sum(len(texts.added) for texts in changed.values()))
+    return [
+        IngestedDocument(document=id_, outcome=outcomes[id_], total=len(each.passages))
+        for each in prepared
+        for id_ in [each.session.session_id]
+    ]
 
 
 def subject_of(session: ChatSession) -> Subject:
@@ -91,7 +112,7 @@ def store_rows(
     prepared: Sequence[PreparedSession],
     standings: Mapping[str, Standing],
     ports: MessagePorts,
-) -> tuple[Mapping[str, Outcome], Mapping[str, ChangedTexts]]:
+) -> tuple[Mapping[str, IngestOutcome], Mapping[str, ChangedTexts]]:
     """Store the rows of sessions, and return their outcomes and the texts whose words are to be changed with them.
 
     A session is not stored if a newer one is, if it was forgotten since, or if the same content is there already.
@@ -104,7 +125,9 @@ def store_rows(
     return outcomes, ports.sessions.put(collection, new)
 
 
-def outcome_of(prepared: PreparedSession, standings: Mapping[str, Standing], stored: Mapping[str, Revision]) -> Outcome:
+def outcome_of(
+    prepared: PreparedSession, standings: Mapping[str, Standing], stored: Mapping[str, Revision]
+) -> IngestOutcome:
     """Decide what becomes of a session, given how its write stands and the revisions that are stored."""
     session_id = prepared.session.session_id
     if standings[session_id].forgotten:
@@ -175,6 +198,14 @@ def drop_words(collection: str, texts: Sequence[MessageText], ports: DropPorts) 
             ports.words.drop(collection, NEIGHBOURS, ids)
 
 
+def drop_session(collection: str, session_id: str, ports: DropPorts) -> DroppedSession:
+    """Drop all that is stored of a session, within a change of the ledger."""
+    dropped = ports.sessions.forget(collection, session_id)
+    drop_words(collection, dropped.texts, ports)
+    ports.vectors["messages"].begin_embedding(collection, [session_id])
+    return dropped
+
+
 def word_units_of(session_id: str, texts: Sequence[MessageText]) -> list[WordUnit]:
     """Turn texts into entries of the text index, grouped by session."""
     return [WordUnit(text.text_id, text.content, session_id) for text in texts]
@@ -186,16 +217,4 @@ def group_by_type(texts: Sequence[MessageText]) -> list[tuple[VectorType, list[M
     return [(vector_type, list(group)) for vector_type, group in groupby(ordered, lambda text: text.vector_type)]
 
 
-def to_result(request: IngestSession, picture: Picture, notes: IngestNotes) -> IngestSessionResult:
-    """Build the result from the notes."""
-    return IngestSessionResult(
-        job_id=picture.record.job_id,
-        session_id=request.session.session_id,
-        outcome=notes.outcome,
-        total=notes.total,
-        embedding_job=notes.embedding_job,
-        complete=True,
-    )
-
-
-ENDING: Final = Ending(IngestNotes, to_result)
+ENDING: Final = ending_of(IngestMessagesResult)

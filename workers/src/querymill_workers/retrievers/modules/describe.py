@@ -1,11 +1,10 @@
 """The descriptions of code documents as the vector channel compares them: whole, or in passages that fit the model."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.modules.ingest import IngestModule, ModuleDocument
-from querymill_shared.contracts.modules.load import LoadModules
+from querymill_shared.contracts.modules.ingest import IngestModules, ModuleDocument
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.retrievers.modules.ports import KIND, ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import shown_id
@@ -33,11 +32,9 @@ def passages_of(description: str, ports: ModulePorts) -> list[str]:
     return [text[span.start : span.end] for span in spans]
 
 
-def embed_soon(
-    claim: Claim, request: IngestModule | LoadModules, documents: Iterable[ModuleDocument], ports: ModulePorts
-) -> Sequence[Bell]:
+def embed_soon(claim: Claim, request: IngestModules, ports: ModulePorts) -> Sequence[Bell]:
     """Submit jobs that embed the descriptions of documents, as far as they lack a vector, and return their bells."""
-    passages = {shown_id(document.document): 1 for document in documents}  # few are longer than one
+    passages = {document.document_id: 1 for document in request.documents}  # few are longer than one
     _, bells = submit_embedding(
         EMBEDDABLE, request.collection, passages, ports, lane=request.lane, token=claim.job_id
     )  # fmt: skip

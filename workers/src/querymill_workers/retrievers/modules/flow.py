@@ -3,13 +3,12 @@
 from typing import assert_never
 
 from querymill_shared.contracts.modules import ModuleRequest
-from querymill_shared.contracts.modules.ingest import IngestModule
+from querymill_shared.contracts.modules.ingest import IngestModules
 from querymill_shared.contracts.modules.learn import LearnLexicon
-from querymill_shared.contracts.modules.load import LoadModules
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
-from querymill_workers.retrievers.modules import ingest, learn, load, search
+from querymill_workers.retrievers.modules import ingest, learn, search
 from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.retrievers.modules.search import show
 
@@ -19,10 +18,8 @@ def flow_of(request: ModuleRequest) -> Flow[ModulePorts]:
     match request:
         case ModuleSearch():
             return flow(request, search.step, show.conclude, show.settle, reads="the store of code documents")
-        case IngestModule():
+        case IngestModules():
             return one_step(request, ingest.step, ingest.ENDING)
-        case LoadModules():
-            return one_step(request, load.step, load.ENDING)
         case LearnLexicon():
             return one_step(request, learn.step, learn.ENDING)
         case _:

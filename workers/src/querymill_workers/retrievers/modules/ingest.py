@@ -1,19 +1,20 @@
-"""Ingest a code document: its text and its modules in one change. Learning the lexicon and embedding follow."""
+"""Ingest code documents: their texts and their modules in one change. Learning the lexicon and embedding follow."""
 
 import hashlib
 from collections.abc import Sequence
 from typing import Final
 
-from querymill_shared.board import Claim, Picture
-from querymill_shared.contracts.modules.ingest import IngestModule, IngestModuleResult, ModuleDocument
+from querymill_shared.board import Claim
+from querymill_shared.contracts.ingest import IngestedDocument
+from querymill_shared.contracts.modules.ingest import IngestModules, IngestModulesResult, ModuleDocument
 from querymill_workers.documents.late_writes import bury_replaced
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.one_step import Ending, hand_in
+from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
+from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
 from querymill_workers.retrievers.modules.describe import embed_soon, passages_of, put_descriptions
 from querymill_workers.retrievers.modules.learn import submit_learning
-from querymill_workers.retrievers.modules.notes import IngestNotes
 from querymill_workers.retrievers.modules.ports import KIND, SPACE, ModulePorts, filterable
 from querymill_workers.retrievers.modules.rules.documents import encode_id, shown_id
 from querymill_workers.retrievers.modules.rules.fields import counts_of, own_name, searchable_text
@@ -23,50 +24,51 @@ from querymill_workers.words.ports import WordUnit
 INDEXING_VERSION = 3
 
 
-def step(claim: Claim, request: IngestModule, ports: ModulePorts) -> Sequence[Bell]:
-    """Ingest one document, unless a newer version of it was accepted, or it was dropped since.
+def step(claim: Claim, request: IngestModules, ports: ModulePorts) -> Sequence[Bell]:
+    """Ingest documents, as far as no newer version of them was accepted, nor they were dropped since.
 
     The same content changes nothing. It still settles the document, adds the collection, and submits the learning of
     the lexicon and the embedding of descriptions, in case an earlier attempt was killed before it did.
     """
-    collection = request.collection
-    notes = keep_document(collection, request.document, version_of(claim), ports)
+    collection, version = request.collection, version_of(claim)
+
+    def store(documents: Sequence[ModuleDocument]) -> list[IngestedDocument]:
+        return keep_documents(collection, documents, version, ports)
+
+    ingested = ingest_slices(claim, request.documents, store, ports)
+    if ingested is None:
+        return []
     ports.board.add_collections("modules", [collection])
-    bells = [*submit_learning(collection, ports), *embed_soon(claim, request, [request.document], ports)]
-    hand_in(claim, request, notes, ENDING, ports)
+    bells = [*submit_learning(collection, ports), *embed_soon(claim, request, ports)]
+    hand_in(claim, request, IngestNotes(documents=tuple(ingested)), ENDING, ports)
     return bells
-
-
-def keep_document(collection: str, document: ModuleDocument, version: Version, ports: ModulePorts) -> IngestNotes:
-    """Store a document and its text in one change, if this version is to stand, and settle it."""
-    (notes,) = keep_documents(collection, [document], version, ports)
-    return notes
 
 
 def keep_documents(
     collection: str, documents: Sequence[ModuleDocument], version: Version, ports: ModulePorts
-) -> list[IngestNotes]:
+) -> list[IngestedDocument]:
     """Store documents and their texts in one change, as far as this version is to stand, and settle them."""
     subjects = [subject_of(document) for document in documents]
     with ports.ledger.changing(collection, KIND, subjects, version) as standings:
         bury_replaced(collection, KIND, standings, ports)
-        notes = [
-            notes_of(collection, document, standings[subject.document], ports)
+        kept = [
+            outcome_of(collection, document, standings[subject.document], ports)
             for document, subject in zip(documents, subjects, strict=True)
         ]
-        new = [document for document, noted in zip(documents, notes, strict=True) if noted.outcome == "ingested"]
+        new = [document for document, said in zip(documents, kept, strict=True) if said.outcome == "ingested"]
         store_documents(collection, new, version, ports)
     ports.modules.settle(collection, [document.document for document in documents])
-    return notes
+    return kept
 
 
-def notes_of(collection: str, document: ModuleDocument, standing: Standing, ports: ModulePorts) -> IngestNotes:
+def outcome_of(collection: str, document: ModuleDocument, standing: Standing, ports: ModulePorts) -> IngestedDocument:
     """Say what is to become of a document."""
+    id_ = document.document_id
     if not standing.newest:
-        return IngestNotes(outcome="forgotten" if standing.forgotten else "superseded", modules=0)
+        return IngestedDocument(document=id_, outcome="forgotten" if standing.forgotten else "superseded")
     if ports.modules.revision(collection, document.document) == revision_of(document, ports):
-        return IngestNotes(outcome="unchanged", modules=0)
-    return IngestNotes(outcome="ingested", modules=len(set(document.meta_info.vtkjs_modules)))
+        return IngestedDocument(document=id_, outcome="unchanged")
+    return IngestedDocument(document=id_, outcome="ingested", total=len(set(document.meta_info.vtkjs_modules)))
 
 
 def store_documents(collection: str, documents: Sequence[ModuleDocument], version: Version, ports: ModulePorts) -> None:
@@ -105,15 +107,4 @@ def revision_of(document: ModuleDocument, ports: ModulePorts) -> Revision:
     )
 
 
-def to_result(request: IngestModule, picture: Picture, notes: IngestNotes) -> IngestModuleResult:
-    """Return what ingestion did."""
-    return IngestModuleResult(
-        job_id=picture.record.job_id,
-        total=notes.modules,
-        complete=True,
-        document=request.document.document,
-        outcome=notes.outcome,
-    )
-
-
-ENDING: Final = Ending(IngestNotes, to_result)
+ENDING: Final = ending_of(IngestModulesResult)

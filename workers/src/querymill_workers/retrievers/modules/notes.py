@@ -1,7 +1,7 @@
 """What the steps of `modules` note on the board for the code that ends their job."""
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from querymill_shared.contracts.modules.search import RawRecall
 from querymill_shared.contracts.results import Degradation
@@ -52,13 +52,6 @@ class BranchNotes(StepNotes):
     lexicon_version: int
     unknown_modules: tuple[str, ...] = ()
     why_not: Absence | None = None
-
-
-class IngestNotes(Notes):
-    """What ingestion did, and how many modules the document has (0 if nothing changed)."""
-
-    outcome: Literal["ingested", "unchanged", "superseded", "forgotten"]
-    modules: int
 
 
 class LexiconNotes(Notes):

@@ -1,20 +1,19 @@
-"""Ingest a report: its passages are found by their words at once, and a job that follows makes their vectors.
+"""Ingest reports: their passages are found by their words at once, and jobs that follow make their vectors.
 
-Rows, words and the version of the report are one transaction. A passage whose text has not changed keeps its vector.
+Rows, words and the version of a report are one transaction. A passage whose text has not changed keeps its vector.
 """
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final, Literal
+from typing import Final
 
-from querymill_shared.board import Claim, Picture
-from querymill_shared.contracts.fields import Growing
-from querymill_shared.contracts.reports.ingest import IngestReport, IngestResult, Report
-from querymill_shared.contracts.reports.load import LoadReports
+from querymill_shared.board import Claim
+from querymill_shared.contracts.ingest import IngestedDocument, IngestOutcome
+from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report
 from querymill_workers.documents.late_writes import bury_replaced
-from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.notes import Notes
-from querymill_workers.jobs.one_step import Ending, hand_in
+from querymill_workers.jobs.bell import Bell, one_per_queue
+from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
+from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
 from querymill_workers.retrievers.reports.ports import EMBEDDABLE, SPACE, PreparedReport, ReportPorts
@@ -28,39 +27,40 @@ from querymill_workers.words.ports import WordUnit
 #: Passages that are indexed by one call.
 INDEXED_AT_ONCE: Final = 2_000
 
-IngestOutcome = Literal["ingested", "unchanged", "superseded", "forgotten"]
 #: The outcomes after which a report is stored.
 STORED: Final[Sequence[IngestOutcome]] = ("ingested", "unchanged")
 
 
-class IngestNotes(Notes):
-    """What ingestion did, and the id of the job that makes the missing vectors."""
+def step(claim: Claim, request: IngestReports, ports: ReportPorts) -> Sequence[Bell]:
+    """Ingest reports, and submit the embedding of those that lack a vector. Unchanged content is not stored again."""
+    collection, version = request.collection, version_of(claim)
 
-    outcome: Annotated[IngestOutcome, Growing]
-    total: int
-    embedding_job: str | None = None
+    def store(reports: Sequence[Report]) -> list[IngestedDocument]:
+        return [keep_report(collection, report, version, ports) for report in reports]
 
-
-def step(claim: Claim, request: IngestReport, ports: ReportPorts) -> Sequence[Bell]:
-    """Ingest one report, and submit a job that makes missing vectors. Unchanged content is not stored again."""
-    notes = keep_report(request.collection, request.report, version_of(claim), ports)
-    passages = {request.report.sha1: notes.total} if notes.outcome in STORED else {}
+    # One by one: a change locks what all reports of the collection share, and most reports are large.
+    ingested = ingest_slices(claim, request.documents, store, ports, together=1)
+    if ingested is None:
+        return []
+    passages = {document.document: document.total for document in ingested if document.outcome in STORED}
     jobs, bells = embed_soon(claim, request, passages, ports)
-    hand_in(claim, request, notes.model_copy(update={"embedding_job": jobs[0] if jobs else None}), ENDING, ports)
-    return bells
+    hand_in(claim, request, IngestNotes(documents=tuple(ingested), embedding_jobs=tuple(jobs)), ENDING, ports)
+    return one_per_queue(bells)
 
 
-def keep_report(collection: str, report: Report, version: Version, ports: ReportPorts) -> IngestNotes:
+def keep_report(collection: str, report: Report, version: Version, ports: ReportPorts) -> IngestedDocument:
     """Store a report and its words in one change, as far as this version is to stand."""
     prepared = prepare_report(report, ports)
     with ports.ledger.changing(collection, "reports", [subject_of(report)], version) as standings:
         bury_replaced(collection, "reports", standings, ports)
         outcome = store_if_newest(collection, prepared, standings[report.sha1], ports)
-    return IngestNotes(outcome=outcome, total=len(prepared.chunks) if outcome == "ingested" else 0)
+    return IngestedDocument(
+        document=report.sha1, outcome=outcome, total=len(prepared.chunks) if outcome == "ingested" else 0
+    )
 
 
 def embed_soon(
-    claim: Claim, request: IngestReport | LoadReports, passages: Mapping[str, int], ports: ReportPorts
+    claim: Claim, request: IngestReports, passages: Mapping[str, int], ports: ReportPorts
 ) -> tuple[Sequence[str], Sequence[Bell]]:
     """Announce the collection of stored reports, and submit jobs that make their missing vectors.
 
@@ -128,16 +128,4 @@ def index_entries(document: str, chunks: Sequence[Chunk], known: Mapping[int, st
     ]
 
 
-def to_result(request: IngestReport, picture: Picture, notes: IngestNotes) -> IngestResult:
-    """Build the result."""
-    return IngestResult(
-        job_id=picture.record.job_id,
-        total=notes.total,
-        complete=True,
-        document=request.report.sha1,
-        outcome=notes.outcome,
-        embedding_job=notes.embedding_job,
-    )
-
-
-ENDING: Final = Ending(IngestNotes, to_result)
+ENDING: Final = ending_of(IngestReportsResult)

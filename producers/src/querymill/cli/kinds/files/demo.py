@@ -10,7 +10,8 @@ from querymill.cli.kinds.files.screen import follow, show
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console
 from querymill.client.mill import Querymill
-from querymill.ingesting.kinds.files import batched
+from querymill.ingesting.kinds.files import LINES, lines_of
+from querymill.ingesting.submitting import pack
 from querymill_shared.contracts.files.ingest import MAX_FILE_BYTES, SourceFile
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 
@@ -25,8 +26,8 @@ ASKED: Final = FileSearch(
 def search_packages(mill: Querymill, _sample: Path, console: Console) -> list[FileResult]:
     """Ingest the source of Celery's worker and of kombu's transports, ask, and show the rounds and the files."""
     files = tuple(file for package, folder in PARTS for file in sources(package, folder))
-    lines = list(batched(files, COLLECTION))
-    with_bar(mill, lines, console, size=sum(line.size for line in lines))
+    lines = list(lines_of(files))
+    with_bar(mill, pack(lines, LINES.asking(COLLECTION)), console, size=sum(line.size for line in lines))
     console.print(f"   {len(files)} files of celery.worker and kombu.transport, as installed here, without vectors\n")
     job = mill.submit(ASKED)
     follow(console, ASKED.query, job.events(timeout=ASKED.deadline + 10))

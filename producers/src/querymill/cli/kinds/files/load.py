@@ -20,10 +20,10 @@ from querymill.code_bases.listing import Listed, Noted
 from querymill.code_bases.reading import SECRET
 from querymill.ingesting.ingestion_log import recorded
 from querymill.ingesting.jsonl import STDIN
-from querymill.ingesting.kinds.files import LINES, batched
+from querymill.ingesting.kinds.files import LINES, lines_of
 from querymill.ingesting.sources.code_bases import code_base_at
 from querymill.ingesting.sources.comparing import Listing, compare, find
-from querymill.ingesting.submitting import LoadProgress
+from querymill.ingesting.submitting import LoadProgress, pack
 from querymill_shared.contracts.files.ingest import CompareFilesResult, IngestFilesResult
 
 #: Skipped files that are named for each reason; ``--json`` names all.
@@ -53,14 +53,14 @@ def _load(path: Path, collection: str, *, as_json: bool, include_secrets: bool, 
     console = Console(stderr=True)
     code_base = code_base_at(path, include_secrets=include_secrets)
     found = find(code_base, path)
-    with Querymill() as connected, recorded(connected, "files", collection, LINES) as (mill, record):
+    with Querymill() as connected, recorded(connected, "files", collection) as (mill, record):
         for skipped in found.skipped:
             if skipped.failed:
                 record.refuse(skipped.reason, place=skipped.path)
         compared = compare(mill, found, collection, remove=path.is_dir() and found.is_whole, vectors=vectors)
-        batches = batched(code_base.read(frozenset(compared.changed)), collection, vectors=vectors)
+        lines, changed = LINES.asking_for_vectors() if vectors else LINES, code_base.read(frozenset(compared.changed))
         size = sum(found.listed[changed].size for changed in compared.changed)
-        outcomes = with_bar(mill, batches, console, size=size)
+        outcomes = with_bar(mill, pack(lines_of(changed), lines.asking(collection)), console, size=size)
     report(found, compared, outcomes, console, as_json=as_json)
     if not found.is_whole or any(outcome.result is None for outcome in outcomes):
         raise typer.Exit(Exit.FAILED)
@@ -93,17 +93,15 @@ def report(
 
 def summarised(found: Listing, compared: CompareFilesResult, outcomes: Sequence[LoadProgress]) -> dict[str, Any]:
     """Count what was done."""
-    results = [outcome.result for outcome in outcomes if isinstance(outcome.result, IngestFilesResult)]
-    counted = Counter[str]()
-    for result in results:
-        counted.update(ingested=result.ingested, symbols=result.symbols, chunks=result.chunks)
+    counted = Counter(outcome.result.outcome for outcome in outcomes if outcome.result is not None)
+    jobs = [outcome.job for outcome in outcomes if isinstance(outcome.job, IngestFilesResult)]
     return {
         "files": len(found.listed),
         "ingested": counted["ingested"],
-        "unchanged": len(found.listed) - len(compared.changed) + sum(result.unchanged for result in results),
-        "symbols": counted["symbols"],
-        "chunks": counted["chunks"],
-        "pending": results[-1].pending if results else compared.pending,
+        "unchanged": len(found.listed) - len(compared.changed) + counted.total() - counted["ingested"],
+        "symbols": sum(job.symbols for job in jobs),
+        "chunks": sum(job.total for job in jobs),
+        "pending": jobs[-1].pending if jobs else compared.pending,
         "removed": list(compared.removed),
         "skipped": [{"path": file.path, "reason": file.reason} for file in found.skipped],
         "remarks": [{"path": entry.path, "remark": entry.remark} for entry in remarked(found)],

@@ -24,7 +24,7 @@ def load_reports(mill: Querymill, sample: Path, console: Console) -> list[Report
     """Ingest the sample's reports; nothing is asked yet."""
     lines, outcomes = load_sample(mill, LINES, sample / "reports.jsonl", console)
     passages = sum(outcome.result.total for outcome in outcomes if outcome.result is not None)
-    pages = sum(len(line.request.report.pages) for line in lines)
+    pages = sum(len(line.document.pages) for line in lines)
     console.print(f"   {len(lines)} reports, {pages} pages, {passages} passages")
     return []
 

@@ -13,6 +13,7 @@ from querymill.ingesting.sources.code_bases import code_base_at
 from querymill.ingesting.sources.comparing import Listing, find
 from querymill.ingesting.submitting import LoadProgress
 from querymill_shared.contracts.files.ingest import CompareFilesResult, IngestFilesResult
+from querymill_shared.contracts.ingest import IngestedDocument
 
 
 def found_in(path: Path) -> Listing:
@@ -24,9 +25,10 @@ def compared(*changed: str, removed: tuple[str, ...] = ()) -> CompareFilesResult
                               pending=4)  # fmt: skip
 
 
-def ingested(number: int) -> IngestFilesResult:
-    return IngestFilesResult(job_id="j", collection="c", outcome="ingested", total=number, complete=True,
-                             ingested=number, unchanged=0, symbols=2, chunks=3, pending=5)  # fmt: skip
+def ingested(path: str) -> IngestFilesResult:
+    document = IngestedDocument(document=path, outcome="ingested", total=3)
+    return IngestFilesResult(job_id="j", collection="c", total=3, complete=True, documents=(document,), symbols=2,
+                             pending=5)  # fmt: skip
 
 
 @pytest.fixture
@@ -66,15 +68,16 @@ def test_nothing_to_load_is_refused_with_the_reasons(tmp_path: Path) -> None:
 
 
 def test_the_summary_counts_files_parts_and_failures(folder: Path) -> None:
+    job = ingested("a.py")
     outcomes = [
-        LoadProgress(1, result=ingested(1), document="a.py"),
-        LoadProgress(2, document="b.py", reason="batch 2: dead"),
+        LoadProgress(1, result=job.documents[0], document="a.py", job=job),
+        LoadProgress(2, document="b.py", reason="file 2: dead"),
     ]
     summary = summarised(found_in(folder), compared("a.py", "b.py", removed=("gone.py",)), outcomes)
     assert (summary["files"], summary["ingested"], summary["unchanged"]) == (3, 1, 1)
     assert (summary["symbols"], summary["chunks"], summary["pending"]) == (2, 3, 5)
     assert summary["removed"] == ["gone.py"]
-    assert summary["failed"] == [{"document": "b.py", "reason": "batch 2: dead"}]
+    assert summary["failed"] == [{"document": "b.py", "reason": "file 2: dead"}]
 
 
 def test_without_a_change_the_comparison_says_what_waits_for_vectors(folder: Path) -> None:

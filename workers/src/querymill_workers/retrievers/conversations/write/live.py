@@ -8,7 +8,7 @@ before the session as it is) takes the long way: the history is read, and the se
 import hashlib
 from collections.abc import Sequence, Set
 
-from querymill_shared.contracts.conversations.ingest import SessionUpdate
+from querymill_shared.contracts.ingest import SessionExtension
 from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage
 from querymill_shared.values import value
 from querymill_workers.jobs.faults import Mistaken
@@ -59,7 +59,7 @@ class Growth:
 
 
 def add_messages(
-    collection: str, updates: Sequence[SessionUpdate], version: Acceptance, ports: ConversationPorts
+    collection: str, updates: Sequence[SessionExtension], version: Acceptance, ports: ConversationPorts
 ) -> dict[str, Change]:
     """Add updates of different sessions that nothing has replaced since, or begin sessions with them.
 
@@ -78,7 +78,7 @@ def add_messages(
 
 
 def find_growing(
-    collection: str, updates: Sequence[SessionUpdate], version: Acceptance, ports: ConversationPorts
+    collection: str, updates: Sequence[SessionExtension], version: Acceptance, ports: ConversationPorts
 ) -> list[Growth]:
     """Return the sessions that need not be read to grow.
 
@@ -131,7 +131,7 @@ def entries_of_growth(growth: Growth) -> list[WordUnit]:
 
 
 def extend_outline(
-    known: Outline, update: SessionUpdate, version: Acceptance, vocabulary: TechnicalKeywords
+    known: Outline, update: SessionExtension, version: Acceptance, vocabulary: TechnicalKeywords
 ) -> Extension | None:
     """Return what new messages make of a session, or None if that takes its other messages.
 
@@ -167,7 +167,7 @@ def refuse_too_many(session_id: str, messages: int) -> None:
 
 
 def _add_by_history(
-    collection: str, updates: Sequence[SessionUpdate], version: Acceptance, ports: ConversationPorts
+    collection: str, updates: Sequence[SessionExtension], version: Acceptance, ports: ConversationPorts
 ) -> dict[str, Change]:
     """Add updates to sessions that have to be read."""
     if not updates:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from querymill_shared.contracts.conversations.ingest import Outcome
+from querymill_shared.contracts.ingest import IngestOutcome
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.history import History
@@ -22,7 +22,7 @@ from querymill_workers.words.ports import Words
 class Change:
     """What a write did to a session, and how many messages it has afterwards."""
 
-    outcome: Outcome
+    outcome: IngestOutcome
     total: int
 
 
@@ -39,7 +39,7 @@ def store_history(
         ports.words.trim(collection, SPACE, {session_id: 0})
         ports.conversation_passages.drop(collection, session_id)
         ports.vectors[KIND].begin_embedding(collection, [session_id])
-        return Change("dropped" if ports.conversations.drop(collection, session_id) else "unchanged", 0)
+        return Change("forgotten" if ports.conversations.drop(collection, session_id) else "unchanged", 0)
     if not is_new(known, history, prepared):
         return Change("unchanged", len(prepared.session.messages))
     index_again(collection, [prepared.session], ports.words)

@@ -10,7 +10,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
 from querymill_workers.documents.ports import Documents
 from querymill_workers.ledger.ports import Version
-from querymill_workers.retrievers.messages.forget import drop_session
+from querymill_workers.retrievers.messages.ingest import drop_session
 from querymill_workers.retrievers.messages.ports import Sessions
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.ports import Words

@@ -4,7 +4,7 @@ from typing import Final
 
 from querymill.ingesting.jsonl import Lines
 from querymill.ingesting.loadable import Loadable
-from querymill_shared.contracts.notes.ingest import IngestNote
+from querymill_shared.contracts.notes.ingest import IngestNotes, Note
 
-LINES: Final = Lines(IngestNote, "note", document_of=lambda asked: asked.note.note_id, counted="notes")
+LINES: Final = Lines(IngestNotes, Note, counted="notes")
 KIND: Final = Loadable("notes", LINES)

@@ -1,10 +1,10 @@
-"""The `ingest_note` kind: a note in, found by its words."""
+"""The `ingest_notes` kind: notes in, found by their words."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
-from querymill_shared.contracts.fields import Contract, Id, PassageText, Request
-from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.queues import Queue
+from querymill_shared.contracts.fields import Contract, Id, PassageText
+from querymill_shared.contracts.ingest import Documents, Ingest, IngestResult
+from querymill_shared.contracts.results import Asks
 
 
 class Note(Contract):
@@ -13,23 +13,25 @@ class Note(Contract):
     note_id: Id
     text: PassageText
 
-
-class IngestNote(Request, Asks["IngestNoteResult"]):
-    """Store a note; a note replaces the stored one with its id."""
-
-    queue: ClassVar[Queue] = Queue.INGEST
-    kind: Literal["ingest_note"] = "ingest_note"
-    deadline: None = None
-    note: Note
+    @property
+    def document_id(self) -> str:
+        """The note's id."""
+        return self.note_id
 
     @property
-    def steps(self) -> tuple[str, ...]:
-        """Ingesting a note is one step."""
-        return ("ingest",)
+    def chars(self) -> int:
+        """The length of its text."""
+        return len(self.text)
 
 
-class IngestNoteResult(JobResult):
-    """What was stored."""
+class IngestNotes(Ingest, Asks["IngestNotesResult"]):
+    """Store notes; a note replaces the stored one with its id."""
 
-    kind: Literal["ingest_note"] = "ingest_note"
-    note_id: str
+    kind: Literal["ingest_notes"] = "ingest_notes"
+    documents: Documents[Note]
+
+
+class IngestNotesResult(IngestResult):
+    """The outcome of each note. Its ``total`` is 1."""
+
+    kind: Literal["ingest_notes"] = "ingest_notes"

@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from querymill_shared.contracts.notes import NoteRequest
-from querymill_shared.contracts.notes.ingest import IngestNote
+from querymill_shared.contracts.notes.ingest import IngestNotes
 from querymill_shared.contracts.notes.search import NoteSearch
 from querymill_workers.jobs.flow import Flow
 from querymill_workers.jobs.one_step import one_step
@@ -16,7 +16,7 @@ def flow_of(request: NoteRequest) -> Flow[NotePorts]:
     match request:
         case NoteSearch():
             return one_step(request, search.step, search.ENDING)
-        case IngestNote():
+        case IngestNotes():
             return one_step(request, ingest.step, ingest.ENDING)
         case _:
             assert_never(request)

@@ -4,15 +4,15 @@ import time
 from typing import Any
 
 from querymill_shared.contracts.documents import DropDocuments
-from querymill_shared.contracts.messages.grow import GrowSessions, GrowSessionsResult
-from querymill_shared.contracts.messages.ingest import IngestSession
+from querymill_shared.contracts.ingest import Extend, ExtendResult
+from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
 
 
 def ingest(world: World, *texts: str) -> None:
-    world.run(IngestSession(collection="chats", session=session("s", *texts)))
+    world.run(IngestMessages(collection="chats", documents=(session("s", *texts),)))
     time.sleep(0.003)  # the order of acceptance is known to the millisecond
 
 
@@ -20,8 +20,10 @@ def grow(world: World, after: int, *texts: str) -> str:
     """Grow the session, and return what became of it."""
     messages = [message.model_dump(mode="json") for message in session("s", *["x"] * after, *texts).messages[after:]]
     growth: dict[str, Any] = {"session_id": "s", "after": after, "messages": messages}
-    result = world.result(world.run(GrowSessions.model_validate({"collection": "chats", "growths": [growth]})))
-    assert isinstance(result, GrowSessionsResult)
+    result = world.result(
+        world.run(Extend.model_validate({"collection": "chats", "retriever": "messages", "documents": [growth]}))
+    )
+    assert isinstance(result, ExtendResult)
     time.sleep(0.003)
     return result.documents[0].outcome
 

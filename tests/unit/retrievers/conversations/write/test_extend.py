@@ -3,18 +3,19 @@
 import pytest
 from pydantic import ValidationError
 
-from querymill_shared.contracts.conversations.grow import GrowConversations, GrowConversationsResult
-from querymill_shared.contracts.conversations.ingest import DropConversation, IngestConversation
+from querymill_shared.contracts.conversations.ingest import IngestConversations
+from querymill_shared.contracts.documents import DropDocuments
+from querymill_shared.contracts.ingest import Extend, ExtendResult
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.sessions import MAX_MESSAGES
 from querymill_shared.contracts.vectors import EmbedDocuments
-from querymill_workers.retrievers.conversations.write.grow import SETTLE_S
+from querymill_workers.retrievers.conversations.write.extend import SETTLE_S
 from tests.fixtures.conversation_jobs import found, session
 from tests.fixtures.jobs import accepted
 from tests.fixtures.world import World
 
 
-def growth(**texts: str) -> GrowConversations:
+def growth(**texts: str) -> Extend:
     updates = [
         {
             "session_id": id_,
@@ -22,12 +23,12 @@ def growth(**texts: str) -> GrowConversations:
         }
         for id_, text in texts.items()
     ]
-    return GrowConversations.model_validate({"collection": "chats", "updates": updates})
+    return Extend.model_validate({"collection": "chats", "retriever": "conversations", "documents": updates})
 
 
 def outcomes(world: World, job_id: str) -> dict[str, tuple[str, int]]:
     result = world.result(job_id)
-    assert isinstance(result, GrowConversationsResult)
+    assert isinstance(result, ExtendResult)
     return {each.document: (each.outcome, each.total) for each in result.documents}
 
 
@@ -38,7 +39,7 @@ def texts(world: World, session_id: str) -> list[str]:
 
 def test_each_session_grows_and_one_job_embeds_them_all(world: World) -> None:
     for id_ in "ab":
-        world.run(IngestConversation(collection="chats", session=session(id_, f"{id_} soup")))
+        world.run(IngestConversations(collection="chats", documents=(session(id_, f"{id_} soup"),)))
     before = set(world.board.recent(most=20))
     assert outcomes(world, world.run(growth(a="ships", b="tea", c="new"))) == {
         "a": ("ingested", 2), "b": ("ingested", 2), "c": ("ingested", 1)
@@ -60,10 +61,10 @@ def test_the_same_growth_again_changes_nothing(world: World) -> None:
 
 
 def test_a_session_that_was_dropped_or_replaced_since_stays_as_it_is_and_the_others_grow(world: World) -> None:
-    whole = IngestConversation(collection="chats", session=session("b", "whole"))
+    whole = IngestConversations(collection="chats", documents=(session("b", "whole"),))
     requests: list[JobRequest] = [
         growth(a="late", b="late", c="on"),
-        DropConversation(collection="chats", session_id="a"),
+        DropDocuments(collection="chats", retriever="conversations", ids=("a",)),
         whole,
     ]
     jobs = accepted(world, requests)
@@ -75,15 +76,15 @@ def test_a_session_that_was_dropped_or_replaced_since_stays_as_it_is_and_the_oth
 
 
 def test_a_session_that_would_be_too_long_fails_alone(world: World) -> None:
-    world.run(IngestConversation(collection="chats", session=session("a", *["x"] * MAX_MESSAGES)))
+    world.run(IngestConversations(collection="chats", documents=(session("a", *["x"] * MAX_MESSAGES),)))
     grown = outcomes(world, world.run(growth(a="more", b="tea")))
     assert (grown["a"][0], grown["b"]) == ("failed", ("ingested", 1))
 
 
 def test_a_session_cannot_grow_twice_in_one_job() -> None:
     update = {"session_id": "a", "messages": [{"message_id": "1", "text": "x"}]}
-    with pytest.raises(ValidationError, match="updates: every id must occur once"):
-        GrowConversations.model_validate({"collection": "chats", "updates": [update, update]})
+    with pytest.raises(ValidationError, match="every id must occur once"):
+        Extend.model_validate({"collection": "chats", "retriever": "conversations", "documents": [update, update]})
 
 
 def embedding_jobs(world: World) -> list[str]:
@@ -114,10 +115,10 @@ def test_sessions_that_go_on_growing_wait_for_one_job_which_begins_once_they_had
 def test_many_sessions_that_have_to_be_read_grow_as_each_alone_would(world: World) -> None:
     whole = [session(id_, f"{id_} soup", "bread") for id_ in ("a", "b", "c")]
     for each in whole:
-        world.run(IngestConversation(collection="chats", session=each))
+        world.run(IngestConversations(collection="chats", documents=(each,)))
     again = growth(a="ships", b="tea", new="first").model_dump(mode="json")
-    again["updates"][1]["messages"][0]["message_id"] = whole[1].messages[0].message_id  # the message is edited
-    assert outcomes(world, world.run(GrowConversations.model_validate(again))) == {
+    again["documents"][1]["messages"][0]["message_id"] = whole[1].messages[0].message_id  # the message is edited
+    assert outcomes(world, world.run(Extend.model_validate(again))) == {
         "a": ("ingested", 3), "b": ("ingested", 2), "new": ("ingested", 1),
     }  # fmt: skip
     assert texts(world, "a") == ["a soup", "bread", "ships"]
