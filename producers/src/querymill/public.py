@@ -27,7 +27,6 @@ from querymill_shared.contracts.conversations.search import (
     ConversationResult,
     ConversationSearch,
     Understanding,
-    WhyNot,
 )
 from querymill_shared.contracts.documents import (
     DocumentList,
@@ -173,6 +172,5 @@ __all__ = [
     "UnknownJob",
     "UnreadPath",
     "UnusablePath",
-    "WhyNot",
     "WrittenAnswer",
 ]

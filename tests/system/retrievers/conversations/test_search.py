@@ -84,7 +84,8 @@ def test_the_sample_is_found_by_what_was_said_and_when(mill: Querymill, collecti
     assert chinese.understanding.synonyms
     assert {"retry-code", "retry-zh"} >= set(ids(lost)[:1])
     assert lost.why_not is not None
-    assert lost.why_not.gate in {"words", "score", "candidates"}
+    assert lost.why_not.failed is not None
+    assert lost.why_not.failed.name in {"words", "score", "candidates"}
     assert all(hit.snippet for result in (by_time, chinese, lost) for hit in result.results)
 
 

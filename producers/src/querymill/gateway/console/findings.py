@@ -3,11 +3,11 @@
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from querymill.gateway.console.wording import count, score
 from querymill.presenting.explain.absence import say_lever
-from querymill_shared.contracts.conversations.search import ConversationResult, Gate, WhyNot
+from querymill_shared.contracts.conversations.search import ConversationResult
 from querymill_shared.contracts.embed import EmbedResult
 from querymill_shared.contracts.files.search import FileResult
 from querymill_shared.contracts.jobs import AnyResult
@@ -131,23 +131,9 @@ class Missed:
 def missed_of(result: AnyResult | None) -> Missed | None:
     """Return why what was asked for is not among the hits, None if nothing was asked."""
     missed = getattr(result, "why_not", None)
-    if isinstance(missed, WhyNot):
-        gates = [(name, became, "") for name, became in gates_of(missed)]
-        return Missed(missed.session_id, gates, missed.reason)
     if isinstance(missed, Absence):
         failed = missed.failed
         rows = [(gate.name, gate.outcome, gate.said) for gate in missed.gates]
         reason = f"It is hit {missed.place}." if failed is None else failed.said
         return Missed(missed.id, rows, reason, missed.place, missed.lever)
     return None
-
-
-def gates_of(missed: WhyNot) -> list[tuple[str, str]]:
-    """Return the gates of a search with what became of a session there: passed, failed, or not reached."""
-    gates = get_args(Gate)
-    if missed.gate not in gates:
-        return [(gate, "passed") for gate in gates] if missed.gate is None else [(missed.gate, "failed")]
-    at = gates.index(missed.gate)
-    return [
-        (gate, "passed" if place < at else "failed" if place == at else "unreached") for place, gate in enumerate(gates)
-    ]

@@ -19,6 +19,7 @@ from querymill_shared.contracts.fields import (
 )
 from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
 Scoring = Literal["product", "bounded", "bm25"]
@@ -27,7 +28,6 @@ SearchMode = Literal["normal", "deep"]
 #: The step of diversification that placed a hit; "score" without diversification.
 PlacedBy = Literal["relevance", "age", "topic", "order", "score"]
 #: The gates of a search, in order; a session that is missing failed one of them.
-Gate = Literal["collection", "filter", "time", "words", "candidates", "score", "diversification"]
 
 #: Default number of hits of a normal and of a deep search.
 TOP_N, DEEP_TOP_N = 10, 20
@@ -57,7 +57,7 @@ def _known_zone(name: str) -> str:
 Swing = Annotated[FiniteFloat, Field(ge=0, le=2)]
 
 
-class ConversationSearch(FilteredSearch, Asks["ConversationResult"]):
+class ConversationSearch(FilteredSearch, AsksWhyNot, Asks["ConversationResult"]):
     """Find the sessions in which a subject was discussed.
 
     The score is a product: BM25 as a share of the best candidate's, times ConversationRank, times
@@ -210,14 +210,6 @@ class ConversationHit(Contract):
     line: int | None = None
 
 
-class WhyNot(Contract):
-    """Why a session is missing: the gate that it did not pass (None if it is a hit), and the reason."""
-
-    session_id: str
-    gate: Annotated[Gate, Growing] | None
-    reason: str
-
-
 class ConversationResult(JobResult):
     """The result of a `ConversationSearch`, in order; ``total`` counts the candidates."""
 
@@ -227,4 +219,4 @@ class ConversationResult(JobResult):
     results: tuple[ConversationHit, ...]
     scoring: Annotated[Scoring, Growing]
     understanding: Understanding
-    why_not: WhyNot | None = None
+    why_not: Absence | None = None

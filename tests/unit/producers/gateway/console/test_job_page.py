@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from querymill.gateway.console.copying import as_curl, copies_of
-from querymill.gateway.console.findings import gates_of
 from querymill.gateway.console.hits import PAGE, SHOWN_CHARS, hits_of
 from querymill.gateway.console.job_page import job_values, so_far
 from querymill_shared.board import Part, Picture, Record, Step, Told
 from querymill_shared.board.attempts import encode_facts
-from querymill_shared.contracts.conversations.search import WhyNot
 from querymill_shared.contracts.jobs import decode_request, decode_result
 from querymill_shared.contracts.why_not import Absence, Lever
 from tests.fixtures.attempts import with_attempt
@@ -190,24 +188,6 @@ def test_what_is_copied_can_harm_no_shell() -> None:
     assert curl.isascii()
     assert "\nJSON\n" not in body[1]
     assert {name for name, _ in copies_of(picture(asked=asked), None, "")} >= {"curl", "Python", "TypeScript"}
-
-
-def test_a_session_that_is_missing_failed_one_gate() -> None:
-    found = gates_of(WhyNot(session_id="s", gate="candidates", reason="r"))
-    assert [became for _, became in found] == [
-        "passed",
-        "passed",
-        "passed",
-        "passed",
-        "failed",
-        "unreached",
-        "unreached",
-    ]
-    text = json.dumps(RESULTS["conversations"] | {"why_not": {"session_id": "s9", "gate": "time", "reason": HOSTILE}})
-    asked = decode_request(json.dumps(REQUESTS["conversations"]))
-    page = shown(picture(ORIGINAL, asked=asked), text=text)
-    assert "Why not s9?" in page.text
-    assert page.all("form", id="why-not") != []
 
 
 @pytest.mark.parametrize("kind", ["reports", "messages", "modules", "files"])

@@ -201,34 +201,6 @@ def test_today_in_the_mix_is_the_askers_calendar_day(world: World) -> None:
     assert [result.results[3].placed_for for result in (here, there)] == ["today", "week"]
 
 
-def test_why_not_names_the_gate(world: World) -> None:
-    crowd = [talk(f"s{number:02}", "ships ships", days=2) for number in range(60)]
-    take_in(
-        world, *crowd, talk("soup", "soup", days=2), talk("old", "ships", days=200), talk("z", "a ship of them all")
-    )
-
-    def gate(session_id: str, query: str = "ships") -> str | None:
-        found = search(world, query, why_not=session_id).why_not
-        assert found is not None
-        return found.gate
-
-    assert gate("nowhere") == "collection"
-    assert gate("old", "ships last week") == "time"
-    assert gate("soup") == "words"
-    assert gate("z") == "candidates"
-    assert gate("s20") == "score"
-    assert gate("s00") is None
-    assert search(world, "ships").why_not is None
-
-
-def test_why_not_tells_that_others_were_preferred_for_the_mix(world: World) -> None:
-    take_in(world, *(talk(f"s{number}", "ships", days=40) for number in range(4)))
-    take_in(world, talk("today", "ships", days=0.1))
-    found = search(world, "ships", scoring="bm25", diversify=True, top_n=4, why_not="s3").why_not
-    assert found is not None
-    assert found.gate == "diversification"
-
-
 def test_an_edit_and_a_drop_are_seen_by_the_next_search(world: World) -> None:
     take_in(world, talk("a", "ships"), talk("b", "soup"))
     assert ids(search(world, "ships")) == ["a"]
@@ -281,7 +253,8 @@ def test_a_session_that_the_filter_kept_out_says_so(world: World) -> None:
     take_in(world, talk("a", "ships"), talk("b", "ships"))
     result = search(world, "ships", filter={"session_id": "a"}, why_not="b")
     assert result.why_not is not None
-    assert (ids(result), result.why_not.gate) == (["a"], "filter")
+    assert result.why_not.failed is not None
+    assert (ids(result), result.why_not.failed.name) == (["a"], "filter")
 
 
 def test_a_time_that_leaves_few_sessions_is_relaxed_and_says_so(world: World) -> None:

@@ -88,7 +88,8 @@ def test_only_messages_of_the_time_are_scored_and_shown(world: World) -> None:
     )  # fmt: skip
     why = search(world, "ships yesterday", why_not="then").why_not
     assert why is not None
-    assert (why.gate, why.reason) == (
+    assert why.failed is not None
+    assert (why.failed.name, why.failed.said) == (
         "words", "its messages from the time asked for have none of the words that were searched",
     )  # fmt: skip
 

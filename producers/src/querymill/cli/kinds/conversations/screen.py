@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from querymill.cli.screen import show_degraded
+from querymill.cli.screen import show_absence, show_degraded
 from querymill.cli.screen_hits import joined_ranks, show_hits
 from querymill.cli.terminal import Console
 from querymill.presenting.hit import HitView
@@ -23,9 +23,7 @@ def show(console: Console, result: ConversationResult, *, limit: int | None = No
         console.print(Text(f"  {line}", "dim"))
     show_hits(console, result, limit=limit, heading=_heading, made_of=lambda hit: [_why(hit)])
     show_degraded(console, result.degraded)
-    if (lost := result.why_not) is not None:
-        gate = "is a hit" if lost.gate is None else f"was lost at: {lost.gate}"
-        console.print(Text(f"  {lost.session_id} {gate} ({lost.reason})", "yellow"))
+    show_absence(console, result.why_not)
     took = laps(result.timing)
     console.print(Text(f"  {result.total} candidates in all · scored by {result.scoring} · {took}", "dim"))
 

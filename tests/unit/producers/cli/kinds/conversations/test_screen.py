@@ -10,9 +10,9 @@ from querymill_shared.contracts.conversations.search import (
     SynonymsOf,
     Understanding,
     UnderstoodTime,
-    WhyNot,
 )
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.contracts.why_not import Absence
 from tests.fixtures.screens import shown
 
 DAY = datetime(2026, 3, 11, tzinfo=UTC)
@@ -29,7 +29,7 @@ HIT = ConversationHit(
 )  # fmt: skip
 RESULT = ConversationResult(
     job_id="j", total=1, complete=True, query="q", collection="c", results=(HIT,), scoring="bounded",
-    understanding=READ, why_not=WhyNot(session_id="s9", gate="words", reason="it has none of the words"),
+    understanding=READ, why_not=Absence.at("s9", ("time", "words"), "words", "it has none of the words"),
     timing={"rank_ms": 8.0},
 )  # fmt: skip
 
@@ -49,7 +49,7 @@ def test_the_screen_says_how_it_came_to_its_hits() -> None:
 
 
 def test_a_session_that_was_not_lost_is_said_to_be_a_hit() -> None:
-    hit = WhyNot(session_id="s1", gate=None, reason="at place 1")
+    hit = Absence.as_hit("s1", ("time", "words"), 1)
     assert "  s1 is a hit (at place 1)" in shown(KIND, RESULT.model_copy(update={"why_not": hit}))
 
 
