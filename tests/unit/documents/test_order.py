@@ -141,7 +141,7 @@ def test_a_waiting_write_that_was_accepted_after_the_drop_keeps_all_its_document
     files = [document("files", replace(ADA, place=place, note="blue")) for place in ("ada", "eve")]
     drop = dropping("files", "c", ids=[files[0]["path"]])
     later = ingestion("files", "c", files[0]).model_copy(
-        update={"files": tuple(ingestion("files", "c", line).files[0] for line in files)}
+        update={"documents": tuple(ingestion("files", "c", line).documents[0] for line in files)}
     )
     carry_out(world, [drop, later], [0, 1])
     assert set(world.ports.documents["files"].whole("c", [line["path"] for line in files])) == {

@@ -9,23 +9,36 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_shared.board import Claim, Verdict
+from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.events import Progress
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.ingest import MAX_CHARS, IngestResult
 from querymill_shared.contracts.jobs import JobRequest, validate_request
+from querymill_shared.contracts.results import JobResult
 from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from querymill_workers.dispatch import run_step
+from querymill_workers.words.ports import Space
+from tests.fakes.jobs import KeepingBoard
+from tests.fixtures.boards import new_board_of
+from tests.fixtures.jobs import accepted
 from tests.fixtures.world import World, example, report
+from tests.fixtures.writes import SHAPES
 
 
 @dataclass(frozen=True)
 class Kind:
     """How documents of a kind are made and sent. ``waits``: the result names the jobs that make their vectors."""
 
-    name: str
+    name: Retriever
     document: Callable[[int, str], dict[str, Any]]
     waits: bool = True
 
-    def ingest(self, *documents: dict[str, Any]) -> JobRequest:
+    @property
+    def space(self) -> Space:
+        """The index of its words."""
+        return SHAPES[self.name].space
+
+    def ingest(self, *documents: dict[str, Any]) -> Any:
         asked = {"kind": f"ingest_{self.name}", "collection": "c", "documents": documents}
         return validate_request(json.dumps(asked))
 
@@ -89,6 +102,46 @@ def test_one_job_makes_the_vectors_of_several_documents(world: World, kind: Kind
         assert isinstance(embedded, EmbedDocumentsResult)
         assert embedded.complete
     assert world.ports.vectors["messages"].counts("c", model="words").pending == 0
+
+
+def outcomes(result: JobResult) -> list[str]:
+    assert isinstance(result, IngestResult)
+    return [document.outcome for document in result.documents]
+
+
+def test_an_older_version_that_comes_late_replaces_nothing_and_leaves_no_word(world: World, kind: Kind) -> None:
+    older, newer = (
+        kind.ingest(kind.document(1, "herring"), kind.document(2, "tea")),
+        kind.ingest(kind.document(1, "soup")),
+    )
+    late, first = accepted(world, [older, newer])
+    world.ring(first, newer, "ingest")
+    world.ring(late, older, "ingest")
+    assert outcomes(world.result(late)) == ["superseded", "ingested"]
+    found = [bool(world.words.search("c", kind.space, word, limit=9)) for word in ("soup", "herring", "tea")]
+    assert found == [True, False, True]
+
+
+def test_a_dropped_document_does_not_come_back_with_a_late_job(world: World, kind: Kind) -> None:
+    request = kind.ingest(kind.document(1, "soup"))
+    drop = DropDocuments(collection="c", retriever=kind.name, ids=(request.documents[0].document_id,))
+    late, first = accepted(world, [request, drop])
+    world.ring(first, drop, "drop")
+    world.ring(late, request, "ingest")
+    assert outcomes(world.result(late)) == ["forgotten"]
+    assert not world.ports.documents[kind.name].count("c", {})
+    assert world.words.search("c", kind.space, "soup", limit=9) == []
+
+
+def test_an_attempt_after_one_that_was_killed_once_it_had_stored_makes_the_collection_known(
+    world: World, kind: Kind
+) -> None:
+    request = kind.ingest(kind.document(1, "soup"))
+    world.run(request)
+    world.board = new_board_of(KeepingBoard)
+    world.with_ports(board=world.board)
+    assert outcomes(ingested(world, request)) == ["unchanged"]
+    assert world.board.collections(kind.name) == {"c"}
 
 
 def test_a_job_that_is_tried_again_asks_for_the_same_jobs(world: World, kind: Kind) -> None:

@@ -94,15 +94,6 @@ def test_fields_we_do_not_know_are_kept_as_metadata(world: World) -> None:
         assert world.files.describe("code", ["a.py"])["a.py"].metadata == {"licence": licence}
 
 
-def test_the_same_files_again_change_nothing_and_embed_nothing(world: World) -> None:
-    ingest(world, {"a.py": SOUP}, vectors=True)
-    world.embeddings.asked.clear()
-    again = ingest(world, {"a.py": SOUP})
-    assert outcomes(again) == {"unchanged": 1}
-    assert world.embeddings.asked == []
-    assert embeddings_asked_for(world) == 1
-
-
 def test_a_changed_file_embeds_only_the_chunks_that_changed(world: World) -> None:
     world.with_ports(parser=TreeSitterParser())
     parts = [f"def f{n}():\n    '''{'word ' * 300}{n}'''\n" for n in range(3)]
@@ -198,28 +189,6 @@ def test_a_cancelled_ingestion_stops_between_slices(world: World) -> None:
     world.ring(job_id, request, "ingest")
     assert len(world.files.revisions("code")) == 16
     assert world.embeddings.asked == []
-
-
-def test_a_snapshot_that_was_accepted_earlier_and_runs_later_replaces_no_file(world: World) -> None:
-    older = ingest_of({"a.py": "old", "b.py": "old", "same.py": "same", "only.py": "old"})
-    late = world.submit(older)
-    ingest(world, {"a.py": "new", "b.py": "new", "same.py": "same"})
-    world.ring(late, older, "ingest")
-    result = world.result(late)
-    assert isinstance(result, IngestFilesResult)
-    assert outcomes(result) == {"ingested": 1, "superseded": 3}
-    assert world.files.contents("code", ["a.py", "b.py", "only.py"]) == {"a.py": "new", "b.py": "new", "only.py": "old"}
-    assert [hit.id for hit in world.words.search("code", "files", "old", limit=9)] == ["only.py"]
-
-
-def test_a_job_of_which_every_file_is_outdated_says_so(world: World) -> None:
-    older = ingest_of({"a.py": "old"})
-    late = world.submit(older)
-    ingest(world, {"a.py": "new"})
-    world.ring(late, older, "ingest")
-    result = world.result(late)
-    assert isinstance(result, IngestFilesResult)
-    assert result.documents[0].outcome == "superseded"
 
 
 def test_the_same_content_accepted_again_is_newer_than_what_lies_between(world: World) -> None:

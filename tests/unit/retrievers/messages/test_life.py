@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 
@@ -168,14 +166,3 @@ def test_a_forgotten_session_is_found_no_more_by_any_way(world: World) -> None:
     assert {hit.session_id for hit in search(world, "which ships").results} == {"t"}
     assert world.words.search("chats", "messages", "soup", limit=9) == []
     assert len(world.words.search("others", "messages", "ships", limit=9)) == 1
-
-
-def test_forgetting_twice_changes_nothing(world: World) -> None:
-    take_in(world, session("s", "nine ships"))
-    forget(world, "s")
-    again = forget(world, "s")
-    assert (again.outcome, again.total) == ("absent", 0)
-    assert forget(world, "s", collection="nowhere").outcome == "absent"
-    time.sleep(0.003)  # the order of acceptance is known to the millisecond
-    take_in(world, session("s", "nine ships"))
-    assert search(world, "nine ships").results[0].session_id == "s"

@@ -1,14 +1,12 @@
 """The order of acceptance, refused and long messages, and what a search says of what was just written."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from querymill_shared.contracts.documents import DropDocuments, DropResult
+from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.errors import UnknownJob
-from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
@@ -38,24 +36,6 @@ def ingest_of(given: ChatSession) -> IngestMessages:
     return IngestMessages(collection="chats", documents=(given,))
 
 
-def accepted(world: World, *requests: JobRequest) -> list[str]:
-    """Submit jobs one after the other; none has begun."""
-    jobs = []
-    for request in requests:
-        jobs.append(world.submit(request))
-        time.sleep(0.003)  # the order of acceptance is known to the millisecond
-    return jobs
-
-
-def ended(world: World, job_id: str, request: JobRequest) -> tuple[str, int]:
-    world.ring(job_id, request, request.steps[0])
-    result = world.result(job_id)
-    if isinstance(result, DropResult):
-        return result.outcome, result.total
-    assert isinstance(result, IngestMessagesResult)
-    return result.documents[0].outcome, result.total
-
-
 def take_in(world: World, *sessions: ChatSession) -> None:
     for given in sessions:
         world.result(world.run(ingest_of(given)))
@@ -70,40 +50,6 @@ def search(world: World, query: str, **fields: object) -> MessageResult:
 
 def texts(result: MessageResult) -> list[str]:
     return [hit.content for hit in result.results]
-
-
-def test_an_older_version_that_runs_later_does_not_replace_a_newer_one(world: World) -> None:
-    older, newer = ingest_of(session("s", "version one")), ingest_of(session("s", "version two"))
-    first, second = accepted(world, older, newer)
-    assert ended(world, second, newer)[0] == "ingested"
-    assert ended(world, first, older)[0] == "superseded"
-    assert texts(search(world, "version")) == ["version two"]
-    assert world.words.search("chats", "messages", "one", limit=9) == []
-
-
-def test_a_forgotten_session_does_not_come_back_with_a_late_job(world: World) -> None:
-    take_in(world, session("s", "version one"))
-    late, forgets = (
-        ingest_of(session("s", "version one", "and more")),
-        DropDocuments(collection="chats", retriever="messages", ids=("s",)),
-    )
-    first, second = accepted(world, late, forgets)
-    assert ended(world, second, forgets)[0] == "forgotten"
-    assert ended(world, first, late)[0] == "forgotten"
-    assert search(world, "version").results == ()
-    assert world.sessions.ids("chats") == []
-
-
-def test_what_was_ingested_after_it_was_forgotten_stays(world: World) -> None:
-    take_in(world, session("s", "version one"))
-    forgets, again = (
-        DropDocuments(collection="chats", retriever="messages", ids=("s",)),
-        ingest_of(session("s", "version two")),
-    )
-    first, second = accepted(world, forgets, again)
-    assert ended(world, second, again)[0] == "ingested"
-    assert ended(world, first, forgets) == ("absent", 0)
-    assert texts(search(world, "version")) == ["version two"]
 
 
 def test_a_refused_message_is_found_by_its_words_and_the_others_by_vector(world: World) -> None:

@@ -102,16 +102,6 @@ def test_an_ingestion_that_keeps_failing_ends_with_its_reason(world: World) -> N
     assert world.modules.revision("code", 0) is None
 
 
-def test_an_older_version_that_comes_late_changes_nothing(world: World) -> None:
-    older, newer = ingest_of(example(0, "vtkConeSource")), ingest_of(example(0, "vtkPlane"))
-    late = world.submit(older)
-    assert outcome(world, world.run(newer)) == "ingested"
-    world.ring(late, older, "ingest")
-    assert outcome(world, late) == "superseded"
-    assert world.modules.documents("code", [0])[0].meta_info.vtkjs_modules == ("vtkPlane",)
-    assert ask(world, "vtkConeSource").results == ()
-
-
 def test_learning_puts_right_what_a_writer_that_died_has_left(world: World) -> None:
     request = ingest_of(CONES[0])
     world.ingest_code(CONES[1])

@@ -1,15 +1,10 @@
-import time
-
 import pytest
 
 from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.retrievers.reports import ingest
 from querymill_workers.retrievers.reports.ports import SPACE
-from tests.fakes.jobs import KeepingBoard
-from tests.fixtures.boards import new_board_of
 from tests.fixtures.world import World, report
 
 LONG = report("a1", *(f"page {n} about subject{n}" for n in range(20)))
@@ -64,49 +59,6 @@ def test_a_changed_report_replaces_the_old_one_with_its_words(world: World) -> N
     assert outcome(world, job_id).total == 1
     assert found_by_words(world, "about page only") == ["a1/chunk/0"]
     assert [chunk.text for chunk in world.ports.report_life.chunks("filings", "a1")] == ["one page only"]
-
-
-def late(world: World, made: dict[str, object]) -> str:
-    """Have the board accept an ingestion, whose bell is lost for a while."""
-    job_id = world.submit(ingest_of(made))
-    time.sleep(0.002)  # so that the versions differ on any clock
-    return job_id
-
-
-def test_an_older_version_that_comes_late_replaces_nothing(world: World) -> None:
-    request = ingest_of(report("a1", "version one"))
-    job_id = late(world, report("a1", "version one"))
-    world.ingest(report("a1", "version two"))
-    world.ring(job_id, request, "ingest")
-    assert outcome(world, job_id).documents[0].outcome == "superseded"
-    assert found_by_words(world, "version") == ["a1/chunk/0"]
-    assert [chunk.text for chunk in world.ports.report_life.chunks("filings", "a1")] == ["version two"]
-
-
-def test_a_dropped_report_does_not_come_back_with_a_late_job(world: World) -> None:
-    request = ingest_of(report("a1", "version one"))
-    job_id = late(world, report("a1", "version one"))
-    after = Version(2**60, "drop")
-    with world.ports.ledger.dropping("filings", "reports", "a1", after):
-        world.ports.report_life.drop("filings", "a1")
-    world.ring(job_id, request, "ingest")
-    assert outcome(world, job_id).documents[0].outcome == "forgotten"
-    assert found_by_words(world, "version") == []
-    with world.ports.ledger.changing("filings", "reports", [Subject("a1")], after, whole=False) as standings:
-        assert standings["a1"].known is None
-
-
-def test_ingestion_makes_the_collection_known(world: World) -> None:
-    world.ingest(LONG)
-    assert world.board.collections("reports") == {"filings"}
-
-
-def test_an_attempt_after_one_that_was_killed_once_it_had_stored_makes_the_collection_known(world: World) -> None:
-    world.ingest(LONG)
-    world.board = new_board_of(KeepingBoard)
-    world.with_ports(board=world.board)
-    world.ingest(LONG)
-    assert world.board.collections("reports") == {"filings"}
 
 
 @pytest.mark.parametrize("text", ["", "  \n "])

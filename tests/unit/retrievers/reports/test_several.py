@@ -5,51 +5,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report
-from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from querymill_workers.jobs.faults import Failed
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.ports import Standing, Subject, Version
 from querymill_workers.retrievers.reports.ingest import step
-from querymill_workers.retrievers.reports.ports import SPACE
 from tests.fixtures.world import World, report
 
 
 def several(*pages_of_each: tuple[str, ...]) -> IngestReports:
     reports = [Report.model_validate(report(f"r{number}", *pages)) for number, pages in enumerate(pages_of_each)]
     return IngestReports(collection="filings", documents=tuple(reports))
-
-
-def ingested(world: World, request: IngestReports) -> IngestReportsResult:
-    """Ingest reports, and work on the jobs that follow."""
-    job_id = world.submit(request)
-    world.ring(job_id, request, "ingest")
-    result = world.result(job_id)
-    assert isinstance(result, IngestReportsResult)
-    return result
-
-
-def test_each_report_is_found_and_one_job_makes_the_vectors_of_several(world: World) -> None:
-    result = ingested(world, several(("ships", "cranes"), ("harbours",)))
-    assert [(each.document, each.outcome, each.total) for each in result.documents] == [
-        ("r0", "ingested", 2), ("r1", "ingested", 1),
-    ]  # fmt: skip
-    assert result.complete
-    assert [made(world, job_id).total for job_id in result.embedding_jobs] == [3]
-    assert world.reports.vectors.counts("filings", model="words").pending == 0
-    assert [hit.id for hit in world.words.search("filings", SPACE, "harbours", limit=9)] == ["r1/chunk/0"]
-
-
-def test_what_is_ingested_again_is_embedded_once(world: World) -> None:
-    ingested(world, several(("ships",), ("harbours",)))
-    again = ingested(world, several(("ships",), ("quays",)))
-    assert [each.outcome for each in again.documents] == ["unchanged", "ingested"]
-    assert len(world.embeddings.asked) == 3
-
-
-def made(world: World, job_id: str) -> EmbedDocumentsResult:
-    result = world.result(job_id)
-    assert isinstance(result, EmbedDocumentsResult)
-    return result
 
 
 class RefusingLedger(MemoryLedger):

@@ -185,7 +185,7 @@ def test_one_job_waits_for_a_session_however_often_it_changes(world: World) -> N
     bells = list(ingest_alone(world, talk("a", "ships")))
     for number in range(3):
         request = update("a", f"m{number}", "soup")
-        bells += run_step.run_step(Bell(world.submit(request), "update", request.queue), world.ports)
+        bells += run_step.run_step(Bell(world.submit(request), "extend", request.queue), world.ports)
     assert [bell.step for bell in bells].count("embed") == 2, "one in each lane: that of a load, and that of live chats"
     world.answer(*bells)
     assert pending(world) == 0

@@ -53,13 +53,6 @@ def test_each_session_grows_and_one_job_embeds_them_all(world: World) -> None:
     assert [job.kind for job in made].count("embed_documents") == 1
 
 
-def test_the_same_growth_again_changes_nothing(world: World) -> None:
-    world.run(growth(a="ships"))
-    before = texts(world, "a")
-    world.run(growth(a="ships"))
-    assert texts(world, "a") == before == ["ships"]
-
-
 def test_a_session_that_was_dropped_or_replaced_since_stays_as_it_is_and_the_others_grow(world: World) -> None:
     whole = IngestConversations(collection="chats", documents=(session("b", "whole"),))
     requests: list[JobRequest] = [

@@ -95,16 +95,6 @@ def test_an_attempt_after_one_that_was_killed_once_it_had_stored_does_what_follo
     assert len(open_updates(world)) == 1
 
 
-def test_an_attempt_after_one_that_was_killed_once_it_had_dropped_does_what_follows(world: World) -> None:
-    ingest(world, "early", *POOLS)
-    bring_up_to_date(world)
-    for job_id in open_updates(world):
-        world.ring(job_id, UPDATE, "update")
-    world.conversations.drop("chats", "early")
-    world.run(DropDocuments(collection="chats", retriever="conversations", ids=("early",)))
-    assert len(open_updates(world)) == 1
-
-
 def test_the_same_session_again_asks_for_nothing_where_nothing_waits(world: World) -> None:
     ingest(world, "s", *POOLS)
     for job_id in open_updates(world):

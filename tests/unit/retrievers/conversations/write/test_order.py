@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-import pytest
-
-from querymill_shared.contracts.conversations.ingest import IngestConversations, IngestConversationsResult
+from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.documents import DropDocuments
-from querymill_shared.contracts.ingest import Extend
+from querymill_shared.contracts.ingest import Extend, IngestResult
 from querymill_shared.contracts.jobs import JobRequest
 from tests.fixtures.conversation_jobs import found, session
 from tests.fixtures.jobs import accepted
@@ -32,40 +30,12 @@ def run_in_order(world: World, requests: Sequence[JobRequest], order: list[int])
     for number in order:
         world.ring(jobs[number], requests[number], requests[number].steps[0])
     results = [world.result(job_id) for job_id in jobs]
-    return [result.documents[0].outcome for result in results if isinstance(result, IngestConversationsResult)]
+    return [result.documents[0].outcome for result in results if isinstance(result, IngestResult)]
 
 
 def texts(world: World) -> list[str]:
     known = world.conversations.stored("chats", "s")
     return [] if known is None else [message.text for message in known.session.messages]
-
-
-def test_an_older_session_does_not_replace_a_newer_one(world: World) -> None:
-    outcomes = run_in_order(world, [whole("soup"), whole("ships")], [1, 0])
-    assert outcomes == ["superseded", "ingested"]
-    assert (texts(world), found(world, "soup"), found(world, "ships")) == (["ships"], [], ["s"])
-
-
-@pytest.mark.parametrize("late", [whole("soup"), live("a", "soup")], ids=["whole", "live"])
-def test_a_dropped_session_does_not_come_back_with_a_late_job(world: World, late: JobRequest) -> None:
-    outcomes = run_in_order(world, [late, DROP], [1, 0])
-    assert outcomes == ["forgotten", "unchanged"]
-    assert (texts(world), found(world, "soup")) == ([], [])
-
-
-def test_a_late_drop_leaves_what_was_accepted_after_it(world: World) -> None:
-    assert run_in_order(world, [whole("soup"), DROP, whole("ships")], [0, 2, 1]) == [
-        "ingested",
-        "unchanged",
-        "ingested",
-    ]
-    assert texts(world) == ["ships"]
-
-
-def test_a_late_drop_leaves_the_live_messages_that_were_accepted_after_it(world: World) -> None:
-    requests: list[JobRequest] = [whole("soup"), live("a", "tea"), DROP, live("b", "ships")]
-    assert run_in_order(world, requests, [0, 1, 3, 2]) == ["ingested", "ingested", "dropped", "ingested"]
-    assert (texts(world), found(world, "soup"), found(world, "ships")) == (["ships"], [], ["s"])
 
 
 def test_a_late_session_stands_under_the_live_messages_that_were_accepted_after_it(world: World) -> None:

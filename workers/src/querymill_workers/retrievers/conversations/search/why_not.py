@@ -24,47 +24,46 @@ def explain_absence(
     ports: ConversationPorts,
 ) -> Absence | None:
     """Name the first gate that a session did not pass, with the reason. None if the request asks about no session."""
-    wanted, collection, conditions = question.request.why_not, question.request.collection, question.request.filter
+    wanted = question.request.why_not
     if wanted is None:
         return None
+    order = [each.candidate.hit.id for each in chosen]
+    if wanted in order:
+        return Absence.as_hit(wanted, GATES, order.index(wanted) + 1)
+    ranked = [candidate.hit.id for candidate in ranking]
+    if wanted in ranked:
+        lost = say_place(ranking, ranked.index(wanted) + 1, question.limit)
+    else:
+        lost = say_unfound(question, wanted, recalled, ports)
+    return Absence.at(wanted, GATES, *lost)
+
+
+def say_unfound(question: Question, wanted: str, recalled: CachedSearch, ports: ConversationPorts) -> tuple[str, str]:
+    """Return the gate at which a session was lost that is no candidate, and the reason."""
+    collection, conditions = question.request.collection, question.request.filter
     if wanted not in ports.conversations.describe(collection, [wanted]):
-        return Absence.at(wanted, GATES, "collection", "the collection has no such session")
+        return "collection", "the collection has no such session"
     if conditions and wanted not in ports.conversations.passing(collection, conditions):
-        return Absence.at(wanted, GATES, "filter", "it does not pass the filter")
-    if wanted in {candidate.hit.id for candidate in ranking}:
-        return explain_placement(wanted, question.limit, ranking, chosen)
-    keeps_time = question.span is not None and recalled.relaxed is None
-    if keeps_time and wanted not in (recalled.groups or ()):
-        return Absence.at(wanted, GATES, "time", "none of its messages is from the time asked for")
-    return explain_relevance(question, wanted, recalled, ports)
-
-
-def explain_relevance(question: Question, wanted: str, recalled: CachedSearch, ports: ConversationPorts) -> Absence:
-    """Say what words a session lacks, or how far it is from the candidates."""
-    collection, span = question.request.collection, None if recalled.relaxed is not None else question.span
+        return "filter", "it does not pass the filter"
+    span = None if recalled.relaxed is not None else question.span
+    if span is not None and wanted not in (recalled.groups or ()):
+        return "time", "none of its messages is from the time asked for"
     own: Sequence[SessionHit] = find_sessions(
         ports.words, collection, recalled.text, limit=1, wanted=1, groups=[wanted]
     )
     if not own:
         also = ", and is not among the nearest by vectors" if question.request.joins_vectors else ""
-        return Absence.at(wanted, GATES, "words", f"it has none of the words that were searched{also}")
+        return "words", f"it has none of the words that were searched{also}"
     if span is not None:
         own = score_within(own, span, collection, ports.conversations)
         if not own:
-            reason = "its messages from the time asked for have none of the words that were searched"
-            return Absence.at(wanted, GATES, "words", reason)
+            return "words", "its messages from the time asked for have none of the words that were searched"
     least = recalled.candidates[-1].score if recalled.candidates else 0.0
-    reason = f"its BM25 is {own[0].score:.4f}; the last of the {len(recalled.candidates)} candidates has {least:.4f}"
-    return Absence.at(wanted, GATES, "candidates", reason)
+    said = f"its BM25 is {own[0].score:.4f}; the last of the {len(recalled.candidates)} candidates has {least:.4f}"
+    return "candidates", said
 
 
-def explain_placement(
-    wanted: str, limit: int, ranking: Sequence[ScoredSession], chosen: Sequence[ChosenSession]
-) -> Absence:
-    """Say where a candidate ranks, and whether its score or diversification kept it out."""
-    place = next(number for number, candidate in enumerate(ranking, start=1) if candidate.hit.id == wanted)
-    order = [each.candidate.hit.id for each in chosen]
-    if wanted in order:
-        return Absence.as_hit(wanted, GATES, order.index(wanted) + 1)
-    reason = f"place {place} of {len(ranking)} by score ({ranking[place - 1].score:.4f}), {limit} are returned"
-    return Absence.at(wanted, GATES, "diversification" if place <= limit else "score", reason)
+def say_place(ranking: Sequence[ScoredSession], place: int, limit: int) -> tuple[str, str]:
+    """Return whether its score or diversification kept a candidate out, and its place."""
+    said = f"place {place} of {len(ranking)} by score ({ranking[place - 1].score:.4f}), {limit} are returned"
+    return "diversification" if place <= limit else "score", said
