@@ -50,8 +50,8 @@ async def call(access: Access, arguments: Arguments) -> str:
     lines = next(kind for kind in KINDS if kind.name == arguments.kind).documents
     if arguments.vectors and not lines.makes_vectors_if_asked:
         raise Fault("nothing was stored. `vectors` is for files; the other kinds have them anyway")
-    read = _read(lines.asking_for_vectors() if arguments.vectors else lines, arguments)
-    parcels = list(pack(read, lines.asking(arguments.collection)))
+    lines = lines.asking_for_vectors() if arguments.vectors else lines
+    parcels = list(pack(_read(lines, arguments), lines.asking(arguments.collection)))
     jobs = await asyncio.gather(*(access.submit(cast("JobRequest", parcel.request)) for parcel in parcels))
     told = await asyncio.gather(*(_outcomes(*each) for each in zip(parcels, jobs, strict=True)))
     entries = [
