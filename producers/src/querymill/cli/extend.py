@@ -37,7 +37,7 @@ def extend(
     except OSError as error:
         raise WrongUse(f"file: {error}") from error
     except (ValueError, RecursionError) as error:
-        raise WrongUse(rule_broken(error, below="documents.0")) from error
+        raise WrongUse(rule_broken(error, below="documents.0").removeprefix("line: documents.0.")) from error
     with Querymill() as mill:
         result = mill.submit(asked).result()
     (session,) = result.documents

@@ -68,9 +68,8 @@ def test_ranks_follow_what_comes_in_live_messages_and_deletions(
     update = tmp_path / "update.json"
     told = {"session_id": "third", "messages": [{"message_id": "b", "role": "user", "text": f"last time: {POOL}"}]}
     update.write_text(json.dumps(told), encoding="utf-8")
-    assert (
-        "third ingested, 2 messages" in querymill("conversations", "update", update, "--collection", collection).stdout
-    )
+    extended = querymill("extend", "conversations", update, "--collection", collection)
+    assert "third ingested, 2 messages" in extended.stdout
     assert references(settled(mill, collection)) == {"first": 1.5, "second": 0.5, "third": 0}
 
     dropped = querymill("drop", "conversations", "second", "--collection", collection, "--yes")

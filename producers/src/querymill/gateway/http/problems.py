@@ -29,7 +29,7 @@ from querymill_shared.contracts.errors import (
 from querymill_shared.urls import mask_text
 
 MEDIA_TYPE: Final = "application/problem+json"
-_FIELD_IN_FRONT: Final = re.compile(r"(?P<field>[a-z_]+)(?:: | \()")
+_FIELD_IN_FRONT: Final = re.compile(r"(?P<field>[a-z_]+(?:\.[a-z_0-9]+)*)(?:: | \()")
 #: A field that a caller made up is named up to this many characters.
 NAMED_CHARS: Final = 100
 

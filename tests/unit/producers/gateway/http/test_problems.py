@@ -1,5 +1,7 @@
 """An error over HTTP: what the caller can mend, without secrets and without the names of others."""
 
+import json
+
 import pytest
 from fastapi import FastAPI
 from pydantic import ValidationError
@@ -50,6 +52,15 @@ def test_a_kind_that_lacks_is_told_from_one_that_is_not_known(written: str, rule
         validate_request(written)
     ((field, told),) = problems.of_rules(broken.value).errors
     assert (field, told.startswith(rule)) == ("kind", True)
+
+
+def test_a_rule_about_several_fields_names_the_one_that_it_is_about() -> None:
+    session = {"session_id": "s", "messages": [{"text": "x"}]}
+    asked = {"kind": "extend", "collection": "c", "retriever": "messages", "documents": [session]}
+    with pytest.raises(ValidationError) as broken:
+        validate_request(json.dumps(asked))
+    rule = "must say how many messages of the session are stored"
+    assert problems.of_rules(broken.value, below={"extend"}).errors == (("documents.0.after", rule),)
 
 
 @pytest.mark.parametrize(
