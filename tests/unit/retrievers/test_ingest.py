@@ -1,6 +1,5 @@
 """Documents of every kind in one job: each ends as if it had come alone."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.ingest import MAX_CHARS, IngestResult
-from querymill_shared.contracts.jobs import JobRequest, validate_request
+from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.results import JobResult
 from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from querymill_workers.dispatch import run_step
@@ -21,6 +20,7 @@ from querymill_workers.words.ports import Space
 from tests.fakes.jobs import KeepingBoard
 from tests.fixtures.boards import new_board_of
 from tests.fixtures.jobs import accepted
+from tests.fixtures.people import ingestion
 from tests.fixtures.world import World, example, report
 from tests.fixtures.writes import SHAPES
 
@@ -39,8 +39,7 @@ class Kind:
         return SHAPES[self.name].space
 
     def ingest(self, *documents: dict[str, Any]) -> Any:
-        asked = {"kind": f"ingest_{self.name}", "collection": "c", "documents": documents}
-        return validate_request(json.dumps(asked))
+        return ingestion(self.name, "c", *documents)
 
 
 def module(number: int, text: str) -> dict[str, Any]:

@@ -6,12 +6,10 @@ from typing import Literal
 import pytest
 from pydantic import ValidationError
 
-from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationSearch, zone_named
 from querymill_shared.contracts.fields import Request
-from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import decode_request
 
 
@@ -46,23 +44,6 @@ def test_bad_input_names_its_field(field: str, value: object) -> None:
 
 MESSAGE = {"message_id": "a", "text": "x"}
 SESSION = {"session_id": "s", "started_at": "2026-01-01T00:00:00Z", "messages": [MESSAGE]}
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [
-        IngestConversations.model_validate({"collection": "c", "documents": [SESSION | {"mood": "calm"}]}),
-        Extend.model_validate(
-            {"collection": "c", "retriever": "conversations", "documents": [{"session_id": "s", "messages": [MESSAGE]}]}
-        ),
-        RecomputeRanks(collection="c", mode="pagerank", parts=7),
-        RankList(collection="c", limit=3),
-    ],
-    ids=lambda request: request.kind,
-)
-def test_every_request_survives_the_wire_and_names_a_queue_for_each_step(request_: ConversationRequest) -> None:
-    assert decode_request(request_.model_dump_json()) == request_
-    assert {request_.queue_of(step) for step in request_.steps} == {request_.queue}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from math import prod
 
 import pytest
 
-from querymill_shared.contracts.conversations.ingest import IngestConversations, IngestConversationsResult
+from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 from querymill_shared.contracts.documents import DropDocuments, ListDocuments
 from querymill_shared.contracts.ingest import Extend
@@ -226,15 +226,6 @@ def test_a_model_that_nobody_can_ask_is_named(world: World) -> None:
     world.with_ports(embeddings=WordEmbeddings(model="other"))
     (gap,) = search(world, "ships").degraded
     assert "querymill reembed conversations" in gap.reason
-
-
-def test_a_load_has_its_sessions_embedded_in_few_jobs(world: World) -> None:
-    request = IngestConversations(
-        collection="talks", documents=tuple(talk(f"s{number}", "ships") for number in range(9))
-    )
-    result = world.result(world.run(request))
-    assert isinstance(result, IngestConversationsResult)
-    assert (len(result.embedding_jobs), pending(world), len(embedded(world))) == (1, 0, 9)
 
 
 def test_what_lacks_vectors_is_listed_and_a_reindex_has_it_embedded(world: World) -> None:
