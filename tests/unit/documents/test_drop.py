@@ -196,7 +196,7 @@ def found(*sessions: str) -> str:
 
 def written(session_id: str) -> str:
     """The result of a write."""
-    return json.dumps({"session_id": session_id, "outcome": "ingested", "total": 3})
+    return json.dumps({"documents": [{"document": session_id, "outcome": "ingested", "total": 3}]})
 
 
 def there(board: ValkeyBoard, job_id: str) -> bool:
@@ -245,10 +245,10 @@ def test_how_a_write_ended_stays_without_what_was_forgotten(
     dropped(world, **fields)
     left = [json.loads(board.result(job_id) or "") for job_id in (mine, many, other)]
     is_all = "everything" in fields
-    assert left[0] == {"session_id": "forgotten", "outcome": "ingested", "total": 3}
+    assert left[0] == {"documents": [{"document": "forgotten", "outcome": "ingested", "total": 3}]}
     assert left[1]["documents"][0] == {"document": "forgotten", "reason": ""}
     assert left[1]["documents"][1]["document"] == ("forgotten" if is_all else "e1")
-    assert left[2]["session_id"] == ("forgotten" if is_all else "e1")
+    assert left[2]["documents"][0]["document"] == ("forgotten" if is_all else "e1")
     assert board.picture(mine).asked is None
     # What the first job asked is not known any more, so whoever has its key is led to it.
     assert board.submit(session("d0", "Ada"), idempotency_key="mine") == (mine, False)
@@ -270,7 +270,7 @@ def test_a_search_under_way_stays_if_it_finds_nothing_of_what_was_forgotten(
     time.sleep(0.01)
     assert [there(board, job_id) for job_id in (without, within, write)] == [True, False, True]
     assert board.result(without) == found("d1", "d00")
-    assert json.loads(board.result(write) or "")["session_id"] == "forgotten"
+    assert json.loads(board.result(write) or "")["documents"][0]["document"] == "forgotten"
 
 
 def test_a_later_attempt_that_does_not_know_all_ids_lets_no_result_name_them(
@@ -285,7 +285,7 @@ def test_a_later_attempt_that_does_not_know_all_ids_lets_no_result_name_them(
     board.postpone(claim, delay_s=0, reason="its worker was killed", cause="failure")
     world.answer(Bell(drop_job, "drop", Queue.INGEST))
     assert not there(board, search)
-    assert json.loads(board.result(write) or "")["session_id"] == "forgotten"
+    assert json.loads(board.result(write) or "")["documents"][0]["document"] == "forgotten"
 
 
 def test_a_drop_by_id_finds_the_writes_of_that_document(world: World, kept: KeptDocuments, board: ValkeyBoard) -> None:
