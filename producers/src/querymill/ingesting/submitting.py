@@ -143,7 +143,8 @@ def pack(lines: Iterable[GoodLine[Any]], ask: Ask) -> Iterator[Parcel]:
 def ingest(mill: Submits, parcels: Iterator[Parcel], *, vectors: bool = True) -> Iterator[LoadProgress]:
     """Submit documents and follow their jobs; yields as they advance. A document is in once its vectors are stored.
 
-    Without ``vectors``, it is in once its words are, and its jobs leave the board: its vectors follow.
+    Without ``vectors``, it is in once its words are, and its vectors follow. A job that stored all its documents leaves
+    the board.
 
     Ingestion is durable: if this stops half-way, the documents that were submitted are still ingested, and
     submitting the same content again changes nothing.
