@@ -54,7 +54,7 @@ def session(number: int, text: str) -> dict[str, Any]:
 KINDS = {
     "messages": Kind("messages", session),
     "conversations": Kind("conversations", session),
-    "modules": Kind("modules", module, waits=False),
+    "modules": Kind("modules", module),
     "reports": Kind("reports", lambda number, text: report(f"r{number}", text)),
     "files": Kind("files", lambda number, text: {"path": f"{number}.md", "content": text}, waits=False),
 }

@@ -32,10 +32,7 @@ def passages_of(description: str, ports: ModulePorts) -> list[str]:
     return [text[span.start : span.end] for span in spans]
 
 
-def embed_soon(claim: Claim, request: IngestModules, ports: ModulePorts) -> Sequence[Bell]:
-    """Submit jobs that embed the descriptions of documents, as far as they lack a vector, and return their bells."""
+def embed_soon(claim: Claim, request: IngestModules, ports: ModulePorts) -> tuple[Sequence[str], Sequence[Bell]]:
+    """Submit jobs that embed the descriptions of documents that lack a vector. Return their ids, and their bells."""
     passages = {document.document_id: 1 for document in request.documents}  # few are longer than one
-    _, bells = submit_embedding(
-        EMBEDDABLE, request.collection, passages, ports, lane=request.lane, token=claim.job_id
-    )  # fmt: skip
-    return bells
+    return submit_embedding(EMBEDDABLE, request.collection, passages, ports, lane=request.lane, token=claim.job_id)

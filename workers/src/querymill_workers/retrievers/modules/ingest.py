@@ -8,7 +8,7 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.ingest import IngestedDocument
 from querymill_shared.contracts.modules.ingest import IngestModules, IngestModulesResult, ModuleDocument
 from querymill_workers.documents.late_writes import bury_replaced
-from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.jobs.revisions import Revision
@@ -39,9 +39,10 @@ def step(claim: Claim, request: IngestModules, ports: ModulePorts) -> Sequence[B
     if ingested is None:
         return []
     ports.board.add_collections("modules", [collection])
-    bells = [*submit_learning(collection, ports), *embed_soon(claim, request, ports)]
-    hand_in(claim, request, IngestNotes(documents=tuple(ingested)), ENDING, ports)
-    return bells
+    learning = submit_learning(collection, ports)
+    jobs, bells = embed_soon(claim, request, ports)
+    hand_in(claim, request, IngestNotes(documents=tuple(ingested), embedding_jobs=tuple(jobs)), ENDING, ports)
+    return [*learning, *one_per_queue(bells)]
 
 
 def keep_documents(
