@@ -25,6 +25,7 @@ from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPAC
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.retrievers.conversations.write.derived import entries_of
+from querymill_workers.stores import with_documents
 from querymill_workers.text.words import words
 from tests.fixtures.chats import session
 from tests.fixtures.conversations import draft
@@ -49,14 +50,16 @@ def processes(world: World, database_url: str) -> Iterator[list[World]]:
         yield [
             replace(
                 world,
-                ports=replace(
-                    world.ports,
-                    conversations=PostgresConversations(pool),
-                    conversation_passages=passages_in(pool)[0],
-                    vectors={**world.ports.vectors, "conversations": passages_in(pool)[1]},
-                    ranks=PostgresRanks(pool),
-                    words=SlowWords(pool),
-                    ledger=PostgresLedger(pool),
+                ports=with_documents(
+                    replace(
+                        world.ports,
+                        conversations=PostgresConversations(pool),
+                        conversation_passages=passages_in(pool)[0],
+                        vectors={**world.ports.vectors, "conversations": passages_in(pool)[1]},
+                        ranks=PostgresRanks(pool),
+                        words=SlowWords(pool),
+                        ledger=PostgresLedger(pool),
+                    )
                 ),
             )
             for pool in pools

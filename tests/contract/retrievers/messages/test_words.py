@@ -19,7 +19,7 @@ from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.ports import NEIGHBOURS, SPACES
 from querymill_workers.retrievers.messages.rules.neighbours import entries_of
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
-from querymill_workers.stores import vectors_in
+from querymill_workers.stores import vectors_in, with_documents
 from querymill_workers.text.words import words
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import messages_in, session
@@ -42,6 +42,7 @@ def stored(world: World, database_url: str) -> Iterator[World]:
             ledger=PostgresLedger(pool),
             vectors=vectors_in(pool, Meters(None)),
         )
+        world.ports = with_documents(world.ports)
         yield world
 
 
