@@ -64,7 +64,7 @@ def test_a_code_base_killed_half_way_is_taken_in_whole(
         (tmp_path / f"f{number}.py").write_text(f"def {run}_{number}():\n    call_{number}()\n")
     command = ("ingest", "files", tmp_path, "--collection", collection, "--vectors", "--json")
     running = querymill.begin(*command)
-    until(lambda: len(files.revisions(collection)) > 0, within_s=90)
+    until(lambda: files.counts(collection).files > 0, within_s=90)
     victim.kill()
     running.kill()
     running.wait()

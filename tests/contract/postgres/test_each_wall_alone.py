@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from querymill_shared.counters import Meters
+from querymill_workers.documents.store import PostgresDocuments
 from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import CheckedConnection, Pool, open_pool
@@ -27,7 +28,6 @@ from querymill_workers.retrievers.conversations.stores.postgres_ranks import Pos
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
-from querymill_workers.retrievers.messages.stores.postgres_listing import SessionListing
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
 from querymill_workers.retrievers.modules.stores.postgres import PostgresModules
 from querymill_workers.retrievers.modules.stores.postgres_descriptions import PostgresDescriptions
@@ -36,7 +36,7 @@ from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.stores.postgres import PostgresTextVectors
-from querymill_workers.stores import vectors_in
+from querymill_workers.stores import documents_in, vectors_in
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import messages_in
@@ -93,25 +93,25 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "messages by substring": lambda pool: messages_of(pool).containing(WHERE, "ships", limit=9),
     "messages by id": lambda pool: messages_of(pool).rows(WHERE, IDS, VECTOR, model="m"),
     "sessions that pass": lambda pool: messages_of(pool).sessions_of(WHERE, limit=9),
-    "sessions listed": lambda pool: SessionListing(pool).listed(ASKS, TOPIC, limit=9, after=None),
-    "sessions counted": lambda pool: SessionListing(pool).count(ASKS, TOPIC),
-    "sessions whole": lambda pool: SessionListing(pool).whole(ASKS, IDS),
+    "sessions listed": lambda pool: PostgresDocuments(pool, "messages").list(ASKS, TOPIC, limit=9, after=None),
+    "sessions counted": lambda pool: PostgresDocuments(pool, "messages").count(ASKS, TOPIC),
+    "sessions whole": lambda pool: PostgresSessions(pool).whole(ASKS, IDS),
     "conversations": lambda pool: PostgresConversations(pool).sessions(ASKS, IDS),
     "conversations described": lambda pool: PostgresConversations(pool).describe(ASKS, IDS),
-    "conversations listed": lambda pool: PostgresConversations(pool).cards(ASKS, TOPIC, limit=9, after=None),
-    "conversations counted": lambda pool: PostgresConversations(pool).count(ASKS, {}),
+    "documents listed": lambda pool: PostgresDocuments(pool, "conversations").list(ASKS, TOPIC, limit=9, after=None),
+    "conversations counted": lambda pool: PostgresDocuments(pool, "conversations").count(ASKS, {}),
     "conversations by vector": lambda pool: passages_of(pool).nearest(
         ASKS, VECTOR, model="m", limit=9, where=PassageFilter(start=datetime(2025, 1, 1, tzinfo=UTC))
     ),
     "passages that wait": lambda pool: vectors_in(pool, Meters(None))["conversations"].pending(
         ASKS, model="next", limit=9
     ),
-    "conversations that pass": lambda pool: PostgresConversations(pool).passing(ASKS, TOPIC),
+    "conversations that pass": lambda pool: PostgresDocuments(pool, "conversations").ids(ASKS, TOPIC),
     "references": lambda pool: PostgresConversations(pool).references(ASKS, ["s1"]),
     "ranks": lambda pool: [row.session_id for row in PostgresRanks(pool).top(ASKS, now=NOON, limit=9)],
     "near conversations": near_conversations,
     "parts of a rebuild": lambda pool: PostgresRanks(pool).begin(ASKS, "rebuild", mode="count"),
-    "reports": lambda pool: PostgresReports(pool).matching(ASKS, TOPIC),
+    "reports": lambda pool: PostgresDocuments(pool, "reports").ids(ASKS, TOPIC),
     "report cards": lambda pool: PostgresReports(pool).cards(ASKS),
     "pages and passages": lambda pool: PostgresReports(pool).texts(ASKS, KEYS),
     "passages by vector": lambda pool: PostgresReports(pool).search(
@@ -120,9 +120,10 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "passages without a vector": lambda pool: PostgresReports(pool).waiting(ASKS, IDS, model="n"),
     "named passages without a vector": lambda pool: PostgresReports(pool).unembedded(ASKS, KEYS, model="n"),
     "passages measured": lambda pool: PostgresReports(pool).measured(ASKS, KEYS, {"ships": VECTOR}, model="m"),
-    "files that pass": lambda pool: PostgresFiles(pool).passing(ASKS, TOPIC),
-    "files listed": lambda pool: PostgresFiles(pool).cards(ASKS, {}, limit=9, after=None),
-    "file revisions": lambda pool: PostgresFiles(pool).revisions(ASKS),
+    "files that pass": lambda pool: PostgresDocuments(pool, "files").ids(ASKS, TOPIC),
+    "files listed": lambda pool: PostgresDocuments(pool, "files").list(ASKS, {}, limit=9, after=None),
+    "file revisions": lambda pool: PostgresDocuments(pool, "files").revisions(ASKS),
+    "files": lambda pool: PostgresFiles(pool).describe(ASKS, IDS),
     "symbols": lambda pool: PostgresFiles(pool).named(ASKS, ["sail"], roles=("definition",), limit=9),
     "files by vector": lambda pool: PostgresFiles(pool).nearest(ASKS, VECTOR, model="m", limit=9),
     "files that wait": lambda pool: files_of(pool).pending(ASKS, model="n", limit=9),
@@ -136,8 +137,8 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "code documents described": lambda pool: PostgresModules(pool).describe(ASKS, IDS),
     "all code documents described": lambda pool: list(PostgresModules(pool).describe_all(ASKS)),
     "code documents": lambda pool: PostgresModules(pool).documents(ASKS, IDS),
-    "code documents that pass": lambda pool: PostgresModules(pool).listed(ASKS, TOPIC),
-    "code documents counted": lambda pool: PostgresModules(pool).count(ASKS, {"module": "vtkActor"}),
+    "code documents that pass": lambda pool: PostgresDocuments(pool, "modules").ids(ASKS, TOPIC),
+    "code documents counted": lambda pool: PostgresDocuments(pool, "modules").count(ASKS, TOPIC),
     "descriptions by vector": lambda pool: PostgresDescriptions(pool).nearest(ASKS, VECTOR, model="m", limit=9),
     "descriptions that wait": lambda pool: vectors_in(pool, Meters(None))["modules"].pending(
         ASKS, model="next", limit=9
@@ -240,8 +241,10 @@ def drop_all(url: str) -> None:
         PostgresTextVectors(pool).clear(ASKS)
         for space in ("messages", "pages"):
             words.clear(ASKS, space)
-        for store in (conversations, reports, modules):
+        for store in (conversations, modules):
             store.leave(ASKS)
+        for documents in documents_in(pool).values():
+            documents.drop(ASKS, ["s1", "s2", "s3"])
         for vectors in vectors_in(pool, Meters(None)).values():
             vectors.forget_model(ASKS)
 

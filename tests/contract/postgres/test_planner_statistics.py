@@ -35,7 +35,6 @@ SELECT i.relname || ': ' || pg_get_indexdef(i.oid, attnum, true) FROM pg_index
 JOIN pg_class AS c ON c.oid = indrelid JOIN pg_class AS i ON i.oid = indexrelid
 JOIN pg_attribute ON attrelid = i.oid
 WHERE c.relforcerowsecurity AND indkey[attnum - 1] = 0 AND attstattarget IS DISTINCT FROM 0
-    AND i.relname <> 'code_files_known_language'
 ORDER BY 1
 """
 #: Statements join by them. A drop by filter takes their samples again, and those of ids.

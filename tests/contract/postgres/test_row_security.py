@@ -163,11 +163,11 @@ def test_a_wrong_owner_and_functions_that_could_act_for_somebody_else_are_named(
     with psycopg.connect(own_url) as connection:
         connection.execute("GRANT CREATE ON SCHEMA public TO querymill_messages")
         connection.execute("ALTER TABLE tombstones OWNER TO querymill_messages")
-        connection.execute("ALTER FUNCTION note_metadata() RESET search_path")
+        connection.execute("ALTER FUNCTION note_embedded() RESET search_path")
         connection.execute("ALTER FUNCTION metadata_hashes(jsonb) SECURITY DEFINER")
     expected = (
         r"table tombstones belongs to querymill_messages: .*metadata_hashes\(jsonb\) runs with the rights of its owner"
-        r".*note_metadata\(\) has no search_path"
+        r".*note_embedded\(\) has no search_path"
     )
     with pytest.raises(SchemaMismatch, match=expected):
         check(own_url)

@@ -218,7 +218,7 @@ def test_a_collection_that_changes_meanwhile_ends_switched_with_every_passage_em
     counted = collection.vectors.counts("c", model="other")
     assert counted.pending == 0
     stored = world.ports.documents[kind].list("c", {}, limit=99, after=None)
-    whole = world.ports.documents[kind].whole("c", [card.id for card in stored])
+    whole = world.ports.bodies[kind].whole("c", [card.id for card in stored])
     poisoned = {id_ for id_, document in whole.items() if "poison" in str(document)}
     assert set(collection.refused()) == {(id_, "other") for id_ in poisoned}
     assert collection.vectors.counts("c", model="words").pending == counted.passages

@@ -62,7 +62,14 @@ from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.services.stores.postgres import PostgresTextVectors
-from querymill_workers.stores import modules_in, near_in, vectors_in, with_documents
+from querymill_workers.stores import (
+    documents_in,
+    documents_in_memory,
+    modules_in,
+    near_in,
+    vectors_in,
+    with_bodies,
+)
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
 from querymill_workers.words.memory import MemoryWords
@@ -261,7 +268,8 @@ def ports() -> Ports:
         reports=PostgresReports(pool),
         report_life=PostgresReportLife(pool),
         text_vectors=PostgresTextVectors(pool),
-        documents={},
+        documents=documents_in(pool),
+        bodies={},
         fleet_caches=FleetCaches(cache_client()),
         words=words,
         samples=PostgresSamples(pool),
@@ -289,7 +297,7 @@ def ports() -> Ports:
         outage_patience_s=chosen.querymill_outage_patience_s,
         previous=previous_model(chosen),
     )
-    return with_documents(built)
+    return with_bodies(built)
 
 
 def ports_in_memory(board: Board) -> Ports:
@@ -306,7 +314,8 @@ def ports_in_memory(board: Board) -> Ports:
         reports=reports,
         report_life=MemoryReportLife(reports),
         text_vectors=MemoryTextVectors(),
-        documents={},
+        documents=documents_in_memory(),
+        bodies={},
         fleet_caches=NoFleetCaches(),
         modules=MemoryModules(),
         descriptions=descriptions,
@@ -336,7 +345,7 @@ def ports_in_memory(board: Board) -> Ports:
         max_attempts=chosen.querymill_max_attempts,
         outage_patience_s=chosen.querymill_outage_patience_s,
     )
-    return with_documents(built)
+    return with_bodies(built)
 
 
 def _drop_connections() -> None:

@@ -25,7 +25,7 @@ from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPAC
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.retrievers.conversations.write.derived import entries_of
-from querymill_workers.stores import with_documents
+from querymill_workers.stores import documents_in, with_bodies
 from querymill_workers.text.words import words
 from tests.fixtures.chats import session
 from tests.fixtures.conversations import draft
@@ -50,10 +50,11 @@ def processes(world: World, database_url: str) -> Iterator[list[World]]:
         yield [
             replace(
                 world,
-                ports=with_documents(
+                ports=with_bodies(
                     replace(
                         world.ports,
                         conversations=PostgresConversations(pool),
+                        documents=documents_in(pool),
                         conversation_passages=passages_in(pool)[0],
                         vectors={**world.ports.vectors, "conversations": passages_in(pool)[1]},
                         ranks=PostgresRanks(pool),

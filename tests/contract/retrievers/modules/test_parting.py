@@ -23,6 +23,7 @@ from querymill_workers.retrievers.modules.ports import KIND, SPACE
 from querymill_workers.retrievers.modules.rules.documents import encode_id
 from querymill_workers.retrievers.modules.rules.names import key_of
 from querymill_workers.retrievers.modules.stores.postgres import PostgresModules
+from querymill_workers.stores import documents_in
 from querymill_workers.words.postgres import PostgresWords
 from tests.contract.retrievers.modules.conftest import modules_on
 from tests.fakes.ports import memory_ports
@@ -46,7 +47,9 @@ def pool(database_url: str) -> Iterator[Pool]:
 @contextmanager
 def ports_on(pool: Pool, mongodb_uri: str) -> Iterator[Ports]:
     with modules_on(mongodb_uri, pool) as modules:
-        yield memory_ports(modules=modules, words=PostgresWords(pool), ledger=PostgresLedger(pool))
+        yield memory_ports(
+            modules=modules, words=PostgresWords(pool), ledger=PostgresLedger(pool), documents=documents_in(pool)
+        )
 
 
 @pytest.fixture(params=["postgres", "mongo"])

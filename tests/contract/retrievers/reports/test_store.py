@@ -84,7 +84,6 @@ def test_no_collection_sees_anothers_reports(stores: Stores, collection: str) ->
     store(stores, other, prepared_report("b", "nine ships"))
     assert best(stores, collection, "ships", documents=["a", "b"]) == [("ships", "a", 0)]
     assert set(stores.reports.texts(collection, [HitKey("b", "page", 1)])) == set()
-    assert stores.life.revision(collection, "b") is None
 
 
 def test_vectors_of_another_model_are_not_compared(stores: Stores, collection: str) -> None:
@@ -113,11 +112,6 @@ def test_cards_are_fresh_at_once(stores: Stores, collection: str) -> None:
     assert len(stores.reports.cards(collection)) == 1
     store(stores, collection, prepared_report("b", "ships"))
     assert len(stores.reports.cards(collection)) == 2
-
-
-def test_collections_are_listed(stores: Stores, collection: str) -> None:
-    store(stores, collection, prepared_report("a", "ships"))
-    assert collection in stores.reports.collections()
 
 
 def test_migrating_twice_applies_nothing(database_url: str) -> None:

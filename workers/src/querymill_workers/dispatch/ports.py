@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from querymill_shared.board import Board
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
-from querymill_workers.documents.ports import Documents, ForgetfulCaches, Samples
+from querymill_workers.documents.ports import Body, Documents, ForgetfulCaches, Samples
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, Judge, PreviousModel, Rewriter
 from querymill_workers.jobs.bell import Heartbeat
@@ -54,6 +54,7 @@ class Ports:
     report_life: ReportLife
     text_vectors: TextVectors
     documents: Mapping[Retriever, Documents]
+    bodies: Mapping[Retriever, Body]
     fleet_caches: ForgetfulCaches
     modules: Modules
     descriptions: Descriptions

@@ -14,7 +14,6 @@ from querymill_workers.documents.affected_jobs import Forgotten
 from querymill_workers.documents.cleaning import clean
 from querymill_workers.documents.late_writes import drop_document
 from querymill_workers.documents.ports import DocumentPorts, Documents
-from querymill_workers.documents.reading import documents_of
 from querymill_workers.documents.texts import ForgottenTexts, forgotten_texts
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
@@ -34,7 +33,7 @@ class DropNotes(Notes):
 
 def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
     """Drop the documents that the request means."""
-    stored, collection = documents_of(request.retriever, ports), request.collection
+    stored, collection = ports.documents[request.retriever], request.collection
     if request.filter or request.everything:
         # Before any row: a later write of an older version is refused by it.
         ports.ledger.forget(
@@ -53,7 +52,13 @@ def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
         leave_collection(stored, texts, ports)
     knows_ids = claim.attempt == 1 or not request.filter
     forgotten = Forgotten(
-        request.retriever, gone, request.filter, everything=request.everything, texts=texts, knows_ids=knows_ids
+        request.retriever,
+        gone,
+        request.filter,
+        everything=request.everything,
+        texts=texts,
+        knows_ids=knows_ids,
+        entry_of=ports.bodies[request.retriever].entry_of,
     )
     clean(claim, forgotten, ports)
     if request.filter or request.everything:
@@ -96,7 +101,7 @@ def _drop(batch: _Batch, stored: Documents, request: DropDocuments, texts: Forgo
         for document in batch.ids:
             with ports.ledger.dropping(collection, kind, document, version) as standing:
                 if standing.reaches_known:
-                    dropped += drop_document(collection, document, version, stored, ports, texts) > 0
+                    dropped += drop_document(collection, document, version, kind, ports, texts) > 0
     else:
         after = batch.after
         for start in range(0, len(batch.ids), TOGETHER):
@@ -120,7 +125,7 @@ def _drop_listed(
         for document in _passing(batch, stored, request):
             standing = standings[document]
             if standing.reaches_known:
-                dropped += drop_document(collection, document, version, stored, ports, texts) > 0
+                dropped += drop_document(collection, document, version, kind, ports, texts) > 0
                 if not request.everything:
                     # What only live messages made may get a whole session late: it belongs to what passed.
                     ports.ledger.bury(collection, kind, document, written=standing.known or version, parts=version)
@@ -143,7 +148,13 @@ def leave_collection(stored: Documents, texts: ForgottenTexts, ports: DocumentPo
     collection = texts.collection
     with ports.ledger.alone(collection, stored.kind):
         # Else a document that is stored after the look whether there is one would lose its words.
-        stored.leave(collection)
+        if not stored.count(collection, {}):
+            ports.bodies[stored.kind].leave(collection)
+            vectors = ports.vectors[stored.kind]
+            model = vectors.active_model(collection)
+            vectors.forget_model(collection)
+            if model is not None:
+                vectors.drop_index(collection, model=model)
     if not any(documents.count(collection, {}) for documents in ports.documents.values()):
         # Vectors of texts belong to no retriever: they go with the last of a collection.
         texts.bury_all()

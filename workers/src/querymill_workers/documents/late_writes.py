@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from querymill_shared.contracts.filters import Retriever
-from querymill_workers.documents.ports import BurialPorts, Documents
+from querymill_workers.documents.ports import BurialPorts
 from querymill_workers.documents.texts import ForgottenTexts
 from querymill_workers.ledger.ports import Standing, Version
 
@@ -18,20 +18,20 @@ def bury_replaced(collection: str, kind: Retriever, standings: Mapping[str, Stan
     """
     for document, standing in standings.items():
         if standing.buried is not None:
-            drop_document(collection, document, standing.buried, ports.documents[kind], ports)
+            drop_document(collection, document, standing.buried, kind, ports)
 
 
 def drop_document(
     collection: str,
     document: str,
     version: Version,
-    stored: Documents,
+    kind: Retriever,
     ports: BurialPorts,
     texts: ForgottenTexts | None = None,
 ) -> int:
     """Drop what was accepted of a document up to a version, within a change of the ledger. Return how many rows."""
-    with forgetting_vectors(collection, document, stored.kind, ports, texts):
-        return stored.drop(collection, document, version)
+    with forgetting_vectors(collection, document, kind, ports, texts):
+        return ports.bodies[kind].drop(collection, document, version)
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def forgetting_vectors(
     if not may_be_stored and not ports.text_vectors.holds(collection):
         yield
         return
-    stored = ports.documents[kind]
+    stored = ports.bodies[kind]
     before = stored.whole(collection, [document])
     yield
     after = stored.whole(collection, [document])

@@ -11,7 +11,7 @@ from querymill_workers.ledger.ports import Subject, Version, version_of
 from querymill_workers.retrievers.files.embed import ask_for_vectors, count_pending, embed_soon
 from querymill_workers.retrievers.files.ingest import revision_of
 from querymill_workers.retrievers.files.notes import CompareNotes
-from querymill_workers.retrievers.files.ports import KIND, SPACE, FilePorts
+from querymill_workers.retrievers.files.ports import KIND, SPACE, DropPorts, FilePorts
 
 #: Files dropped between two checks that the job has not been cancelled.
 SLICE = 50
@@ -26,7 +26,7 @@ def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell
     collection, version = request.collection, version_of(claim)
     if request.remove:
         ports.ledger.forget(collection, KIND, version)
-    known = ports.files.revisions(collection)
+    known = ports.documents[KIND].revisions(collection)
     changed = [path for path, sha256 in request.files.items() if known.get(path) != revision_of(sha256, ports)]
     gone = sorted(known.keys() - request.files.keys()) if request.remove else []
     removed: list[str] = []
@@ -52,11 +52,18 @@ def drop_files(collection: str, paths: Sequence[str], version: Version, ports: F
     """Drop files with their words in one change, except those of which a newer version was accepted; return which."""
     with ports.ledger.changing(collection, KIND, [Subject(path) for path in paths], version, whole=False) as standings:
         gone = [path for path in paths if standings[path].newest]
-        ports.files.drop(collection, gone)
-        ports.vectors[KIND].begin_embedding(collection, gone)
-        ports.words.drop(collection, SPACE, gone)
+        drop_rows(collection, gone, ports)
         ports.ledger.bury_others(collection, KIND, gone, version)
     return gone
+
+
+def drop_rows(collection: str, paths: Sequence[str], ports: DropPorts) -> None:
+    """Drop files with their words and vectors, within the ledger's change of them."""
+    # Every writer locks the words before the rows, so no two of them deadlock.
+    ports.words.drop(collection, SPACE, paths)
+    ports.documents[KIND].drop(collection, paths)
+    ports.files.drop(collection, paths)
+    ports.vectors[KIND].begin_embedding(collection, paths)
 
 
 def to_result(request: CompareFiles, picture: Picture, notes: CompareNotes) -> CompareFilesResult:

@@ -20,7 +20,7 @@ def reindexed(collection: str, ports: FilePorts) -> Iterator[tuple[int, int, int
     Yields:
         How many files are done, how many there are, and how many words' units this batch rebuilt.
     """
-    paths = sorted(ports.files.revisions(collection))
+    paths = ports.documents[KIND].ids(collection, {})
     for start in range(0, len(paths), DOCUMENTS_BATCH):
         some = paths[start : start + DOCUMENTS_BATCH]
         subjects = [Subject(path) for path in some]

@@ -16,13 +16,12 @@ from querymill_workers.jobs.faults import Mistaken
 from querymill_workers.jobs.ingesting import ending_of, ingest_slices
 from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
 from querymill_workers.retrievers.messages.ingest import (
-    KIND,
     change_words,
     hand_in_sessions,
     prepare_session,
     store_rows,
 )
-from querymill_workers.retrievers.messages.ports import MessagePorts
+from querymill_workers.retrievers.messages.ports import KIND, MessagePorts
 
 
 def step(claim: Claim, request: Extend, ports: MessagePorts) -> Sequence[Bell]:

@@ -18,9 +18,11 @@ from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
+from querymill_workers.ledger.ports import Standing, Version, version_of
 from querymill_workers.retrievers.messages.embed import EMBEDDABLE
+from querymill_workers.retrievers.messages.entry import entry_of
 from querymill_workers.retrievers.messages.ports import (
+    KIND,
     NEIGHBOURS,
     SPACES,
     ChangedTexts,
@@ -41,8 +43,6 @@ from querymill_workers.text.words import words
 from querymill_workers.vectors.embedding import submit_embedding
 from querymill_workers.words.ports import WordUnit
 
-#: The name of `messages` in the ledger.
-KIND: Final = "messages"
 #: Texts that are indexed in one call.
 INDEX_BATCH: Final = 500
 
@@ -84,7 +84,7 @@ def store_sessions(
 ) -> list[IngestedDocument]:
     """Store sessions and their words in one change, as far as this version is to stand."""
     prepared = [prepare_session(session) for session in sessions]
-    with ports.ledger.changing(collection, KIND, [subject_of(session) for session in sessions], version) as standings:
+    with ports.ledger.changing(collection, KIND, [entry_of(session) for session in sessions], version) as standings:
         bury_replaced(collection, KIND, standings, ports)
         outcomes, changed = store_rows(collection, prepared, standings, ports)
         change_words(collection, changed, prepared, ports)
@@ -94,17 +94,6 @@ def store_sessions(
         for each in prepared
         for id_ in [each.session.session_id]
     ]
-
-
-def subject_of(session: ChatSession) -> Subject:
-    """Return what tombstones are matched against."""
-    fields: dict[str, Any] = {
-        "session_id": session.session_id,
-        "user_name": session.user_name,
-        "role": [message.role for message in session.messages],
-        "time": session.started_at,
-    }
-    return Subject(session.session_id, fields, dict(session.model_extra or {}))
 
 
 def store_rows(
@@ -117,12 +106,14 @@ def store_rows(
 
     A session is not stored if a newer one is, if it was forgotten since, or if the same content is there already.
     """
-    stored = ports.sessions.revisions(collection, [each.session.session_id for each in prepared])
+    stored = ports.documents[KIND].revisions(collection, [each.session.session_id for each in prepared])
     outcomes = {each.session.session_id: outcome_of(each, standings, stored) for each in prepared}
     new = [each for each in prepared if outcomes[each.session.session_id] == "ingested"]
     if not new:
         return outcomes, {}
-    return outcomes, ports.sessions.put(collection, new)
+    changed = ports.sessions.put(collection, new)
+    ports.documents[KIND].put(collection, [(entry_of(each.session), each.revision) for each in new])
+    return outcomes, changed
 
 
 def outcome_of(
@@ -202,7 +193,8 @@ def drop_session(collection: str, session_id: str, ports: DropPorts) -> DroppedS
     """Drop all that is stored of a session, within a change of the ledger."""
     dropped = ports.sessions.forget(collection, session_id)
     drop_words(collection, dropped.texts, ports)
-    ports.vectors["messages"].begin_embedding(collection, [session_id])
+    ports.documents[KIND].drop(collection, [session_id])
+    ports.vectors[KIND].begin_embedding(collection, [session_id])
     return dropped
 
 

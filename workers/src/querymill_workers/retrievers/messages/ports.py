@@ -7,11 +7,10 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts, CleaningPorts
+from querymill_workers.documents.ports import BurialPorts, CleaningPorts, Documents
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.messages.rules.sessions import (
     Message,
@@ -25,6 +24,8 @@ from querymill_workers.text.calibration import Calibration
 from querymill_workers.vectors.ports import VectorPorts, Vectors
 from querymill_workers.words.ports import Space, Words
 
+#: The name of this retriever in the ledger.
+KIND: Final[Retriever] = "messages"
 #: The text index of messages, and that of messages with their neighbours.
 SPACES: Final[Mapping[VectorType, Space]] = {"message": "messages", "context": "message_contexts"}
 
@@ -125,21 +126,10 @@ class DroppedSession:
 
 
 class Sessions(Protocol):
-    """The life of chat sessions: ingested, listed, dropped.
+    """The life of chat sessions: ingested, exported, dropped.
 
     Every call names its collection and sees no other.
     """
-
-    @property
-    def kind(self) -> str: ...
-
-    def revisions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Revision]:
-        """Return the revisions of those sessions that are stored."""
-        ...
-
-    def ids(self, collection: str) -> Sequence[str]:
-        """List all sessions."""
-        ...
 
     def put(self, collection: str, prepared: Sequence[PreparedSession]) -> Mapping[str, ChangedTexts]:
         """Replace stored sessions, of which none may occur twice. Return what has changed by session.
@@ -160,20 +150,6 @@ class Sessions(Protocol):
         """Drop a session with all its rows."""
         ...
 
-    def collections(self) -> Sequence[str]:
-        """List the collections that hold a session."""
-        ...
-
-    def listed(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[DocumentCard]:
-        """List sessions that pass a filter in the order of their ids by code points, after an id."""
-        ...
-
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """Count the sessions that pass a filter."""
-        ...
-
     def whole(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         """Return sessions by id as JSON values, as ingestion reads them."""
         ...
@@ -190,6 +166,9 @@ class DropPorts(Protocol):
 
     @property
     def vectors(self) -> Mapping[Retriever, Vectors]: ...
+
+    @property
+    def documents(self) -> Mapping[Retriever, Documents]: ...
 
 
 class MessagePorts(VectorPorts, CleaningPorts, BurialPorts, Protocol):

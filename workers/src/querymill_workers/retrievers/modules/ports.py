@@ -1,9 +1,9 @@
 """The part of the world that `modules` may touch: its stores, the text index, and its models."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
-from querymill_shared.contracts.filters import Filterable
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.values import value
 from querymill_workers.documents.ports import BurialPorts
@@ -12,7 +12,7 @@ from querymill_workers.jobs.revisions import Revision
 from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
-from querymill_workers.retrievers.modules.rules.names import Match, last_segment
+from querymill_workers.retrievers.modules.rules.names import Match
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vector, VectorPorts
@@ -21,16 +21,9 @@ from querymill_workers.words.ports import Space, Words
 #: The index of the text of code documents, one entry each.
 SPACE: Final[Space] = "modules"
 #: The kind of their versions in the ledger, and of their vectors.
-KIND: Final = "modules"
+KIND: Final[Retriever] = "modules"
 #: Compared with no other: for the lock of a document without a write.
 NO_VERSION: Final = Version(0, "")
-
-
-def filterable(document: ModuleDocument) -> Filterable:
-    """Return what a filter sees of a document: its modules, dotted and by their last name, its path and metadata."""
-    names = document.meta_info.vtkjs_modules
-    every = tuple(dict.fromkeys([*names, *map(last_segment, names)]))
-    return Filterable.of(document.metadata, module=every, path=document.file_path)
 
 
 @value
@@ -54,13 +47,6 @@ class Modules(Protocol):
         Unavailable: The store does not respond, or responds too slowly.
         Refused: The store rejects the query or the document.
     """
-
-    @property
-    def kind(self) -> str: ...
-
-    def revision(self, collection: str, document: DocumentId) -> Revision | None:
-        """Return the revision of a stored document, or None if it is not stored completely."""
-        ...
 
     def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]], *, record: str) -> None:
         """Write versions of documents under the name of a record; the same again changes nothing.
@@ -105,16 +91,6 @@ class Modules(Protocol):
         """Return whole documents by id, without those that do not exist."""
         ...
 
-    def listed(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int | None = None, after: str | None = None
-    ) -> Sequence[DocumentId]:
-        """List the documents that pass a filter, all or up to ``limit``, ordered by `shown_id`, after such an id."""
-        ...
-
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """Count the documents that pass a filter."""
-        ...
-
     def leave(self, collection: str) -> None:
         """Drop the vocabulary and the lexicon of a collection without documents."""
         ...
@@ -125,10 +101,6 @@ class Modules(Protocol):
         Raises:
             Unavailable: Another lexicon has replaced version ``replacing`` since.
         """
-        ...
-
-    def collections(self) -> Sequence[str]:
-        """List the collections that hold documents."""
         ...
 
 

@@ -18,7 +18,7 @@ def reindexed(collection: str, ports: ReportPorts) -> Iterator[tuple[int, int, i
 
     Yields the number of reports done, the number of all reports, and the number of passages just indexed.
     """
-    documents = ports.report_life.ids(collection)
+    documents = ports.documents["reports"].ids(collection, {})
     for done, document in enumerate(documents, start=1):
         # The version does not matter, because this adds nothing to the report.
         with ports.ledger.changing(collection, "reports", [Subject(document)], Version(0, ""), whole=False):

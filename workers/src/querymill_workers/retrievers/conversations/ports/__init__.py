@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from querymill_shared.contracts.filters import Retriever
-from querymill_workers.documents.ports import BurialPorts, CleaningPorts
+from querymill_workers.documents.ports import BurialPorts, CleaningPorts, Documents
 from querymill_workers.jobs.ports import Common
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ports.passages import Passages
@@ -40,6 +40,9 @@ class StoringPorts(Protocol):
 
     @property
     def words(self) -> Words: ...
+
+    @property
+    def documents(self) -> Mapping[Retriever, Documents]: ...
 
 
 class ConversationPorts(RankPorts, StoringPorts, VectorPorts, BurialPorts, CleaningPorts, Protocol):

@@ -6,6 +6,7 @@ from typing import Final
 from querymill_shared.contracts.conversations.search import SynonymsOf
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
+from querymill_workers.retrievers.conversations.ports.sessions import KIND
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.retrievers.conversations.search.understand import Question
@@ -30,15 +31,15 @@ def recall_candidates(question: Question, ports: ConversationPorts) -> CachedSea
     cached = ports.conversation_caches.searches.get(question.key)
     if cached is not None:
         return cached
-    request, span, conversations = question.request, question.span, ports.conversations
+    request, span, documents = question.request, question.span, ports.documents[KIND]
     in_time = None
     if span is not None:
-        in_time = conversations.passing(request.collection, request.filter, start=span.start, end=span.end)
+        in_time = documents.ids(request.collection, request.filter, start=span.start, end=span.end)
     if in_time and question.text.subject.is_recap:
         hits = tuple(SessionHit(id_, 1.0) for id_ in in_time)
         recalled = CachedSearch(question.text.understanding, "", hits, groups=in_time, is_recap=True)
     else:
-        passing = conversations.passing(request.collection, request.filter) if request.filter else None
+        passing = documents.ids(request.collection, request.filter) if request.filter else None
         recalled = recall_by_words(question, passing, in_time, ports)
     ports.conversation_caches.searches.put(question.key, recalled)
     return recalled
@@ -60,7 +61,7 @@ def recall_by_words(
         text, hits = search_words(question, synonyms, groups, ports)
     understanding = question.text.understanding.model_copy(update={"synonyms": synonyms})
     if question.span is not None:
-        hits = score_within(hits, question.span, question.request.collection, ports.conversations)
+        hits = score_within(hits, question.span, question.request.collection, ports)
     if in_time is None or len(hits) >= FEW:
         return CachedSearch(understanding, text, tuple(hits), groups=groups)
     within = {hit.id for hit in hits}

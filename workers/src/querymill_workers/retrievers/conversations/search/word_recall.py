@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from querymill_workers.retrievers.conversations.ports.sessions import SPACE, Conversations
+from querymill_workers.retrievers.conversations.ports import ConversationPorts
+from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPACE
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit, join_passages, score_messages
 from querymill_workers.retrievers.conversations.rules.times.find import TimeRange
 from querymill_workers.words.ports import Words
@@ -35,17 +36,18 @@ def find_sessions(
 
 
 def score_within(
-    hits: Sequence[SessionHit], span: TimeRange, collection: str, conversations: Conversations
+    hits: Sequence[SessionHit], span: TimeRange, collection: str, ports: ConversationPorts
 ) -> list[SessionHit]:
     """Score the sessions again that have messages outside of a time, by those within it. Order all, best first.
 
     Sessions that have none of the words then are left out.
     """
     chosen = {"session_id": [hit.id for hit in hits]}
-    before = conversations.passing(collection, chosen, end=span.start) if hits and span.start else []
-    after = conversations.passing(collection, chosen, start=span.end) if hits and span.end else []
+    documents = ports.documents[KIND]
+    before = documents.ids(collection, chosen, end=span.start) if hits and span.start else []
+    after = documents.ids(collection, chosen, start=span.end) if hits and span.end else []
     outside = sorted({*before, *after})
-    read = conversations.sessions(collection, outside) if outside else {}
+    read = ports.conversations.sessions(collection, outside) if outside else {}
     terms = {term.term: term for hit in hits if hit.scored for term in hit.scored.terms}
     again = [
         score_messages(hit, session.name, [message.text for message in session.within(span.start, span.end)], terms)

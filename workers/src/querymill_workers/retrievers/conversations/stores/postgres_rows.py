@@ -100,30 +100,25 @@ def session_columns(prepared: PreparedConversation) -> dict[str, Any]:
     return {
         "name": session.name,
         "user_name": session.user_name,
-        "times": [message.created_at or session.started_at for message in session.messages],
         "document": document.model_dump_json(),
         "revision": prepared.revision,
         "facts_version": prepared.facts_version,
         "whole": kept.whole is not None,
         "said": said_columns(kept.said),
         "sketch": None if prepared.sketch is None else Json(prepared.sketch.to_json()),
-        "roles": _roles(session.messages),
         "metadata": Jsonb(session.model_extra or {}),
     }
 
 
 def extended_columns(extension: Extension) -> dict[str, Any]:
-    """Return the columns that change when a session is extended; ``times`` and ``roles`` are of the new messages."""
-    facts, messages = extension.facts, [sent.message for sent in extension.messages]
+    """Return the columns that change when a session is extended."""
     name, user_name = (extension.said.get(field) for field in ("name", "user_name"))
-    return facts_columns(facts) | {
+    return facts_columns(extension.facts) | {
         "name": None if name is None else name.value,
         "user_name": None if user_name is None else user_name.value,
-        "times": [message.created_at or facts.started_at for message in messages],
         "revision": extension.revision,
         "said": said_columns(extension.said),
         "sketch": Json(extension.sketch.to_json()),
-        "roles": _roles(messages),
     }
 
 
@@ -137,7 +132,3 @@ def facts_columns(facts: SessionFacts) -> dict[str, Any]:
         "solved": facts.solved,
         "explicit": facts.explicit,
     }
-
-
-def _roles(messages: Iterable[ChatMessage]) -> list[str]:
-    return sorted({message.role for message in messages if message.role is not None})

@@ -10,6 +10,7 @@ from querymill_workers.documents.late_writes import forgetting_vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.ingesting import ending_of, ingest_slices
 from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
+from querymill_workers.retrievers.conversations.entry import entry_of
 from querymill_workers.retrievers.conversations.history import History, add_live, forget_before, session_of
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import KIND, StoredConversation
@@ -17,7 +18,6 @@ from querymill_workers.retrievers.conversations.write.ingest import (
     acceptance_of,
     ended,
     hand_in_sessions,
-    subject_of,
     too_late,
 )
 from querymill_workers.retrievers.conversations.write.live import add_messages
@@ -115,7 +115,7 @@ def buried_with(
 
 def _buried_as(session_id: str, history: History, standing: Standing) -> Version | None:
     session = session_of(session_id, history)
-    return None if session is None else standing.buried_as(subject_of(session))
+    return None if session is None else standing.buried_as(entry_of(session))
 
 
 def bury_update(

@@ -17,26 +17,21 @@ from querymill_workers.documents.late_writes import bury_replaced
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
+from querymill_workers.ledger.ports import Standing, Version, version_of
 from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
+from querymill_workers.retrievers.conversations.entry import entry_of
 from querymill_workers.retrievers.conversations.history import Acceptance, History, put_whole, session_of
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import (
     KIND,
     Replacement,
     StoredConversation,
-    conversation_of,
-    filterable,
 )
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EMBEDDED_CHARS
-from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.write.derived import prepare_history, revision_of
 from querymill_workers.retrievers.conversations.write.follow_up import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.write.store_sessions import Change, change_of, is_new, replace_all
 from querymill_workers.vectors.embedding import submit_embedding
-
-#: Filters see nothing of ranks.
-NO_PARTS: Final = RankParts(base=0, depth=0, reference=0, quality=0)
 
 
 def step(claim: Claim, request: IngestConversations, ports: ConversationPorts) -> Sequence[Bell]:
@@ -82,7 +77,7 @@ def store_sessions(
     collection: str, sessions: Sequence[ChatSession], version: Version, ports: ConversationPorts
 ) -> list[IngestedDocument]:
     """Store whole sessions and their index entries in one change, as far as this version is to stand."""
-    subjects = [subject_of(session) for session in sessions]
+    subjects = [entry_of(session) for session in sessions]
     with ports.ledger.changing(collection, KIND, subjects, version) as standings:
         bury_replaced(collection, KIND, standings, ports)
         known = ports.conversations.stored_all(collection, [session.session_id for session in sessions])
@@ -119,12 +114,6 @@ def is_stored(known: StoredConversation, history: History, session_id: str) -> b
         return False
     session = session_of(session_id, history)
     return session is not None and revision_of(session) == known.revision
-
-
-def subject_of(session: ChatSession) -> Subject:
-    """Return what filters see of a whole session."""
-    seen = filterable(conversation_of(session, NO_PARTS))
-    return Subject(session.session_id, seen.fields, seen.metadata)
 
 
 def acceptance_of(version: Version) -> Acceptance:

@@ -7,12 +7,15 @@ before the session as it is) takes the long way: the history is read, and the se
 
 import hashlib
 from collections.abc import Sequence, Set
+from dataclasses import replace
 
 from querymill_shared.contracts.ingest import SessionExtension
 from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage
 from querymill_shared.values import value
+from querymill_workers.documents.ports import Entry
 from querymill_workers.jobs.faults import Mistaken
 from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.conversations.entry import part_of
 from querymill_workers.retrievers.conversations.history import (
     Acceptance,
     History,
@@ -22,7 +25,7 @@ from querymill_workers.retrievers.conversations.history import (
 )
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.passages import CutSession
-from querymill_workers.retrievers.conversations.ports.sessions import SPACE, Extension, Outline
+from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPACE, Extension, Outline
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage, cut_passages
 from querymill_workers.retrievers.conversations.rules.passages import Fill, fill_up
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
@@ -71,6 +74,7 @@ def add_messages(
     short = [growth for growth in growing if growth.session_id in held]
     if short:
         ports.conversations.extend(collection, [growth.extension for growth in short])
+        ports.documents[KIND].extend(collection, [(entry_of_growth(each), each.extension.revision) for each in short])
         ports.conversation_passages.grow(collection, [cut_growth(growth) for growth in short])
     changes = {growth.session_id: Change("ingested", growth.extension.facts.messages) for growth in short}
     others = [update for update in updates if update.session_id not in changes]
@@ -106,6 +110,16 @@ def cut_growth(growth: Growth) -> CutSession:
     facts = growth.known.facts
     said = spoken(growth.messages, started_at=facts.started_at, first=facts.messages)
     return CutSession(growth.session_id, cut_passages(said, after=growth.last))
+
+
+def entry_of_growth(growth: Growth) -> Entry:
+    """Return what new messages add to what is known of their session."""
+    facts, user_name = growth.extension.facts, growth.extension.said.get("user_name")
+    update = SessionExtension(
+        session_id=growth.session_id, messages=tuple(growth.messages), started_at=facts.started_at,
+        user_name=None if user_name is None else user_name.value,
+    )  # fmt: skip
+    return replace(part_of(update), size=facts.messages)
 
 
 def extend_entries(collection: str, growing: Sequence[Growth], words: Words) -> Set[str]:

@@ -17,7 +17,7 @@ _NO_VERSION: Final = Version(0, "")
 
 def reindexed(collection: str, ports: ConversationPorts) -> Iterator[tuple[int, int, int]]:
     """Index the sessions one by one, each locked against other workers. Yields (done, of how many, entries)."""
-    ids = ports.conversations.passing(collection, {})
+    ids = ports.documents[KIND].ids(collection, {})
     for done, session_id in enumerate(ids, start=1):
         with ports.ledger.changing(collection, KIND, [Subject(session_id)], _NO_VERSION, whole=False):
             known = ports.conversations.stored(collection, session_id)

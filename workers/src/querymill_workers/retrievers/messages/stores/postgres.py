@@ -54,7 +54,7 @@ _FIELDS: Final = {
     "time": Column(sql.SQL("p.created_at"), "time"),
 }
 #: The metadata of a passage is that of its session and that of its message.
-_NOTED: Final = Noted(sql.SQL("p.session_id"), ["chat_sessions", "chat_messages"], "session_id")
+_NOTED: Final = Noted(sql.SQL("p.session_id"), "messages", "chat_messages", "session_id")
 _WHOLE: Final = sql.SQL(
     "CASE WHEN p.text_id IS NULL THEN p.content ELSE ("
     "SELECT string_agg(part.content, '' ORDER BY part.number) FROM chat_passages AS part"

@@ -9,8 +9,8 @@ from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.why_not import Absence, Lever
 from querymill_shared.values import value
 from querymill_workers.retrievers.modules.notes import FusedHit
-from querymill_workers.retrievers.modules.ports import ModulePorts
-from querymill_workers.retrievers.modules.rules.documents import DocumentId
+from querymill_workers.retrievers.modules.ports import KIND, ModulePorts
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
 from querymill_workers.retrievers.modules.search.understand import UnderstoodRequest
 
 #: What a document passes on its way to the hits, in order.
@@ -53,7 +53,7 @@ def missed_gate(
     """Find the first gate that a document did not pass, None if it is a hit."""
     if document not in ports.modules.documents(request.collection, [document]):
         return MissedGate("collection", "the collection has no such document")
-    if request.filter and document not in ports.modules.listed(request.collection, request.filter):
+    if request.filter and shown_id(document) not in ports.documents[KIND].ids(request.collection, request.filter):
         return MissedGate("filter", "it does not pass the filter")
     if place := place_of(document, ranking):
         if place <= request.top_k:

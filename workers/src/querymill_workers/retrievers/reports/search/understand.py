@@ -33,7 +33,7 @@ def choose_reports(claim: Claim, request: ReportSearch, ports: ReportPorts) -> R
     """
     cards = ports.reports.cards(request.collection)
     if request.filter:
-        passing = ports.reports.matching(request.collection, request.filter)
+        passing = set(ports.documents["reports"].ids(request.collection, request.filter))
         every, cards = cards, [card for card in cards if card.sha1 in passing]
         chosen = choose_among(cards, request, claim.submitted)
         reason = f"{chosen.reason}; {len(cards)} of {len(every)} reports pass the filter"

@@ -2,19 +2,16 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
-from psycopg import sql
 from typing_extensions import override
 
-from querymill_workers.postgres.connection import Pool, across, literal, within
-from querymill_workers.postgres.filters import Column, predicate
-from querymill_workers.postgres.metadata_index import Noted
+from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.reading import snapshot
 from querymill_workers.retrievers.reports.ports import FoundPassage, MeasuredPassage, PassageText, Reports, Waiting
@@ -24,15 +21,6 @@ from querymill_workers.vectors.postgres import VectorTables
 
 _SQL: Final = statements("querymill_workers.retrievers.reports.stores", "postgres.sql")
 
-#: The reserved fields of a filter.
-COLUMNS: Final = {
-    "company": Column(sql.Identifier("company")),
-    "period": Column(sql.Identifier("period")),
-    "title": Column(sql.Identifier("title")),
-    "published_at": Column(sql.Identifier("published_at"), "date"),
-}
-NOTED: Final = Noted(sql.Identifier("sha1"), ["reports"], "sha1")
-
 VECTORS: Final = VectorTables("report_passages", "report_vectors", document="sha1")
 
 #: Collections whose list of reports is cached in memory. A list is read again once its generation has changed.
@@ -41,8 +29,6 @@ CACHED_COLLECTIONS = 64
 
 class PostgresReports(Reports):
     """`Reports` on PostgreSQL with pgvector. Search is exact, because the filter by document leaves few rows."""
-
-    kind: Final = "reports"
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -69,14 +55,6 @@ class PostgresReports(Reports):
         with self._lock:
             self._cards[key] = cards
         return cards
-
-    @override
-    def matching(self, collection: str, conditions: Mapping[str, Any]) -> Set[str]:
-        passing = predicate(conditions, COLUMNS, noted=NOTED)
-        statement = sql.SQL(_SQL["matching"]).format(filter=passing.text)
-        with within(self._pool, collection) as connection:
-            rows = connection.execute(statement, {"collection": collection, **passing.values}).fetchall()
-        return {sha1 for (sha1,) in rows}
 
     @override
     def search(
@@ -168,11 +146,6 @@ class PostgresReports(Reports):
             if inner_product is not None:
                 products[key][texts[query - 1]] = inner_product
         return {key: MeasuredPassage(page, products.get(key, {})) for key, page in pages.items()}
-
-    @override
-    def collections(self) -> Sequence[str]:
-        with across(self._pool) as connection:
-            return [name for (name,) in connection.execute(_SQL["collections"])]
 
 
 def _card(

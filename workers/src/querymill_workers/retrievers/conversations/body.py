@@ -1,4 +1,4 @@
-"""Sessions as documents: listed, exported and dropped like those of every retriever."""
+"""Sessions as lists, exports and deletions need them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,12 +8,14 @@ from typing_extensions import override
 from querymill_shared.board import Board
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.described import line_of
-from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.ingest import SessionExtension
+from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocuments
 from querymill_shared.values import value
-from querymill_workers.documents.ports import Documents
+from querymill_workers.documents.ports import Body, Documents, Entry, read_entry
 from querymill_workers.ledger.ports import Version
+from querymill_workers.retrievers.conversations.entry import entry_of, part_of
 from querymill_workers.retrievers.conversations.history import forget_before
 from querymill_workers.retrievers.conversations.ports.passages import Passages
 from querymill_workers.retrievers.conversations.ports.ranks import ConversationRanks
@@ -25,8 +27,8 @@ from querymill_workers.words.ports import Words
 
 
 @value
-class ConversationDocuments(Documents):
-    """`Documents` of `conversations`, on any store."""
+class ConversationBody(Body):
+    """`Body` of sessions. Live messages stand among the others."""
 
     conversations: Conversations
     conversation_passages: Passages
@@ -35,35 +37,19 @@ class ConversationDocuments(Documents):
     ranks: ConversationRanks
     board: Board
     technical_keywords: TechnicalKeywords
-
-    @property
-    def kind(self) -> Retriever:
-        """The retriever."""
-        return KIND
+    documents: Mapping[Retriever, Documents]
 
     @override
-    def list(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[DocumentCard]:
-        cards = self.conversations.cards(collection, conditions, limit=limit, after=after)
-        model = self.vectors[KIND].active_model(collection)
-        if model is None or not cards:
-            return cards
-        ids = [card.id for card in cards]
-        lacking = self.vectors[KIND].lacking(collection, model=model, documents=ids)
-        return [card.model_copy(update={"pending": lacking.get(card.id, 0)}) for card in cards]
+    def entry_of(self, line: Mapping[str, Any]) -> Entry | None:
+        return read_entry(line, ChatSession, entry_of) or read_entry(line, SessionExtension, part_of)
 
     @override
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        return self.conversations.count(collection, conditions)
-
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
-        """See `Documents.whole`. Live messages stand among the others."""
-        stored = {id_: self.conversations.stored(collection, id_) for id_ in ids}
-        return {id_: line_of(known.session) for id_, known in stored.items() if known is not None}
+        stored = self.conversations.stored_all(collection, ids)
+        return {id_: line_of(stored[id_].session) for id_ in ids if id_ in stored}
 
     def drop(self, collection: str, document: str, version: Version) -> int:
-        """See `Documents.drop`. The ranks of other sessions follow soon."""
+        """See `Body.drop`. The ranks of other sessions follow soon."""
         known = self.conversations.stored(collection, document)
         if known is None:
             return 0
@@ -82,5 +68,3 @@ class ConversationDocuments(Documents):
     @override
     def leave(self, collection: str) -> None:
         self.conversations.leave(collection)
-        if not self.conversations.count(collection, {}):
-            self.vectors[KIND].forget_model(collection)

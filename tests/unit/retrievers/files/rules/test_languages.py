@@ -1,7 +1,7 @@
 import pytest
 
 from querymill_workers.retrievers.files.parsing.grammars import SOURCES
-from querymill_workers.retrievers.files.parsing.languages import language_of
+from querymill_workers.retrievers.files.rules.languages import language_of
 
 
 @pytest.mark.parametrize(
