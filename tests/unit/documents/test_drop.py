@@ -137,12 +137,6 @@ def test_a_drop_says_what_it_means(fields: dict[str, Any]) -> None:
         DropDocuments.model_validate({"collection": "c", "retriever": "messages"} | fields)
 
 
-def test_a_retriever_without_documents_refuses(world: World) -> None:
-    world.with_ports(documents={})
-    job_id = world.run(DropDocuments(collection="c", retriever="files", everything=True))
-    assert world.board.picture(job_id).record.reason.startswith("retriever: files cannot")
-
-
 LATE, EARLY = Version(2**60, "f"), Version(1, "0")
 
 
