@@ -22,8 +22,8 @@ from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
 from querymill_workers.jobs.later_steps import add_steps
-from querymill_workers.jobs.stages import Laps, why_nothing
-from querymill_workers.jobs.verdicts import done, lost
+from querymill_workers.jobs.stages import Laps
+from querymill_workers.jobs.verdicts import done, lost_search
 from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes, SearchNotes
 from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.context import Context
@@ -118,7 +118,7 @@ def settle(
         Unavailable: A store that the result is read from is away, and the deadline has not passed.
     """
     if not any(search.state == "done" for round_ in rounds for search in round_.searches):
-        ports.board.settle(picture.record.job_id, lost(picture, why_nothing(picture)))
+        ports.board.settle(picture.record.job_id, lost_search(picture))
         return
     query = analyze_query(request.query, request.kinds, ports.thesauri["files"])
     chosen = choose_files(rounds, request)
