@@ -21,11 +21,6 @@ def worth_telling(picture: Picture) -> bool:
     return told is None or ended - told >= TELL_EVERY_S
 
 
-def why_nothing(picture: Picture) -> str:
-    """Return the reason of each step, for a job in which no search succeeded."""
-    return "no search came through: " + "; ".join(f"{step.name}: {step.reason or CUT}" for step in picture.steps)
-
-
 def missing(steps: Iterable[Step]) -> tuple[Degradation, ...]:
     """Name each step whose part the answer does not have, with the reason."""
     return tuple(

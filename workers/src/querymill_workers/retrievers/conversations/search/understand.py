@@ -21,9 +21,10 @@ from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import Understood
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.retrievers.conversations.rules.numbered_names import with_numbers
-from querymill_workers.retrievers.conversations.rules.query_understanding import subject_of, traits_of
 from querymill_workers.retrievers.conversations.rules.spelling import corrected, corrections, suspects
+from querymill_workers.retrievers.conversations.rules.subject import subject_of
 from querymill_workers.retrievers.conversations.rules.times.find import Timed, TimeRange, find_time
+from querymill_workers.retrievers.conversations.rules.traits import traits_of
 from querymill_workers.retrievers.conversations.rules.translations import translate
 from querymill_workers.text.thesaurus import Expansion
 

@@ -9,9 +9,9 @@ from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.sessions import KIND
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
 from querymill_workers.retrievers.conversations.search.choose import ChosenSession
+from querymill_workers.retrievers.conversations.search.recall import find_sessions, score_within
 from querymill_workers.retrievers.conversations.search.score import ScoredSession
 from querymill_workers.retrievers.conversations.search.understand import Question
-from querymill_workers.retrievers.conversations.search.word_recall import find_sessions, score_within
 
 #: What a session has to pass, in order.
 GATES: Final = ("collection", "filter", "time", "words", "candidates", "score", "diversification")

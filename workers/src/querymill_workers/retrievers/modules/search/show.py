@@ -20,8 +20,8 @@ from querymill_shared.contracts.modules.search import (
     ScoreMode,
 )
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.stages import missing, stage, timing, used, why_nothing, worth_telling
-from querymill_workers.jobs.verdicts import done, lost
+from querymill_workers.jobs.stages import missing, stage, timing, used, worth_telling
+from querymill_workers.jobs.verdicts import done, lost_search
 from querymill_workers.retrievers.modules.notes import BranchNotes, FusedHit, Matches
 from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import encode_id
@@ -54,9 +54,7 @@ def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
     """
     branch = best_branch(picture)
     try:
-        ending = (
-            lost(picture, why_nothing(picture)) if branch is None else done(to_result(picture, branch, request, ports))
-        )
+        ending = lost_search(picture) if branch is None else done(to_result(picture, branch, request, ports))
     except Refused as error:
         ending = Verdict("failed", reason=str(error), code=error.code)
     ports.board.settle(picture.record.job_id, ending)

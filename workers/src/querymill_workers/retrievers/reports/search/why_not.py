@@ -31,7 +31,7 @@ from querymill_workers.retrievers.reports.rules.absence import (
 )
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.routing import Route
-from querymill_workers.retrievers.reports.search.hits import distinct_hits
+from querymill_workers.retrievers.reports.search.choose import distinct_hits
 from querymill_workers.retrievers.reports.search.notes import AbsenceNotes
 from querymill_workers.retrievers.reports.search.ranking import FoundByBranches, rank
 from querymill_workers.retrievers.reports.search.recall import QueryVectors, embed_queries, recall

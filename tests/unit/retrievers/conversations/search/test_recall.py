@@ -9,8 +9,8 @@ from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
-from querymill_workers.retrievers.conversations.search import word_recall
-from querymill_workers.retrievers.conversations.search.word_recall import find_sessions
+from querymill_workers.retrievers.conversations.search import recall
+from querymill_workers.retrievers.conversations.search.recall import find_sessions
 from tests.fixtures.world import World
 from tests.unit.retrievers.conversations.search.test_step import NOW, ids, search, take_in, talk
 
@@ -102,7 +102,7 @@ def test_when_few_talk_of_it_then_the_others_come_below(world: World) -> None:
 
 
 def test_how_many_are_wanted_changes_nothing_at_the_head(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_recall, "PASSAGES", 3)
+    monkeypatch.setattr(recall, "PASSAGES", 3)
     take_in(world, talk("a", *[f"{FILL} ships ships"] * 4))
     take_in(world, *(talk(f"t{number}", f"ships {'soup ' * number}") for number in range(8)))
 

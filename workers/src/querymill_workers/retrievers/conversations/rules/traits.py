@@ -1,4 +1,4 @@
-"""Understand a question: drop its filler, and find its intent, its keywords, and how deep to search."""
+"""What a question asks for: its intent, its keywords, and how deep to search."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import Final, Literal
 import rjieba
 
 from querymill_shared.values import value
-from querymill_workers.retrievers.conversations.rules.question_frames import TimeOrder, asked_order, unframed
+from querymill_workers.retrievers.conversations.rules.subject import HAN, LATIN
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.text.languages import is_han
@@ -22,26 +22,7 @@ DEEP_ABOVE: Final = 0.6
 #: A question with more words than this is long.
 LONG_QUESTION: Final = 5
 
-_CODE: Final = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 _HAS_CODE: Final = re.compile(r"```|`[^`]+`|\(\)|\[\]|\{\}")
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
-_LATIN: Final = re.compile("[A-Za-z0-9_]+(?:[.'’-][A-Za-z0-9_]+)*")
-_LATIN_LEFT: Final = "(?<![A-Za-z0-9_.`'’-])"
-_LATIN_RIGHT: Final = "(?![A-Za-z0-9_.`(-]*[A-Za-z0-9_(])"
-_FILLER_EN: Final = (
-    "can you (?:please )?(?:tell|show|remind) me|could you (?:please )?(?:tell|show|remind) me|do you (?:know|remember)"
-    "|i (?:want|would like|need) to know|i'd like to know|i was wondering(?: if)?|i wonder(?: if)?|does anyone know"
-    "|help me(?: to)?|tell me(?: about)?|show me|remind me(?: of| about)?|please|pls|plz|thanks|thank you|hi|hello|hey"
-    "|kind of|sort of|basically|actually|just|really|you know|by the way|btw|um+|uh+"
-)
-_FILLER_ZH: Final = (
-    "请问一下|请问|麻烦你|帮我(?:找|查|看)?(?:一下|看)?|我?想知道|我?想问一下|我想问|想请教一下|能不能告诉我|可以告诉我|告诉我"
-    "|你(?:还)?(?:知道|记得)|还记得|记不记得|谢谢|你好|您好|有没有人知道|其实|就是说|(?<![上下])一下(?!一)|的话"
-    # Particles end a clause. Elsewhere these characters are parts of words (网吧).
-    "|(?:呢|吗|啊|呀|吧|嘛|哦|嗯)+(?=[\\s，。？！,.?!]|$)"
-)
-_FILLER: Final = re.compile(f"{_LATIN_LEFT}(?:{_FILLER_EN}){_LATIN_RIGHT}|{_FILLER_ZH}", re.IGNORECASE)
-
 _QUESTION: Final = re.compile(
     "(?<![A-Za-z0-9_])(?:how|why)(?![A-Za-z0-9_])|如何|怎么|怎样|咋|为什么|为何|为啥|什么原因", re.IGNORECASE
 )
@@ -90,76 +71,8 @@ _INTENTS: Final[Sequence[tuple[Intent, re.Pattern[str]]]] = (
     ),
 )
 
-#: What may be left of a question that asks for nothing but the talks of a time.
-_RECAP: Final = re.compile(
-    "(?<![A-Za-z0-9_])(?:what|which|when|did|do|does|done|doing|have|has|had|been|was|were|am|are|is|we|i|me|my|our|us|the"
-    "|a|an|all|any|of|on|in|at|to|up|for|from|about|with|and|everything|anything|thing|things|stuff|work|works|worked"
-    "|working|happen|happens|happened|happening|going|go|talk|talked|talking|discuss|discussed|discussing|chat|chats"
-    "|chatted|session|sessions|conversation|conversations|topic|topics|recap|summari[sz]e|summary|overview|list|review"
-    "|give|show|tell|get|got|make|made|spend|spent|time|busy|focus|focused|accomplish|accomplished|finish|finished|recent"
-    "|that|this|it|my|ve|s|d|re|exactly|again|please|project|projects|task|tasks|history)(?![A-Za-z0-9_])"
-    "|我们?|咱们?|大家|都|在|的|了|过|做|干|忙|聊|谈|讨论|进行|完成|处理|工作|哪些|什么|啥|事情|事|东西|内容|会话|对话|话题|总结"
-    "|回顾|汇总|概括|列出|一下|下|有|和|是|主要|情况|进展|些|来着",
-    re.IGNORECASE,
-)
-
 # Words of Chinese questions that say nothing about their subject. The tokeniser removes the English ones itself.
 _FUNCTION_HAN: Final = frozenset(listed("function_words", "question", "conversations"))
-
-
-@value
-class Subject:
-    """What a question is about: its text without its time and its filler, and the words that were dropped.
-
-    ``embedded`` keeps the filler, and is empty if the question has no word. ``is_recap`` tells that the question is
-    nothing but a time, and ``order`` in which order of time it wants the sessions.
-    """
-
-    text: str
-    dropped: tuple[str, ...]
-    embedded: str
-    is_recap: bool
-    order: TimeOrder | None
-
-
-def subject_of(query: str, rest: str | None, *, simplifies: bool) -> Subject:
-    """Find what a question is about. ``rest`` is what is left of it without its time, or None if it mentions none."""
-    # A question that is nothing but a time keeps its words, so that there is something to search for.
-    text = rest if rest is not None and words(rest) else query
-    simple = simplify(text) if simplifies else Simplified(text, ())
-    # The frame would be near to talks about talks.
-    embedded = unframed(text)[0] if simplifies else text
-    is_recap = rest is not None and asks_for_recap(rest)
-    return Subject(simple.text, simple.dropped, embedded if words(query) else "", is_recap, asked_order(simple.dropped))
-
-
-@value
-class Simplified:
-    """A question without its filler, and the dropped words."""
-
-    text: str
-    dropped: tuple[str, ...]
-
-
-def simplify(text: str) -> Simplified:
-    """Drop English and Chinese filler words, and the frame that only says that a conversation is looked for.
-
-    Code in backquotes stays, and so does a text of nothing but filler.
-    """
-    dropped: list[str] = []
-    code = [(match.start(), match.end()) for match in _CODE.finditer(text)]
-
-    def drop(match: re.Match[str]) -> str:
-        if any(start <= match.start() < end for start, end in code):
-            return match[0]
-        dropped.append(match[0])
-        return " "
-
-    left = _FILLER.sub(drop, text).strip()
-    if not _LATIN.search(left) and not _HAN.search(left):
-        return Simplified(text, ())
-    left, frame = unframed(left)
-    return Simplified(left, (*dropped, *frame))
 
 
 @value
@@ -195,15 +108,6 @@ def intent_of(text: str) -> Intent:
     return next((intent for intent, cues in _INTENTS if cues.search(text)), "recap")
 
 
-def asks_for_recap(rest: str) -> bool:
-    """Return whether a question asks for the talks of a time and nothing else, from what is left without its time.
-
-    "what did we do on Friday" and 昨天做了什么 do; "what did we do about caching on Friday" does not.
-    """
-    left = _RECAP.sub(" ", simplify(rest).text)
-    return not _LATIN.search(left) and not _HAN.search(left)
-
-
 def word_count(text: str) -> int:
     """Count words: Latin ones as they are written, Chinese ones as they are segmented."""
     return sum(1 for _ in _words(text))
@@ -220,7 +124,7 @@ def keywords(text: str, terms: Sequence[str]) -> list[str]:
     others = [
         word
         for word in _words(text)
-        if word not in _FUNCTION_HAN and word.casefold() not in from_terms and (_HAN.match(word) or words(word))
+        if word not in _FUNCTION_HAN and word.casefold() not in from_terms and (HAN.match(word) or words(word))
     ]
     return list(dict.fromkeys([*terms, *others]))
 
@@ -248,7 +152,7 @@ def mode_of(worth: float) -> Mode:
 
 
 def _words(text: str) -> Iterator[str]:
-    for run in re.finditer(f"({_HAN.pattern})|{_LATIN.pattern}", text):
+    for run in re.finditer(f"({HAN.pattern})|{LATIN.pattern}", text):
         if run[1]:
             yield from rjieba.cut(run[1])
         else:

@@ -1,44 +1,19 @@
-"""Understanding a question: filler, intent, keywords, importance."""
+"""What a question asks for: intent, keywords, importance."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.conversations.rules.query_understanding import (
+from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
+from querymill_workers.retrievers.conversations.rules.traits import (
     Intent,
-    asks_for_recap,
     importance,
     intent_of,
     keywords,
     mode_of,
-    simplify,
     technical_terms,
     word_count,
 )
-from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
-
-
-@pytest.mark.parametrize(
-    ("asked", "left", "dropped"),
-    [
-        ("can you tell me why the build fails", "why the build fails", ("can you tell me",)),
-        ("please show me the retry code, thanks", "the retry code,", ("please", "show me", "thanks")),
-        ("请问一下怎么解决超时呢？谢谢", "怎么解决超时 ？", ("请问一下", "呢", "谢谢")),
-        ("网吧的网络", "网吧的网络", ()),
-        ("call `please()` now", "call `please()` now", ()),
-        ("pleased with it", "pleased with it", ()),
-        ("hi-res images", "hi-res images", ()),
-    ],
-)
-def test_filler_is_dropped_and_named(asked: str, left: str, dropped: tuple[str, ...]) -> None:
-    simple = simplify(asked)
-    assert (" ".join(simple.text.split()), simple.dropped) == (left, dropped)
-
-
-@pytest.mark.parametrize("asked", ["hello", "请问", "thanks!", "please please"])
-def test_a_question_of_nothing_but_filler_stays(asked: str) -> None:
-    assert simplify(asked).text == asked
-    assert simplify(asked).dropped == ()
 
 
 @pytest.mark.parametrize(
@@ -105,18 +80,6 @@ def test_keywords_are_the_terms_then_what_else_says_something() -> None:
     assert keywords("怎么解决 load_batch() 的超时问题", ["超时"]) == ["超时", "解决", "load_batch", "问题"]
     assert keywords("what did we decide about caching", ["caching"]) == ["caching", "decide"]
     assert keywords("connection pool size", ["connection pool"]) == ["connection pool", "size"]
-
-
-@pytest.mark.parametrize(
-    ("rest", "recap"),
-    [
-        ("what did we do", True), ("What have I been doing", True), ("what I've been up to", True),
-        ("What did we get done", True), ("我们做了什么", True), ("what did we do about caching", False),
-        ("the importer session", False), ("缓存做了什么", False),
-    ],
-)  # fmt: skip
-def test_a_question_that_is_nothing_but_a_time_asks_for_a_recap(rest: str, recap: bool) -> None:
-    assert asks_for_recap(rest) is recap
 
 
 def test_technical_terms_are_in_the_order_of_the_text_the_longer_first() -> None:

@@ -1,13 +1,17 @@
-"""The frame of a question about conversations: the words that only say that a conversation is looked for.
+"""What a question is about: its words without its time, its filler, and the frame of a question about conversations.
 
-"Which session talked about the retry queue?" is about the retry queue. *Session* and *talked* would find the sessions
-that use these words, and they are rare in most histories, so that BM25 takes them for what matters. A frame may also
-say which of the sessions is meant: "the most recent session about …", "the first time we discussed …".
+The frame only says that a conversation is looked for. "Which session talked about the retry queue?" is about the retry
+queue. *Session* and *talked* would find the sessions that use these words, and they are rare in most histories, so that
+BM25 takes them for what matters. A frame may also say which of the sessions is meant: "the most recent session about
+…", "the first time we discussed …".
 """
 
 import re
 from collections.abc import Iterable
 from typing import Final, Literal
+
+from querymill_shared.values import value
+from querymill_workers.text.words import words
 
 #: Which sessions of a subject are wanted first.
 TimeOrder = Literal["newest", "oldest"]
@@ -80,6 +84,104 @@ _NEWEST: Final = re.compile(
     r"(?<![a-z])(?:most recent|latest|newest|last)(?![a-z])|最近的?一次|最后|最新|上一?次", re.IGNORECASE
 )
 _OLDEST: Final = re.compile(r"(?<![a-z])(?:first|earliest|oldest)(?![a-z])|第一次|首次|最早|最初", re.IGNORECASE)
+
+#: What words are written in.
+HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
+LATIN: Final = re.compile("[A-Za-z0-9_]+(?:[.'’-][A-Za-z0-9_]+)*")
+_CODE: Final = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
+_LATIN_LEFT: Final = "(?<![A-Za-z0-9_.`'’-])"
+_LATIN_RIGHT: Final = "(?![A-Za-z0-9_.`(-]*[A-Za-z0-9_(])"
+_FILLER_EN: Final = (
+    "can you (?:please )?(?:tell|show|remind) me|could you (?:please )?(?:tell|show|remind) me|do you (?:know|remember)"
+    "|i (?:want|would like|need) to know|i'd like to know|i was wondering(?: if)?|i wonder(?: if)?|does anyone know"
+    "|help me(?: to)?|tell me(?: about)?|show me|remind me(?: of| about)?|please|pls|plz|thanks|thank you|hi|hello|hey"
+    "|kind of|sort of|basically|actually|just|really|you know|by the way|btw|um+|uh+"
+)
+_FILLER_ZH: Final = (
+    "请问一下|请问|麻烦你|帮我(?:找|查|看)?(?:一下|看)?|我?想知道|我?想问一下|我想问|想请教一下|能不能告诉我|可以告诉我|告诉我"
+    "|你(?:还)?(?:知道|记得)|还记得|记不记得|谢谢|你好|您好|有没有人知道|其实|就是说|(?<![上下])一下(?!一)|的话"
+    # Particles end a clause. Elsewhere these characters are parts of words (网吧).
+    "|(?:呢|吗|啊|呀|吧|嘛|哦|嗯)+(?=[\\s，。？！,.?!]|$)"
+)
+_FILLER: Final = re.compile(f"{_LATIN_LEFT}(?:{_FILLER_EN}){_LATIN_RIGHT}|{_FILLER_ZH}", re.IGNORECASE)
+
+#: What may be left of a question that asks for nothing but the talks of a time.
+_RECAP: Final = re.compile(
+    "(?<![A-Za-z0-9_])(?:what|which|when|did|do|does|done|doing|have|has|had|been|was|were|am|are|is|we|i|me|my|our|us|the"
+    "|a|an|all|any|of|on|in|at|to|up|for|from|about|with|and|everything|anything|thing|things|stuff|work|works|worked"
+    "|working|happen|happens|happened|happening|going|go|talk|talked|talking|discuss|discussed|discussing|chat|chats"
+    "|chatted|session|sessions|conversation|conversations|topic|topics|recap|summari[sz]e|summary|overview|list|review"
+    "|give|show|tell|get|got|make|made|spend|spent|time|busy|focus|focused|accomplish|accomplished|finish|finished|recent"
+    "|that|this|it|my|ve|s|d|re|exactly|again|please|project|projects|task|tasks|history)(?![A-Za-z0-9_])"
+    "|我们?|咱们?|大家|都|在|的|了|过|做|干|忙|聊|谈|讨论|进行|完成|处理|工作|哪些|什么|啥|事情|事|东西|内容|会话|对话|话题|总结"
+    "|回顾|汇总|概括|列出|一下|下|有|和|是|主要|情况|进展|些|来着",
+    re.IGNORECASE,
+)
+
+
+@value
+class Subject:
+    """What a question is about: its text without its time and its filler, and the words that were dropped.
+
+    ``embedded`` keeps the filler, and is empty if the question has no word. ``is_recap`` tells that the question is
+    nothing but a time, and ``order`` in which order of time it wants the sessions.
+    """
+
+    text: str
+    dropped: tuple[str, ...]
+    embedded: str
+    is_recap: bool
+    order: TimeOrder | None
+
+
+def subject_of(query: str, rest: str | None, *, simplifies: bool) -> Subject:
+    """Find what a question is about. ``rest`` is what is left of it without its time, or None if it mentions none."""
+    # A question that is nothing but a time keeps its words, so that there is something to search for.
+    text = rest if rest is not None and words(rest) else query
+    has_words = bool(words(query))
+    simple = simplify(text) if simplifies else Simplified(text, ())
+    # The frame would be near to talks about talks.
+    embedded = unframed(text)[0] if simplifies else text
+    is_recap = rest is not None and asks_for_recap(rest)
+    return Subject(simple.text, simple.dropped, embedded if has_words else "", is_recap, asked_order(simple.dropped))
+
+
+@value
+class Simplified:
+    """A question without its filler, and the dropped words."""
+
+    text: str
+    dropped: tuple[str, ...]
+
+
+def simplify(text: str) -> Simplified:
+    """Drop English and Chinese filler words, and the frame that only says that a conversation is looked for.
+
+    Code in backquotes stays, and so does a text of nothing but filler.
+    """
+    dropped: list[str] = []
+    code = [(match.start(), match.end()) for match in _CODE.finditer(text)]
+
+    def drop(match: re.Match[str]) -> str:
+        if any(start <= match.start() < end for start, end in code):
+            return match[0]
+        dropped.append(match[0])
+        return " "
+
+    left = _FILLER.sub(drop, text).strip()
+    if not LATIN.search(left) and not HAN.search(left):
+        return Simplified(text, ())
+    left, frame = unframed(left)
+    return Simplified(left, (*dropped, *frame))
+
+
+def asks_for_recap(rest: str) -> bool:
+    """Return whether a question asks for the talks of a time and nothing else, from what is left without its time.
+
+    "what did we do on Friday" and 昨天做了什么 do; "what did we do about caching on Friday" does not.
+    """
+    left = _RECAP.sub(" ", simplify(rest).text)
+    return not LATIN.search(left) and not HAN.search(left)
 
 
 def unframed(text: str) -> tuple[str, tuple[str, ...]]:

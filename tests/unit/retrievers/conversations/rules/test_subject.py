@@ -1,9 +1,10 @@
+"""What a question is about: without its time, its filler and its frame."""
+
 import time
 
 import pytest
 
-from querymill_workers.retrievers.conversations.rules.query_understanding import asks_for_recap, simplify
-from querymill_workers.retrievers.conversations.rules.question_frames import asked_order, unframed
+from querymill_workers.retrievers.conversations.rules.subject import asked_order, asks_for_recap, simplify, unframed
 
 
 @pytest.mark.parametrize(
@@ -123,3 +124,38 @@ def test_frames_are_looked_for_in_no_time(text: str) -> None:
     started = time.process_time()
     unframed(text)
     assert time.process_time() - started < 0.05
+
+
+@pytest.mark.parametrize(
+    ("asked", "left", "dropped"),
+    [
+        ("can you tell me why the build fails", "why the build fails", ("can you tell me",)),
+        ("please show me the retry code, thanks", "the retry code,", ("please", "show me", "thanks")),
+        ("请问一下怎么解决超时呢？谢谢", "怎么解决超时 ？", ("请问一下", "呢", "谢谢")),
+        ("网吧的网络", "网吧的网络", ()),
+        ("call `please()` now", "call `please()` now", ()),
+        ("pleased with it", "pleased with it", ()),
+        ("hi-res images", "hi-res images", ()),
+    ],
+)
+def test_filler_is_dropped_and_named(asked: str, left: str, dropped: tuple[str, ...]) -> None:
+    simple = simplify(asked)
+    assert (" ".join(simple.text.split()), simple.dropped) == (left, dropped)
+
+
+@pytest.mark.parametrize("asked", ["hello", "请问", "thanks!", "please please"])
+def test_a_question_of_nothing_but_filler_stays(asked: str) -> None:
+    assert simplify(asked).text == asked
+    assert simplify(asked).dropped == ()
+
+
+@pytest.mark.parametrize(
+    ("rest", "recap"),
+    [
+        ("what did we do", True), ("What have I been doing", True), ("what I've been up to", True),
+        ("What did we get done", True), ("我们做了什么", True), ("what did we do about caching", False),
+        ("the importer session", False), ("缓存做了什么", False),
+    ],
+)  # fmt: skip
+def test_a_question_that_is_nothing_but_a_time_asks_for_a_recap(rest: str, recap: bool) -> None:
+    assert asks_for_recap(rest) is recap
