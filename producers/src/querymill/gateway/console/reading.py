@@ -16,7 +16,7 @@ MAX_DIGITS: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ShownPassage:
     """A page, a message or the text of a document. ``marks`` are places in it, in characters."""
 
     name: str
@@ -40,7 +40,7 @@ class Reading:
     """A document that is read: some of its passages, or lines; its metadata; the page, and those before and after."""
 
     title: str
-    passages: tuple[Passage, ...] = ()
+    passages: tuple[ShownPassage, ...] = ()
     lines: tuple[Line, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
     page: int | None = None
@@ -92,7 +92,7 @@ def _report(name: str, document: Mapping[str, Any], hit: HitView | None, page: s
     marks = place_of(hit.shown, text) if hit else ()
     return Reading(
         str(document.get("title") or name),
-        (Passage(f"Page {numbers[place]} of {len(pages)}", text, marks=marks, is_here=True),),
+        (ShownPassage(f"Page {numbers[place]} of {len(pages)}", text, marks=marks, is_here=True),),
         metadata=_metadata(document, "pages"),
         page=numbers[place],
         before=numbers[place - 1] if place > 0 else None,
@@ -132,13 +132,13 @@ def number_of(written: str | None) -> int | None:
     return int(written or "0") if is_number else None
 
 
-def _message(message: Mapping[str, Any], place: int, hit: HitView | None, *, is_here: bool) -> Passage:
+def _message(message: Mapping[str, Any], place: int, hit: HitView | None, *, is_here: bool) -> ShownPassage:
     text = str(message["text"])
     marks = (place_of(hit.shown.strip("… "), text) or hit.marks) if hit else ()
     facts = [str(message["role"])] if message.get("role") else []
     if message.get("created_at"):
         facts.append(moment(str(message["created_at"])))
-    return Passage(f"Message {place + 1}", text, tuple(facts), marks, is_here)
+    return ShownPassage(f"Message {place + 1}", text, tuple(facts), marks, is_here)
 
 
 def _file(name: str, document: Mapping[str, Any], hit: HitView | None) -> Reading:
@@ -157,7 +157,7 @@ def _whole(name: str, document: Mapping[str, Any], hit: HitView | None) -> Readi
     field = next((field for field in ("code", "content", "text") if document.get(field)), "")
     text = str(document.get(field, ""))
     marks = place_of(hit.shown, text) if hit else ()
-    return Reading(name, (Passage("", text, marks=marks),), metadata=_metadata(document, field))
+    return Reading(name, (ShownPassage("", text, marks=marks),), metadata=_metadata(document, field))
 
 
 def _metadata(document: Mapping[str, Any], *left_out: str) -> tuple[tuple[str, str], ...]:

@@ -94,7 +94,7 @@ class MessageFilter:
 
 
 @value
-class Passage:
+class MessageSpan:
     """Where in a long text a passage is, in characters, and which it is of how many, from 0."""
 
     start: int
@@ -122,7 +122,7 @@ class MessageRow:
     user_name: str | None
     message_role: str | None
     raw: float | None = None
-    passage: Passage | None = None
+    passage: MessageSpan | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     place: int | None = None
 

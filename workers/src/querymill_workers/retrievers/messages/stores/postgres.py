@@ -23,7 +23,7 @@ from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.postgres.reading import fetch_all, snapshot
 from querymill_workers.postgres.vector_index import LARGE_ROWS, NearIndexes
 from querymill_workers.retrievers.messages.ports import Messages, Nearest
-from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, Passage
+from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, MessageSpan
 from querymill_workers.vectors.postgres import VectorTables
 
 _SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres.sql")
@@ -276,5 +276,5 @@ def _row(row: Sequence[Any]) -> MessageRow:
     """Read a row: its columns, and after them its cosine and its passage, if they are given."""
     columns, metadata, number = row[:10], row[10], row[11]
     raw, cut = row[12:] if len(row) > len(columns) + 2 else (None, None)
-    passage = None if cut is None or raw is None else Passage(*cut)
+    passage = None if cut is None or raw is None else MessageSpan(*cut)
     return MessageRow(*columns, raw, passage, metadata, number)  # type: ignore[call-arg]  # ten columns
