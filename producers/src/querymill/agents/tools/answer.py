@@ -25,7 +25,7 @@ _SOURCES_SHARE: Final = 0.5
 _NOT_THERE: Final = "The stored documents hold nothing that answers this."
 
 
-class Arguments(BaseModel):
+class AnswerArguments(BaseModel):
     """What the tool takes."""
 
     model_config = ConfigDict(extra="forbid")
@@ -36,7 +36,7 @@ class Arguments(BaseModel):
     max_tokens: Annotated[int, Field(ge=200, le=4_000)] = 600
 
 
-async def call(access: Access, arguments: Arguments) -> str:
+async def call(access: Access, arguments: AnswerArguments) -> str:
     """Answer a question, and name the sources that the answer cites.
 
     Raises:

@@ -27,7 +27,7 @@ MAX_DOCUMENTS: Final = 20
 MAX_TOKENS: Final = 4_000
 
 
-class Arguments(BaseModel):
+class IngestArguments(BaseModel):
     """What the tool takes."""
 
     model_config = ConfigDict(extra="forbid")
@@ -38,7 +38,7 @@ class Arguments(BaseModel):
     vectors: bool = False
 
 
-async def call(access: Access, arguments: Arguments) -> str:
+async def call(access: Access, arguments: IngestArguments) -> str:
     """Ingest documents, and tell what became of each.
 
     Raises:
@@ -64,7 +64,7 @@ async def call(access: Access, arguments: Arguments) -> str:
     return compose(lambda _: head, entries, foot=lambda _: "", max_tokens=MAX_TOKENS)
 
 
-def _read(lines: Lines[Any], arguments: Arguments) -> list[GoodLine[Any]]:
+def _read(lines: Lines[Any], arguments: IngestArguments) -> list[GoodLine[Any]]:
     """Read the documents.
 
     Raises:

@@ -28,7 +28,7 @@ _LOOKED_AT, _NAMES = 20, 12
 _TITLE_CHARS: Final = 120
 
 
-class Arguments(BaseModel):
+class ListArguments(BaseModel):
     """What the tool takes."""
 
     model_config = ConfigDict(extra="forbid")
@@ -41,7 +41,7 @@ class Arguments(BaseModel):
     limit: Annotated[int, Field(ge=1, le=100)] = 20
 
 
-async def call(access: Access, arguments: Arguments) -> str:
+async def call(access: Access, arguments: ListArguments) -> str:
     """List collections or documents.
 
     Raises:
@@ -76,7 +76,7 @@ def _document(card: DocumentCard, kind: Retriever, collection: str) -> str:
     return " · ".join(part for part in parts if part)
 
 
-async def _collections(access: Access, arguments: Arguments) -> str:
+async def _collections(access: Access, arguments: ListArguments) -> str:
     known = await access.collections()
     names = [name for name in sorted(known) if arguments.collection in (None, name)]
     start = int(arguments.cursor) if arguments.cursor and arguments.cursor.isdecimal() else 0

@@ -32,7 +32,7 @@ _NAMES: Final = {"p": "page", "m": "message", "L": "line"}
 _FOOT_TOKENS: Final = 60
 
 
-class Arguments(BaseModel):
+class ReadArguments(BaseModel):
     """What the tool takes."""
 
     model_config = ConfigDict(extra="forbid")
@@ -60,7 +60,7 @@ class Wanted:
     offset: int = 0
 
 
-async def call(access: Access, arguments: Arguments) -> str:
+async def call(access: Access, arguments: ReadArguments) -> str:
     """Read a document, as much of it as the budget takes.
 
     Raises:
@@ -107,7 +107,7 @@ def _lines(text: str) -> list[Unit]:
 
 
 def wanted_of(
-    place: Place, arguments: Arguments, units: Sequence[Unit], *, messages: Sequence[Mapping[str, Any]] = ()
+    place: Place, arguments: ReadArguments, units: Sequence[Unit], *, messages: Sequence[Mapping[str, Any]] = ()
 ) -> Wanted:
     """Return what is to be read: the ``part``, what is ``around`` a number, what the id names, or all.
 
@@ -136,7 +136,7 @@ def _part(written: str, name: str) -> Wanted:
     return Wanted(Span(first, int(found["last"] or first)), int(found["offset"] or 0))
 
 
-def _named(place: Place, arguments: Arguments, messages: Sequence[Mapping[str, Any]]) -> Span | None:
+def _named(place: Place, arguments: ReadArguments, messages: Sequence[Mapping[str, Any]]) -> Span | None:
     near = NEIGHBOURS[place.kind]
     number = arguments.around
     if number is None and place.message is not None:
