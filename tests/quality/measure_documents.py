@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import pypdfium2
 
-from querymill_reading.asked import Asked
+from querymill_reading.asked import ReadRequest
 from querymill_reading.document import Document, Limits, Unreadable
 from querymill_reading.formats import BY_NAME
 from querymill_reading.process import Reader
@@ -168,11 +168,11 @@ def speeds(kinds: Sequence[Path]) -> list[tuple[str, int, float, float]]:
     found = []
     for path in sorted(path for kind in kinds for path in kind.glob("*.pdf")):
         try:
-            pages = len(BY_NAME["pdf"].read(Asked(path, path.name, Limits())).pages)
+            pages = len(BY_NAME["pdf"].read(ReadRequest(path, path.name, Limits())).pages)
         except Unreadable:
             continue
         engine = min(_timed(lambda path=path: _text_of(path)) for _ in range(REPEATS))
-        whole = min(_timed(lambda path=path: BY_NAME["pdf"].read(Asked(path, path.name))) for _ in range(REPEATS))
+        whole = min(_timed(lambda path=path: BY_NAME["pdf"].read(ReadRequest(path, path.name))) for _ in range(REPEATS))
         found.append((path.name, pages, pages / engine, pages / whole))
     return found
 

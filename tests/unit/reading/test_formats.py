@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from querymill_reading.archives import unpack
-from querymill_reading.asked import Asked
+from querymill_reading.asked import ReadRequest
 from querymill_reading.child import bounded
 from querymill_reading.document import Document, Limits, Page, Unreadable
 from querymill_reading.formats import FORMATS
@@ -20,7 +20,7 @@ LIMITS = Limits()
 def read(path: Path, content: bytes | str | None = None, *, limits: Limits = LIMITS) -> Document:
     if content is not None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return bounded(recognise(path, path.name, limits).read(Asked(path, path.name, limits)), limits)
+    return bounded(recognise(path, path.name, limits).read(ReadRequest(path, path.name, limits)), limits)
 
 
 def texts(document: Document) -> list[str]:

@@ -2,6 +2,6 @@
 
 from querymill_histories.finding import Found, find, read_sessions
 from querymill_histories.rows import rows_of
-from querymill_histories.session import Asked, Call, Said, Session, Unread
+from querymill_histories.session import Call, ReadOptions, Said, Session, Unread
 
-__all__ = ["Asked", "Call", "Found", "Said", "Session", "Unread", "find", "read_sessions", "rows_of"]
+__all__ = ["Call", "Found", "ReadOptions", "Said", "Session", "Unread", "find", "read_sessions", "rows_of"]

@@ -8,7 +8,7 @@ from typing import Final
 
 from querymill_histories.files import BROKEN, head_of, reason_of
 from querymill_histories.formats import BY_NAME, FORMATS
-from querymill_histories.session import Asked, Format, Head, Session, Unread
+from querymill_histories.session import Format, Head, ReadOptions, Session, Unread
 
 #: Folders that hold no histories, and very many files.
 _NOT_WALKED: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
@@ -64,14 +64,14 @@ def find(paths: Iterable[Path], only: Format | None = None) -> Found:
     return found
 
 
-def read_sessions(found: Found, asked: Asked | None = None) -> Iterator[tuple[str, Session | Unread]]:
+def read_sessions(found: Found, asked: ReadOptions | None = None) -> Iterator[tuple[str, Session | Unread]]:
     """Read the files that were found, format by format.
 
     Yields:
         The name of the format, and a session or a place that could not be read.
     """
     for name, files in found.files.items():
-        for read in BY_NAME[name].read(files, asked or Asked()):
+        for read in BY_NAME[name].read(files, asked or ReadOptions()):
             yield name, read
 
 

@@ -83,7 +83,7 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadOptions:
     """What a caller wants to be read: ``zone`` is that of times which name none."""
 
     zone: tzinfo = UTC
@@ -131,7 +131,7 @@ class Format:
 
     name: str
     recognise: Callable[[Head], bool]
-    read: Callable[[Sequence[Path], Asked], Read]
+    read: Callable[[Sequence[Path], ReadOptions], Read]
     homes: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
     together: Together = "sessions"

@@ -9,7 +9,7 @@ from querymill_reading.rules.proposals import propose
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadRequest:
     """A file to read. ``name`` is what its owner calls it. ``on_page`` is told of each page before it is read.
 
     It raises `Unreadable` for a page that is to be left out.

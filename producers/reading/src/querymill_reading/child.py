@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from querymill_reading.archives import unpack
-from querymill_reading.asked import Asked
+from querymill_reading.asked import ReadRequest
 from querymill_reading.document import Document, Limits, Page, Remark, Unreadable, reason_of
 from querymill_reading.formats import BY_NAME
 from querymill_reading.recognising import recognise
@@ -104,7 +104,7 @@ def read(request: Mapping[str, Any], limits: Limits, on_page: Any) -> Document:
         raise Unreadable(f"{size} bytes, at most {limits.file_bytes} are read")
     given = request.get("format")
     format_ = BY_NAME[given] if given else recognise(path, name, limits)
-    asked = Asked(path, name, limits, request.get("password"), on_page)
+    asked = ReadRequest(path, name, limits, request.get("password"), on_page)
     return bounded(format_.read(asked), limits)
 
 

@@ -14,7 +14,7 @@ from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import Found, format_of, walked
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import rows_of
-from querymill_histories.session import Asked, Format, Session, Tools, Unread
+from querymill_histories.session import Format, ReadOptions, Session, Tools, Unread
 
 #: A file that changed less than this many seconds ago may be half written.
 SETTLED_S: Final = 2.0
@@ -51,7 +51,7 @@ class HistoryFollower:
     """
 
     find_spots: Callable[[], Sequence[Spot]]
-    asked: Asked
+    asked: ReadOptions
     tools: Tools
     sender: SessionSender
     sent: Sent

@@ -89,7 +89,7 @@ class Unread:
 
 
 @value
-class Asked:
+class VersionUnknown:
     """The version of a write cannot be told before the stores were asked for larger ones, ``base_us`` or above."""
 
     number: int
@@ -98,12 +98,12 @@ class Asked:
 
 def claim(
     job_id: str, step: str, *, lease_s: float, life: str = "", most: int = 1
-) -> Call[Claims | list[Unread] | Asked]:
+) -> Call[Claims | list[Unread] | VersionUnknown]:
     """Claim a step, and up to ``most`` - 1 further ones of its queue."""
 
-    def parse(returned: list[Any]) -> Claims | list[Unread] | Asked:
+    def parse(returned: list[Any]) -> Claims | list[Unread] | VersionUnknown:
         if returned[0] == "asked":
-            return Asked(int(returned[1]), int(returned[2]))
+            return VersionUnknown(int(returned[1]), int(returned[2]))
         if returned[0] != "claimed":
             return Claims()
         _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms, ahead_ms = returned

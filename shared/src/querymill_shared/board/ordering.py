@@ -7,7 +7,7 @@ that is accepted then is begun only after a worker has looked for larger version
 from collections.abc import Callable
 
 from querymill_shared.board import keys
-from querymill_shared.board.calls import Asked, Call
+from querymill_shared.board.calls import Call, VersionUnknown
 
 #: Returns the largest version (µs) that is stored and not below a number, or 0 if there is none.
 LargestStored = Callable[[int], int]
@@ -23,6 +23,6 @@ def doubt() -> Call[bool]:
     return Call("doubt", [keys.CLOCK], [], bool)
 
 
-def confirm(asked: Asked, largest_us: int) -> Call[bool]:
+def confirm(asked: VersionUnknown, largest_us: int) -> Call[bool]:
     """Give all writes since the question was asked versions above the largest that is stored, in the same order."""
     return Call("confirm", [keys.CLOCK], [largest_us, asked.number], bool)

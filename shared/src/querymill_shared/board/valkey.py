@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from querymill_shared.board import calls, dead, erasure, exchanges, keys, lives, ordering, results, sweeping
 from querymill_shared.board.attempts import Part
-from querymill_shared.board.calls import NO_BACKLOG, Asked, Call
+from querymill_shared.board.calls import NO_BACKLOG, Call, VersionUnknown
 from querymill_shared.board.clock import server_ahead_s
 from querymill_shared.board.connections import COMMANDS, open_commands, run_command, run_commands
 from querymill_shared.board.counts import JobCounts, read_counts
@@ -127,10 +127,10 @@ class ValkeyBoard(Board):
     def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
         claiming = calls.claim(job_id, step, lease_s=self._settings.querymill_lease_s, life=life, most=most)
         claimed = self._run(claiming)
-        if isinstance(claimed, Asked):
+        if isinstance(claimed, VersionUnknown):
             self._run(ordering.confirm(claimed, self._largest_stored(claimed.base_us)))
             claimed = self._run(claiming)
-        if isinstance(claimed, Asked):  # the server was started again: the sweeper rings for the step
+        if isinstance(claimed, VersionUnknown):  # the server was started again: the sweeper rings for the step
             return Claims()
         if isinstance(claimed, Claims):
             return claimed

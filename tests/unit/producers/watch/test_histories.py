@@ -18,7 +18,7 @@ from querymill.watch.histories import HistoryFollower, Spot
 from querymill.watch.sent import AlreadyFollowed, Sent
 from querymill.watch.sessions import SessionSender, Told
 from querymill_histories.formats import BY_NAME
-from querymill_histories.session import Asked
+from querymill_histories.session import ReadOptions
 from tests.fixtures.histories import claude_line, write_json, write_lines
 
 #: Long enough ago for a file to be whole.
@@ -49,7 +49,7 @@ def followed(mill: MemoryMill, folder: Path, lines: Lines[Any], kind: str) -> It
     with Sent(folder / "state" / "sent.sqlite") as sent:
         sender = SessionSender(mill, lines, "c", sent)
         spots = [Spot(folder / "home")]
-        follower = HistoryFollower(lambda: spots, Asked(), "none", sender, sent)
+        follower = HistoryFollower(lambda: spots, ReadOptions(), "none", sender, sent)
         (folder / "home").mkdir(exist_ok=True)
         follower.roots()
         yield Home(folder / "home", kind, follower)

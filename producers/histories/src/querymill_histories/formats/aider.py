@@ -9,7 +9,7 @@ from typing import Final
 from querymill_histories.files import each
 from querymill_histories.rules.contents import given
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, TOOL, USER, Asked, Call, Format, Head, Read, Said, Session
+from querymill_histories.session import ASSISTANT, TOOL, USER, Call, Format, Head, Read, ReadOptions, Said, Session
 
 _START: Final = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
 _THINKING: Final = re.compile(
@@ -29,7 +29,7 @@ def recognise(head: Head) -> bool:
     return re.search(r"^# aider chat started at \d{4}-", head.text, re.MULTILINE) is not None
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     started: str | None = None
     lines: list[tuple[int, str]] = []
     with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
@@ -44,7 +44,7 @@ def _read(path: Path, asked: Asked) -> Read:
         yield _session(path, started, lines, asked)
 
 
-def _session(path: Path, started: str, lines: list[tuple[int, str]], asked: Asked) -> Session:
+def _session(path: Path, started: str, lines: list[tuple[int, str]], asked: ReadOptions) -> Session:
     at = moment(started, asked.zone)
     id_ = f"aider-{hashlib.sha256(f'{path.absolute()} {started}'.encode()).hexdigest()[:16]}"
     models = dict.fromkeys(match[1] for _, line in lines if (match := _MODEL.match(line)))

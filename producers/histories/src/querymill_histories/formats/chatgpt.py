@@ -8,7 +8,7 @@ from typing import Any, Final
 from querymill_histories.files import each, elements_of
 from querymill_histories.rules.contents import given, mapping, text_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
 
 #: Kinds of content that are shown as messages.
 _SHOWN: Final = ("text", "multimodal_text")
@@ -22,7 +22,7 @@ def recognise(head: Head) -> bool:
     return packed.startswith(("[{", "{")) and '"mapping":{' in packed and '"title":' in packed
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     for number, conversation in enumerate(elements_of(path), 1):
         if isinstance(conversation, dict) and isinstance(conversation.get("mapping"), dict):
             yield _session(path, number, conversation)

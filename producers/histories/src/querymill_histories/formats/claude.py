@@ -8,7 +8,7 @@ from typing import Any, Final
 from querymill_histories.files import each, elements_of
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
 
 _ROLES: Final = {"human": USER, "user": USER, "assistant": ASSISTANT}
 _THINKING: Final = re.compile(r"<antThinking>.*?(</antThinking>|\Z)", re.DOTALL)
@@ -21,7 +21,7 @@ def recognise(head: Head) -> bool:
     return packed.startswith(("[{", "{")) and '"chat_messages":[' in packed
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     for number, conversation in enumerate(elements_of(path), 1):
         if isinstance(conversation, dict) and isinstance(conversation.get("chat_messages"), list):
             yield _session(path, number, conversation)

@@ -12,7 +12,7 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.resumed import joined
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
 
 #: Lines of a user that no person typed.
 _NOT_TYPED: Final = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
@@ -63,7 +63,7 @@ def entry_is_typed(entry: Said | Call) -> bool:
     return isinstance(entry, Said) and entry.role == USER
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read the sessions of each folder; the transcripts of its agents belong to them and are no sessions."""
     folders: defaultdict[Path, list[Path]] = defaultdict(list)
     for path in paths:

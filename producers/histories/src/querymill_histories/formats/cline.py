@@ -9,7 +9,7 @@ from typing import Any, Final
 from querymill_histories.files import BROKEN, object_of, reason_of
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
 
 _SEEN: Final = ("ui_messages.json", "claude_messages.json")
 _SENT: Final = "api_conversation_history.json"
@@ -37,7 +37,7 @@ def recognise(head: Head) -> bool:
     return packed.startswith('[{"ts":') and '"type":"say"' in packed
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read tasks; of the two files with messages, the one that a person saw."""
     seen_in = {path.parent for path in paths if path.name not in (_SENT, *_BESIDE)}
     for path in paths:

@@ -11,7 +11,7 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
 
 #: Events that are messages, and their roles.
 _EVENTS: Final = {"user_message": USER, "agent_message": ASSISTANT}
@@ -34,7 +34,7 @@ def recognise(head: Head) -> bool:
     return is_new or is_named or '"record_type":"state"' in packed
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     rollout = _Rollout(path)
     if path.suffix == ".json":
         whole = mapping(object_of(path))
@@ -175,7 +175,7 @@ def _roll_back(entries: list[Said | Call], turns: Any) -> None:
         del entries[typed_at[-min(turns, len(typed_at))] :]
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read rollouts; several with one id, which is the end of their names, are one session."""
     files: defaultdict[str, list[Path]] = defaultdict(list)
     for path in paths:

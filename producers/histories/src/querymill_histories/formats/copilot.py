@@ -7,7 +7,7 @@ from typing import Any, Final
 from querymill_histories.files import each, lines_of, object_of
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
 
 #: What a line of the log does: set all, set a field, add to a list, delete a field.
 _ALL, _SET, _PUSH, _DELETE = range(4)
@@ -21,7 +21,7 @@ def recognise(head: Head) -> bool:
     return first.startswith("{") and '"responderUsername":' in head.packed and '"requests":' in head.packed
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     whole: Any = {}
     if path.suffix == ".jsonl":
         for line in lines_of(path):

@@ -10,7 +10,7 @@ from querymill_histories.files import each, lines_of
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
 
 
 def recognise(head: Head) -> bool:
@@ -19,7 +19,7 @@ def recognise(head: Head) -> bool:
     return first.startswith("{") and '"type":"session.start"' in first and '"data":{' in first
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     about: dict[str, Any] = {}
     models: dict[str, None] = {}
     results: dict[str, str] = {}

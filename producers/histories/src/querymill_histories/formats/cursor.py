@@ -12,7 +12,7 @@ from querymill_histories.files import BROKEN, database_at, has_tables, head_of, 
 from querymill_histories.formats.cursor_texts import is_text, read_text
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
 
 _DATABASE: Final = b"SQLite format 3\x00"
 _CHATS: Final = "workbench.panel.aichat.view.aichat.chatdata"
@@ -30,7 +30,7 @@ def recognise(head: Head) -> bool:
     return packed.startswith("{") and '"rows":[' in packed and (_CHATS in packed or _COMPOSERS in packed)
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read all databases together: a workspace names its composers, and their messages are in another file."""
     found: dict[str, Session] = {}
     heads: dict[str, dict[str, Any]] = {}

@@ -12,7 +12,7 @@ from querymill_histories.formats.discord_html import is_html, read_page
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session
+from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session
 
 #: Types of messages that a person wrote, by name and by number.
 _WRITTEN: Final = ("Default", "Reply", "0", "19", "20", "ChatInputCommand", "ThreadStarterMessage")
@@ -32,7 +32,7 @@ def recognise(head: Head) -> bool:
     return first.startswith('{"guild":{') and '"channel":{' in first
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     head = head_of(path)
     if is_csv(head):
         try:
@@ -81,7 +81,7 @@ def _messages(whole: dict[str, Any]) -> Iterator[Said]:
         yield Said(who, text, id_, moment(row.get("timestamp")))
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read channels; one that was exported in parts is one session."""
     sessions: list[Session] = []
     for found in each(_read)(paths, asked):

@@ -10,7 +10,7 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
 
 _ROLES: Final = {"user": USER, "gemini": ASSISTANT}
 #: What follows was read from files that the person named.
@@ -23,7 +23,7 @@ def recognise(head: Head) -> bool:
     return is_saved(head) or (first.startswith("{") and '"sessionId":' in first and '"projectHash":' in first)
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     if is_saved(head_of(path)):
         yield read_saved(path)
         return
@@ -85,7 +85,7 @@ def _result(call: dict[str, Any]) -> str:
     return "\n".join(result_of(mapping(response).get("output", response)) for response in responses if response)
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read chats; a session in several files is one."""
     sessions: list[Session] = []
     for found in each(_read)(paths, asked):

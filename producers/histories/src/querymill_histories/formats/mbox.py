@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from querymill_histories.files import each
 from querymill_histories.rules.quotations import own_words
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session, Unread
 
 _HEADER: Final = re.compile(r"^[A-Za-z][A-Za-z0-9-]*: ?", re.MULTILINE)
 _REPLY: Final = re.compile(r"^\s*((re|aw|sv|antw|fwd?|wg|回复|答复)\s*(\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
@@ -42,7 +42,7 @@ class _Mail:
     said: Said
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     mails: list[_Mail] = []
     box = mailbox.mbox(path, create=False)
     try:
@@ -59,7 +59,7 @@ def _read(path: Path, asked: Asked) -> Read:
         yield Session(root, path, [mail.said for mail in thread], _REPLY.sub("", first.subject) or None, first.said.at)
 
 
-def _mail(message: Message, otherwise: str, asked: Asked) -> _Mail:
+def _mail(message: Message, otherwise: str, asked: ReadOptions) -> _Mail:
     id_ = next(iter(_ID.findall(_header(message, "Message-ID"))), otherwise)
     answers = _ID.findall(_header(message, "References")) + _ID.findall(_header(message, "In-Reply-To"))
     subject = " ".join(_header(message, "Subject").split())
@@ -123,7 +123,7 @@ def sender_of(header: str) -> str:
     return " ".join((name or address or header).split()) or "unknown"
 
 
-def _date(header: str, asked: Asked) -> datetime | None:
+def _date(header: str, asked: ReadOptions) -> datetime | None:
     try:
         found = parsedate_to_datetime(header)
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -11,7 +11,7 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
 
 _DATABASE: Final = b"SQLite format 3\x00"
 _TABLES: Final = ("session", "message", "part")
@@ -27,7 +27,7 @@ def recognise(head: Head) -> bool:
     return '{"info":{' in packed[:4_000] and ('"id":"ses' in packed or '"messages":[{"info":{' in packed)
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read sessions. Those that an agent had with another are left out."""
     sessions: list[Session] = []
     for path in paths:

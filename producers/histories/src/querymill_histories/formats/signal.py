@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from querymill_histories.files import each, head_of, lines_of
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session, Unread
 
 #: ``[2026-01-05 10:00:00] Ann: `` of Markdown, and ``[Jan 05, 2026 10:00:00] <Ann> `` of text, with ``***`` for events.
 _IN_MARKDOWN: Final = re.compile(
@@ -66,7 +66,7 @@ class _Line:
     text: str
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     entries: list[Said] = []
     if _is_json(head_of(path)):
         for line in lines_of(path):
@@ -81,7 +81,7 @@ def _read(path: Path, asked: Asked) -> Read:
     yield Session(id_, path, list(entries), name, None, {"time_zone": str(asked.zone)})
 
 
-def _of_row(number: int, row: dict[str, Any], asked: Asked) -> Said | None:
+def _of_row(number: int, row: dict[str, Any], asked: ReadOptions) -> Said | None:
     text = str(row.get("body") or "").strip()
     if row.get("deleted") or row.get("call") or not text:
         return None
@@ -115,7 +115,7 @@ def _without_answered(text: str) -> str:
     return text[match.end() :] if match else text
 
 
-def _said(line: _Line, asked: Asked) -> Said | None:
+def _said(line: _Line, asked: ReadOptions) -> Said | None:
     """Return a message, None for an event and for what has no text."""
     text = _BESIDE.sub("", _without_answered(line.text)).strip()
     text = _REACTIONS.sub("", text)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from querymill_histories.files import BROKEN, object_of, reason_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session, Unread
 
 #: Lists of channels, and other files of an export that hold no messages.
 _CHANNELS: Final = ("channels.json", "groups.json", "dms.json", "mpims.json")
@@ -39,7 +39,7 @@ def recognise(head: Head) -> bool:
     return first.startswith("[") and is_message and (has_day or '"subtype":' in first or '"user":"U' in first)
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read channels: the days of one are one session, in the order of time."""
     for folder, files in _days(paths).items():
         messages: dict[str, dict[str, Any]] = {}

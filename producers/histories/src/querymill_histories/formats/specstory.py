@@ -12,7 +12,7 @@ from querymill_histories.rules.contents import given
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session
+from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session
 
 _SESSION: Final = re.compile(r"<!-- (?P<tool>[\w .-]+?) Session (?P<id>[\w-]+)(?: \((?P<at>[^)]*)\))? -->\s*$")
 _SPEAKER: Final = re.compile(
@@ -37,7 +37,7 @@ def recognise(head: Head) -> bool:
     return is_named and any(_SPEAKER.match(line) for line in head.text.splitlines())
 
 
-def _moment(text: str | None, asked: Asked) -> datetime | None:
+def _moment(text: str | None, asked: ReadOptions) -> datetime | None:
     match = _TIME.search(text or "")
     if match is None:
         return None
@@ -45,7 +45,7 @@ def _moment(text: str | None, asked: Asked) -> datetime | None:
     return moment(f"{day}T{hour}:{minute}:{second or '00'}{zone or ''}", asked.zone)
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     text = path.read_bytes().decode("utf-8-sig", "replace").replace("\r\n", "\n")
     lines = text.split("\n")
     starts = [number for number, line in enumerate(lines) if _SESSION.match(line)]
@@ -53,7 +53,7 @@ def _read(path: Path, asked: Asked) -> Read:
         yield _session(path, lines[start:end], start, asked, heading=lines[:start])
 
 
-def _session(path: Path, lines: list[str], start: int, asked: Asked, *, heading: list[str]) -> Session:
+def _session(path: Path, lines: list[str], start: int, asked: ReadOptions, *, heading: list[str]) -> Session:
     match = _SESSION.match(lines[0])
     entries: list[Said | Call] = []
     models: dict[str, None] = {}
@@ -110,7 +110,7 @@ def _folder(path: Path) -> str | None:
     return str(Path(*parts[: parts.index(".specstory")])) if ".specstory" in parts else None
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read sessions; one that stands under several names is one."""
     sessions: list[Session] = []
     for found in each(_read)(paths, asked):

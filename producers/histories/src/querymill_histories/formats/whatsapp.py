@@ -11,7 +11,7 @@ from typing import Final
 from querymill_histories.files import each
 from querymill_histories.rules.day_order import Stamp, order_of
 from querymill_histories.rules.phone_dates import MARKS, START, stamp_of
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session, Unread
 
 _AUTHOR: Final = re.compile(r"(?P<author>[^:\"“”«»\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)
 #: What WhatsApp says at the top of a chat, where it may look as if the group said it.
@@ -75,7 +75,7 @@ class _Line:
     text: str
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     lines = list(_lines(path))
     order = order_of([line.stamp for line in lines])
     entries: list[Said] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Final
 
-from querymill_reading.asked import Asked
+from querymill_reading.asked import ReadRequest
 from querymill_reading.document import Document
 
 
@@ -18,7 +18,7 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
 
-    def read(self, asked: Asked) -> Document:
+    def read(self, asked: ReadRequest) -> Document:
         """Read a file.
 
         Raises:

@@ -8,7 +8,7 @@ from docx.document import Document as Opened
 from docx.oxml.ns import qn
 from docx.table import Table
 
-from querymill_reading.asked import Asked, proposals
+from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.charts import texts_of_chart
 from querymill_reading.formats.packages import opened_by
@@ -35,7 +35,7 @@ _COMMENTS: Final = "/comments"
 _TITLES: Final = ("title",)
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits)
     remarks = Remarks()

@@ -6,7 +6,7 @@ import zlib
 from typing import Any, Final
 from urllib.parse import unquote
 
-from querymill_reading.asked import Asked, proposals
+from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.html import Walk, parsed
 from querymill_reading.formats.zipped import checked, xml_of
@@ -22,7 +22,7 @@ _NAMES: Final = {
 }
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits, plain_xml=False)
     with zipfile.ZipFile(asked.path) as archive:

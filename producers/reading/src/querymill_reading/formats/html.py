@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lxml import etree, html
 
-from querymill_reading.asked import Asked, proposals
+from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.mathml import formula
 from querymill_reading.formats.text import decoded
@@ -50,7 +50,7 @@ _WHOLE: Final = ("sup", "math")
 _PAGE_BREAK: Final = Part("\f")
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     root = parsed(asked.path.read_bytes())
     remarks = Remarks()

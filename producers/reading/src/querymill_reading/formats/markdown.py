@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from querymill_reading.asked import Asked, proposals
+from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import FIELDS, Document, Page, Remarks
 from querymill_reading.formats.text import decoded
 from querymill_reading.rules.proposals import day_in
@@ -31,7 +31,7 @@ _NAMES: Final = {
 }
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     text = decoded(asked.path.read_bytes())
     remarks = Remarks()

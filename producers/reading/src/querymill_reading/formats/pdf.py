@@ -17,7 +17,7 @@ from typing import Any, Final
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from querymill_reading.asked import Asked, proposals
+from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.pdf_forms import letters_of_fields, open_form
 from querymill_reading.rules.directions import apart
@@ -41,7 +41,7 @@ MAX_SCALE: Final = 2.0
 MAX_SIDE_PX: Final = 1_600
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     remarks = Remarks()
     has_form, about = False, {}

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any, BinaryIO, Final
 
-from querymill_reading.asked import Asked, proposals
+from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.xlsx_book import Book
@@ -19,14 +19,14 @@ MAX_COLUMNS: Final = 500
 MAX_CELLS: Final = 2_000_000
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits)
     with asked.path.open("rb") as stream:
         return _read(asked, stream)
 
 
-def _read(asked: Asked, stream: BinaryIO) -> Document:
+def _read(asked: ReadRequest, stream: BinaryIO) -> Document:
     remarks = Remarks()
 
     def opened(source: str | BinaryIO) -> Book:

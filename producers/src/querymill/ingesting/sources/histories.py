@@ -18,7 +18,7 @@ from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import Found, find, format_of, places, read_sessions
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import rows_of
-from querymill_histories.session import Asked, Format, Session, Tools, Unread
+from querymill_histories.session import Format, ReadOptions, Session, Tools, Unread
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Unreadable
 from querymill_reading.process import Reader
@@ -66,14 +66,14 @@ class HistoryOptions:
             raise UnusablePath(f"tools: {self.tools}: must be none, summary or full")
         return TOOLS[self.tools or "none"]
 
-    def asked(self) -> Asked:
+    def asked(self) -> ReadOptions:
         """Return what is asked of a format.
 
         Raises:
             UnusablePath: There is no such time zone.
         """
         try:
-            return Asked(zone_named(self.time_zone)) if self.time_zone else Asked()
+            return ReadOptions(zone_named(self.time_zone)) if self.time_zone else ReadOptions()
         except ValueError as error:
             raise UnusablePath(f"time_zone: {error}") from error
 
@@ -151,7 +151,7 @@ class Feed:
     """Yields a line for each session, and counts them by format. ``on_unread`` is called for what cannot be read."""
 
     lines: Lines[Any]
-    asked: Asked
+    asked: ReadOptions
     tools: Tools
     on_unread: Callable[[Unread], None]
     sessions: Counter[str] = field(default_factory=Counter)
