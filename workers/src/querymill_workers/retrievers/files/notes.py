@@ -16,7 +16,7 @@ class PartNotes(StepNotes):
     degraded: tuple[Degradation, ...] = ()
 
 
-class SearchNotes(PartNotes):
+class FileSearchNotes(PartNotes):
     """``found``: for each query of the step the paths of the files it found, best first."""
 
     found: dict[str, tuple[str, ...]] = Field(default_factory=dict)

@@ -24,7 +24,7 @@ from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
 from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.verdicts import done, lost_search
-from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes, SearchNotes
+from querymill_workers.retrievers.files.notes import EvaluationNotes, FileSearchNotes, PlanNotes
 from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.context import Context
 from querymill_workers.retrievers.files.search.choose import choose_files
@@ -74,7 +74,7 @@ def step(claim: Claim, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
 
 def carry_out(
     place: FileStep, claim: Claim, request: FileSearch, ports: FilePorts
-) -> SearchNotes | EvaluationNotes | PlanNotes:
+) -> FileSearchNotes | EvaluationNotes | PlanNotes:
     """Search, judge or plan; return the notes that later steps and the result read."""
     query = analyze_query(request.query, request.kinds, ports.thesauri["files"])
     is_first = place.stage == "search" and place.round == 1  # nothing was found before it
