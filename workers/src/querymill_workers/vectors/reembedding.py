@@ -32,7 +32,7 @@ from querymill_workers.vectors.ports import WHOLE, Part, VectorPorts
 REST: Final = "rest"
 
 
-class PartNotes(Notes):
+class ReembedPartNotes(Notes):
     """How many vectors a part made, how many passages were refused, and the provider calls and tokens."""
 
     made: int
@@ -67,7 +67,7 @@ def reembed(claim: Claim, request: Reembed, target: Embeddable, ports: VectorPor
     vectors.index_if_large(collection, model=model.model, dimensions=model.dimensions)
     if claim.step == REST and not switch_if_complete(target, collection, model.model, ports):
         raise Conflict(f"{target.retriever} were ingested while the collection was embedded")
-    notes = PartNotes(made=embedded.made, refused=embedded.refused, usage=embedded.usage.noted())
+    notes = ReembedPartNotes(made=embedded.made, refused=embedded.refused, usage=embedded.usage.noted())
     picture = ports.board.finish(claim, Outcome(notes=notes.for_board()))
     return [] if picture is None else conclude(picture, request, target, ports)
 
@@ -92,7 +92,7 @@ def conclude(picture: Picture, request: Reembed, target: Embeddable, ports: Vect
 
 def result_of(picture: Picture, request: Reembed) -> ReembedResult:
     """Build the result from what the parts noted."""
-    parts = [PartNotes.of(step) for step in picture.steps]
+    parts = [ReembedPartNotes.of(step) for step in picture.steps]
     refused = sum(part.refused for part in parts)
     return ReembedResult(
         job_id=picture.record.job_id,

@@ -18,7 +18,7 @@ from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.why_not import Absence
 from querymill_shared.values import value
 from querymill_workers.jobs.stages import missing, stage, timing, used
-from querymill_workers.retrievers.files.notes import FileNotes, FileSearchNotes, PartNotes
+from querymill_workers.retrievers.files.notes import FileNotes, FileSearchNotes, FileStepNotes
 from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted
 from querymill_workers.retrievers.files.rules.context import Context
@@ -206,5 +206,5 @@ def summary(round_: Round) -> RoundSummary:
 
 def missing_parts(picture: Picture) -> tuple[Degradation, ...]:
     """Name each part that the request asked for and the result lacks."""
-    noted = [part for step in picture.steps if step.state == "done" for part in PartNotes.of(step).degraded]
+    noted = [part for step in picture.steps if step.state == "done" for part in FileStepNotes.of(step).degraded]
     return (*noted, *missing(picture.steps))
