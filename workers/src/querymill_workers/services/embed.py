@@ -32,7 +32,7 @@ NAMED: Final = 5
 SLICE_TEXTS = 32
 
 
-class EmbedNotes(Notes):
+class EmbedTextsNotes(Notes):
     """The notes of the step; the fields are those of `EmbedResult`."""
 
     model: str
@@ -74,7 +74,7 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
         done = len(unchanged) + start + len(asked)
         if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=len(request.texts))):
             return  # cancelled; the vectors so far stay cached, or stored
-    notes = EmbedNotes(
+    notes = EmbedTextsNotes(
         model=ports.embeddings.model,
         dimensions=ports.embeddings.dimensions,
         vectors=vectors,
@@ -137,7 +137,7 @@ def packed(texts: Sequence[TextToEmbed], rows: Rows) -> dict[str, str]:
     return {text.id: pack_vector(row.astype("<f4").tobytes()) for text, row in zip(texts, rows, strict=True)}
 
 
-def to_result(request: EmbedTexts, picture: Picture, notes: EmbedNotes) -> EmbedResult:
+def to_result(request: EmbedTexts, picture: Picture, notes: EmbedTextsNotes) -> EmbedResult:
     """Build the result: the vectors, or how many were written, and what is missing."""
     degraded = tuple(missing(notes))
     return EmbedResult(
@@ -154,7 +154,7 @@ def to_result(request: EmbedTexts, picture: Picture, notes: EmbedNotes) -> Embed
     )
 
 
-def missing(notes: EmbedNotes) -> Iterator[Degradation]:
+def missing(notes: EmbedTextsNotes) -> Iterator[Degradation]:
     """Say which texts have no vector, and why."""
     if notes.forgotten:
         yield Degradation(stage="embed", reason=f"{notes.forgotten} texts were forgotten since", code="invalid")
@@ -165,4 +165,4 @@ def missing(notes: EmbedNotes) -> Iterator[Degradation]:
         yield Degradation(stage="embed", reason=reason, code="provider_refused")
 
 
-ENDING: Final = Ending(EmbedNotes, to_result)
+ENDING: Final = Ending(EmbedTextsNotes, to_result)
