@@ -21,7 +21,7 @@ import httpx
 import psutil
 
 from querymill import EmbedTexts, Settings, TextToEmbed
-from querymill_embedded import Part, temporary_stack
+from querymill_embedded import StackPart, temporary_stack
 from querymill_shared.board import ValkeyBoard, Verdict
 from querymill_shared.contracts.events import Progress
 from tests.benchmarks import harness
@@ -38,7 +38,7 @@ TARGETS: dict[str, harness.Target] = {
 
 def main() -> int:
     """Start the servers once; measure."""
-    with temporary_stack(parts={Part.VALKEY}) as stack:
+    with temporary_stack(parts={StackPart.VALKEY}) as stack:
         url = stack.environment()["REDIS_URL"]
         board = ValkeyBoard.connect(Settings(redis_url=url))
         try:

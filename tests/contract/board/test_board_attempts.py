@@ -6,7 +6,7 @@ import redis
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_shared.board import Attempt, Board, Claim, Outcome, Part, Step, ValkeyBoard, Verdict
+from querymill_shared.board import Attempt, AttemptPart, Board, Claim, Outcome, Step, ValkeyBoard, Verdict
 from querymill_shared.board.attempts import encode_facts, read_facts, read_past
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.ingest import IngestReports
@@ -15,7 +15,7 @@ from tests.fixtures.boards import claimed, on_both_servers, with_settings
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True)
 LIFE = "search@host#1a2b3c4d"
-PARTS = (Part("expand", 2_020.0, 400.0, 1), Part("search", 60.12))
+PARTS = (AttemptPart("expand", 2_020.0, 400.0, 1), AttemptPart("search", 60.12))
 
 
 def step_of(board: Board, job_id: str, name: str = "hyde") -> Step:
@@ -192,7 +192,7 @@ def test_what_another_program_wrote_of_attempts_is_left_out(board: ValkeyBoard, 
 
 
 parts = st.builds(
-    Part,
+    AttemptPart,
     st.text(max_size=10),
     st.floats(0, 1e7).map(lambda ms: round(ms, 2)),
     st.floats(0, 1e7).map(lambda ms: round(ms, 2)),
@@ -203,7 +203,7 @@ parts = st.builds(
 
 
 @given(st.sampled_from([None, "limit", "bug"]), st.lists(parts, max_size=5))
-def test_facts_are_read_as_they_were_written(code: None, listed: list[Part]) -> None:
+def test_facts_are_read_as_they_were_written(code: None, listed: list[AttemptPart]) -> None:
     assert read_facts(encode_facts(code, listed)) == (code, tuple(listed))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import redis
 
-from querymill_shared.board import Board, Outcome, Part, Verdict, foresee
+from querymill_shared.board import AttemptPart, Board, Outcome, Verdict, foresee
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.events import Done, StageFinished
 from querymill_shared.contracts.jobs import JobRequest
@@ -20,7 +20,7 @@ WITHOUT_DEADLINE = EmbedTexts(collection="c", texts=(TextToEmbed(id="1", text="n
 BOTH = ALONE.model_copy(update={"hyde": True})
 FOUND = Outcome(
     hits={"revenue?": (BoardHit("r1/page/1", 0.8, 3),)}, notes={"timing": {"embed": 1.5}}, ms=7.0,
-    parts=(Part("embed", 1.5),),
+    parts=(AttemptPart("embed", 1.5),),
 )  # fmt: skip
 DONE = Verdict("done", result='{"n": 1}')
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from querymill_workers.postgres.connection import Pool, joined, open_pool
-from querymill_workers.vectors.ports import WHOLE, Counts, Part, Passage, Refused, RefusedKey
+from querymill_workers.vectors.ports import WHOLE, CollectionPart, Counts, Passage, Refused, RefusedKey
 from tests.fakes.vectors import vector_of
 from tests.fixtures.passages import IN_MEMORY, IN_POSTGRES, StoredPassages, embed, text_of
 from tests.fixtures.plans import plans_of, recorded, rows_read
@@ -35,7 +35,12 @@ def collection() -> str:
 
 
 def pending(
-    stored: StoredPassages, collection: str, *, model: str = "m", documents: list[str] | None = None, part: Part = WHOLE
+    stored: StoredPassages,
+    collection: str,
+    *,
+    model: str = "m",
+    documents: list[str] | None = None,
+    part: CollectionPart = WHOLE,
 ) -> list[tuple[str, str]]:
     """The documents and texts that wait, in order."""
     waiting = stored.vectors.pending(collection, model=model, limit=99, documents=documents, part=part)
@@ -80,7 +85,7 @@ def test_a_list_goes_on_behind_a_passage_and_names_each_once(stored: StoredPassa
 def test_the_parts_of_a_collection_are_all_of_it(stored: StoredPassages, collection: str) -> None:
     documents = {f"{number}.js": [f"soup {number}", "tea"] for number in range(40)}
     stored.put(collection, documents)
-    parts = [Part(number, 8) for number in range(8)]
+    parts = [CollectionPart(number, 8) for number in range(8)]
     found = [pending(stored, collection, part=part) for part in parts]
     assert sum(map(bool, found)) > 1
     assert sorted(chain.from_iterable(found)) == pending(stored, collection)
@@ -146,8 +151,8 @@ def test_refused_texts_are_tried_again_a_part_at_a_time(stored: StoredPassages, 
     stored.put(collection, {f"{number}.js": ["poison"] for number in range(40)})
     waiting = stored.vectors.pending(collection, model="m", limit=99)
     stored.vectors.fill(collection, dict.fromkeys(waiting, REFUSED), model="m")
-    stored.vectors.retry(collection, model="m", part=Part(3, 8))
-    assert pending(stored, collection) == pending(stored, collection, part=Part(3, 8))
+    stored.vectors.retry(collection, model="m", part=CollectionPart(3, 8))
+    assert pending(stored, collection) == pending(stored, collection, part=CollectionPart(3, 8))
     assert 0 < len(pending(stored, collection)) < 40
 
 

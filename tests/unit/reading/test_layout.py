@@ -5,7 +5,7 @@ from querymill_reading.rules.furniture import without_furniture
 from querymill_reading.rules.layout import Line, Rule, Segment, Word, columns, glued_on, lines_of, segments_of, widened
 from querymill_reading.rules.letters import Letter, words_of
 from querymill_reading.rules.paragraphs import blocks
-from querymill_reading.rules.sections import Part, sections
+from querymill_reading.rules.sections import SectionPart, sections
 from querymill_reading.rules.wrapping import joined
 
 
@@ -237,9 +237,11 @@ def test_what_is_on_two_pages_only_stays() -> None:
 
 def test_a_section_begins_with_the_headings_that_it_stands_under() -> None:
     long = "word " * 200
-    parts = [Part("Agents", 1), Part(long), Part("State", 2), Part("It is shared.")]
+    parts = [SectionPart("Agents", 1), SectionPart(long), SectionPart("State", 2), SectionPart("It is shared.")]
     assert sections(parts) == [f"Agents\n\n{long}", "Agents › State\n\nIt is shared."]
 
 
 def test_a_heading_without_text_joins_the_next_section() -> None:
-    assert sections([Part("Agents", 1), Part("State", 2), Part("It is shared.")]) == ["Agents › State\n\nIt is shared."]
+    assert sections([SectionPart("Agents", 1), SectionPart("State", 2), SectionPart("It is shared.")]) == [
+        "Agents › State\n\nIt is shared."
+    ]

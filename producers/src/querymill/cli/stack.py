@@ -181,7 +181,7 @@ def _kept(stack: "embedded.Stack", environment: Mapping[str, str] | None) -> "It
             stack.down()
 
 
-def parts_to_start() -> "set[embedded.Part]":
+def parts_to_start() -> "set[embedded.StackPart]":
     """Return the parts to start: all but the model servers that settings of the caller stand for.
 
     The exports of an embedded stack that ran before are no settings of the caller's own: they lead to what is gone.

@@ -1,6 +1,6 @@
 """The job board: the record of every job, in Redis or Valkey (see ADR 1 in this folder)."""
 
-from querymill_shared.board.attempts import Attempt, AttemptOutcome, Part
+from querymill_shared.board.attempts import Attempt, AttemptOutcome, AttemptPart
 from querymill_shared.board.counts import JobCounts, Latency
 from querymill_shared.board.endings import OnEnd
 from querymill_shared.board.foreseeing import foresee
@@ -30,6 +30,7 @@ __all__ = [
     "AsyncValkeyBoard",
     "Attempt",
     "AttemptOutcome",
+    "AttemptPart",
     "Board",
     "Cause",
     "Claim",
@@ -43,7 +44,6 @@ __all__ = [
     "Look",
     "OnEnd",
     "Outcome",
-    "Part",
     "Picture",
     "Record",
     "Seen",

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic_core import to_json
 
 from querymill_shared.board import keys
-from querymill_shared.board.attempts import MAX_REASON_CHARS, Part, encode_facts
+from querymill_shared.board.attempts import MAX_REASON_CHARS, AttemptPart, encode_facts
 from querymill_shared.board.picture import (
     Alone,
     Cause,
@@ -211,7 +211,7 @@ def add_steps(
 
 
 def postpone(
-    held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None, parts: Sequence[Part]
+    held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None, parts: Sequence[AttemptPart]
 ) -> Call[bool]:  # fmt: skip
     """Put a step back, to be retried after a delay. Return False if this attempt no longer holds the step."""
     event = StageFinished(stage=held.step, state="retrying", reason=reason, code=code)

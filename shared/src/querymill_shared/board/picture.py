@@ -4,7 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Final, Literal
 
-from querymill_shared.board.attempts import Attempt, Part, last_outcome, read_code, read_facts, read_past, worker_of
+from querymill_shared.board.attempts import (
+    Attempt,
+    AttemptPart,
+    last_outcome,
+    read_code,
+    read_facts,
+    read_past,
+    worker_of,
+)
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
@@ -258,7 +266,7 @@ class Outcome:
     notes: Mapping[str, Any] = field(default_factory=dict)
     ms: float | None = None
     code: Code | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[AttemptPart, ...] = ()
 
 
 @value

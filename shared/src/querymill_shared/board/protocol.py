@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from querymill_shared.board.attempts import Part
+from querymill_shared.board.attempts import AttemptPart
 from querymill_shared.board.counts import JobCounts
 from querymill_shared.board.erasure import Kept, Listed, Scrubbed
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Verdict, WorkerLife
@@ -115,7 +115,7 @@ class Board(Protocol):
 
     def postpone(
         self, held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None = None,
-        parts: Sequence[Part] = (),
+        parts: Sequence[AttemptPart] = (),
     ) -> bool:  # fmt: skip
         """Put a step back, to be rung again after a delay, and count why. Keep the attempt with its code and parts.
 

@@ -9,7 +9,7 @@ from redis.exceptions import NoScriptError
 from typing_extensions import override
 
 from querymill_shared.board import calls, dead, erasure, exchanges, keys, lives, ordering, results, sweeping
-from querymill_shared.board.attempts import Part
+from querymill_shared.board.attempts import AttemptPart
 from querymill_shared.board.calls import NO_BACKLOG, Call, VersionUnknown
 from querymill_shared.board.clock import server_ahead_s
 from querymill_shared.board.connections import COMMANDS, open_commands, run_command, run_commands
@@ -189,7 +189,7 @@ class ValkeyBoard(Board):
     @override
     def postpone(
         self, held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None = None,
-        parts: Sequence[Part] = (),
+        parts: Sequence[AttemptPart] = (),
     ) -> bool:  # fmt: skip
         return self._run(calls.postpone(held, delay_s=delay_s, reason=reason, cause=cause, code=code, parts=parts))
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from querymill_shared.board import Claim, Part
+from querymill_shared.board import AttemptPart, Claim
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class Tally:
     job_id: str = ""
     step: str = ""
     began: float = field(default_factory=time.monotonic)
-    parts: list[Part] = field(default_factory=list)
+    parts: list[AttemptPart] = field(default_factory=list)
     waited_ms: float = 0.0
     calls: int = 0
     cached: int = 0
@@ -29,10 +29,10 @@ class Tally:
     def close_part(self, what: str, ms: float) -> None:
         """Note a part that ends now, with what was counted for it. It cannot have waited longer than it took."""
         waited_ms = round(min(self.waited_ms, ms), 2) if self.waited_ms else 0.0
-        self.parts.append(Part(what, ms, waited_ms, self.calls, self.cached, self.shared))
+        self.parts.append(AttemptPart(what, ms, waited_ms, self.calls, self.cached, self.shared))
         self.waited_ms, self.calls, self.cached, self.shared = 0.0, 0, 0, 0
 
-    def close(self, what: str = "work") -> tuple[Part, ...]:
+    def close(self, what: str = "work") -> tuple[AttemptPart, ...]:
         """Return all parts of an attempt that ends now, with the time that none of them took as the last one."""
         left_ms = round((time.monotonic() - self.began) * 1000 - sum(part.ms for part in self.parts), 2)
         if left_ms >= 1 or self.calls or self.waited_ms:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from querymill_shared.board import Part, Picture, Step
+from querymill_shared.board import AttemptPart, Picture, Step
 from querymill_shared.contracts.answer import COMPLETION_TOKENS
 from querymill_shared.contracts.results import Degradation, Stage
 from querymill_workers.jobs import job_counts
@@ -85,7 +85,7 @@ class Laps:
         self._tally.close_part(phase, self.ms[phase])
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[AttemptPart, ...]:
         """The phases as the board keeps them, with what their calls cost."""
         return tuple(self._tally.parts)
 

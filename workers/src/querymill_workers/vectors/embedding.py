@@ -28,7 +28,7 @@ from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.ledger.ports import Subject, Version
-from querymill_workers.vectors.ports import WHOLE, Part, Passage, Refused, VectorPorts
+from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, Refused, VectorPorts
 
 #: Pending passages listed at a time.
 LISTED: Final = 512
@@ -132,7 +132,7 @@ def embed_pending(
     ports: VectorPorts,
     *,
     documents: Collection[str] | None = None,
-    part: Part = WHOLE,
+    part: CollectionPart = WHOLE,
 ) -> Iterator[Embedded]:
     """Embed the pending passages of documents, or of all, some at a time. Yield after each call what became of them."""
     vectors = ports.vectors[target.retriever]

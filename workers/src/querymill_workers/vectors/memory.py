@@ -9,8 +9,8 @@ from zlib import crc32
 from querymill_shared.contracts.filters import Retriever
 from querymill_workers.vectors.ports import (
     WHOLE,
+    CollectionPart,
     Counts,
-    Part,
     Passage,
     Refused,
     RefusedKey,
@@ -46,7 +46,7 @@ class MemoryVectors:
         model: str,
         limit: int,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
         after: Passage | None = None,
     ) -> Sequence[Passage]:
         """See `Vectors.pending`."""
@@ -76,7 +76,7 @@ class MemoryVectors:
         *,
         model: str | None = None,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
     ) -> None:
         """See `Vectors.retry`."""
         self._keep(
@@ -90,7 +90,7 @@ class MemoryVectors:
         )
 
     def counts(
-        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: Part = WHOLE
+        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: CollectionPart = WHOLE
     ) -> Counts:
         """See `Vectors.counts`."""
         with self._lock:
@@ -197,5 +197,5 @@ class MemoryVectors:
             self._vectors[collection] = kept
 
 
-def _is_in(document: str, part: Part) -> bool:
+def _is_in(document: str, part: CollectionPart) -> bool:
     return crc32(document.encode("utf-8", "surrogatepass")) % part.of == part.number

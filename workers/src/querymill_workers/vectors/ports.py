@@ -62,14 +62,14 @@ class Counts:
     refused: int
 
 
-class Part(NamedTuple):
+class CollectionPart(NamedTuple):
     """One part of a collection, by a hash of its documents: number ``number`` of ``of``, from 0."""
 
     number: int
     of: int
 
 
-WHOLE: Final = Part(0, 1)
+WHOLE: Final = CollectionPart(0, 1)
 
 
 class Vectors(Protocol):
@@ -88,7 +88,7 @@ class Vectors(Protocol):
         model: str,
         limit: int,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
         after: Passage | None = None,
     ) -> Sequence[Passage]:
         """List passages that wait for a vector of a model, in the order of documents and keys, behind ``after``."""
@@ -111,13 +111,13 @@ class Vectors(Protocol):
         *,
         model: str | None = None,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
     ) -> None:
         """Have refused passages wait for a vector again: of one model or all, of some documents or all."""
         ...
 
     def counts(
-        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: Part = WHOLE
+        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: CollectionPart = WHOLE
     ) -> Counts:
         """Count the passages of documents, or of all, at one moment."""
         ...

@@ -13,8 +13,8 @@ from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.vector_index import NearIndexes
 from querymill_workers.vectors.ports import (
     WHOLE,
+    CollectionPart,
     Counts,
-    Part,
     Passage,
     Refused,
     RefusedKey,
@@ -69,7 +69,7 @@ class PostgresVectors:
         model: str,
         limit: int,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
         after: Passage | None = None,
     ) -> Sequence[Passage]:
         """See `Vectors.pending`."""
@@ -104,13 +104,13 @@ class PostgresVectors:
         *,
         model: str | None = None,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
     ) -> None:
         """See `Vectors.retry`."""
         self._run("retry_refused", collection, model=model, documents=_list(documents), **_part(part))
 
     def counts(
-        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: Part = WHOLE
+        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: CollectionPart = WHOLE
     ) -> Counts:
         """See `Vectors.counts`."""
         (row,) = self._rows("passage_counts", collection, model=model, documents=_list(documents), **_part(part))
@@ -197,5 +197,5 @@ def _places(passages: Sequence[Passage]) -> dict[str, list[str]]:
     return {"documents": [each.document for each in passages], "keys": [each.key for each in passages]}
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: CollectionPart) -> dict[str, Any]:
     return {"part": part.number, "parts": part.of}

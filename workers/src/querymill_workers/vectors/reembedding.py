@@ -26,7 +26,7 @@ from querymill_workers.vectors.embedding import (
     refused_by,
     switch_if_complete,
 )
-from querymill_workers.vectors.ports import WHOLE, Part, VectorPorts
+from querymill_workers.vectors.ports import WHOLE, CollectionPart, VectorPorts
 
 #: The step that embeds what the parts missed, because it was ingested while they ran.
 REST: Final = "rest"
@@ -54,7 +54,7 @@ def reembed(claim: Claim, request: Reembed, target: Embeddable, ports: VectorPor
     if vectors.active_model(collection) is None and vectors.counts(collection, model=model.model).passages == 0:
         raise NotFound(f"collection: no {target.retriever} in {collection!r}")
     vectors.active_model(collection, first=model.model)
-    part = WHOLE if claim.step == REST else Part(request.steps.index(claim.step), PARTS)
+    part = WHOLE if claim.step == REST else CollectionPart(request.steps.index(claim.step), PARTS)
     if claim.attempt == 1 and claim.step != REST:
         vectors.retry(collection, model=model.model, part=part)
     counted, embedded = vectors.counts(collection, model=model.model, part=part), Embedded()

@@ -11,7 +11,7 @@ from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.html import Walk, parsed
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.rules.proposals import day_in, merged
-from querymill_reading.rules.sections import Part, sections
+from querymill_reading.rules.sections import SectionPart, sections
 
 _CONTAINER: Final = "META-INF/container.xml"
 _ENCRYPTION: Final = "META-INF/encryption.xml"
@@ -28,7 +28,7 @@ def read(asked: ReadRequest) -> Document:
     with zipfile.ZipFile(asked.path) as archive:
         package_at = _package(archive)
         package = xml_of(_member(archive, package_at))
-        parts: list[Part] = []
+        parts: list[SectionPart] = []
         remarks = Remarks()
         is_encrypted = _ENCRYPTION in archive.namelist()
         for number, name in enumerate(_chapters(package, package_at), 1):
