@@ -34,7 +34,7 @@ _READ: Final[frozenset[Retriever]] = frozenset(("files", "conversations"))
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AgentQuestion:
     """What is asked of a collection, in which kind of document, and how long the answer may be."""
 
     kind: Retriever
@@ -77,7 +77,7 @@ class NoAnswer(Exception):
         return "The workers' CHAT_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY name the chat model."
 
 
-async def sources_of(access: Access, question: Question) -> Sources:
+async def sources_of(access: Access, question: AgentQuestion) -> Sources:
     """Search for the passages that a question is answered from."""
     search = search_of(question.kind, question.collection, question.text, limit=HITS, conditions=question.conditions)
     result = cast("SearchResult", await run(access, cast("Asks[JobResult]", search)))
@@ -106,7 +106,7 @@ async def _document(access: Access, like: Found, document: str) -> Mapping[str, 
     return shown.document
 
 
-async def begin_answer(access: Access, question: Question, sources: Sources) -> Running:
+async def begin_answer(access: Access, question: AgentQuestion, sources: Sources) -> Running:
     """Have the answer written."""
     hits = tuple(
         AnswerHit(id=number, text=hit.text[:_TEXT_CHARS], title=hit.title[:_TITLE_CHARS] or None, score=hit.score)

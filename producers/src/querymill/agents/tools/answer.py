@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from querymill.agents.access import Access
-from querymill.agents.answering import NoAnswer, Question, Sources, begin_answer, end_of, sources_of
+from querymill.agents.answering import AgentQuestion, NoAnswer, Sources, begin_answer, end_of, sources_of
 from querymill.agents.stored_text import clean
 from querymill.agents.tools.faults import Fault
 from querymill.agents.tools.replies import Entry, compose, entry_of
@@ -44,7 +44,7 @@ async def call(access: Access, arguments: AnswerArguments) -> str:
     """
     collection, kind = await chosen(access, arguments.collection, arguments.kind)
     tokens = int(arguments.max_tokens * (1 - _SOURCES_SHARE))
-    question = Question(kind, collection, arguments.question, answer_tokens=tokens)
+    question = AgentQuestion(kind, collection, arguments.question, answer_tokens=tokens)
     sources = await sources_of(access, question)
     if not sources.found:
         return f"{_NOT_THERE} The search found nothing in {collection} ({kind}).{missing(sources.missing)}"

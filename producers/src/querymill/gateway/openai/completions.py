@@ -17,7 +17,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 
 from querymill.agents.access import Access
-from querymill.agents.answering import NoAnswer, Question, Sources, begin_answer, end_of, parts_of, sources_of
+from querymill.agents.answering import AgentQuestion, NoAnswer, Sources, begin_answer, end_of, parts_of, sources_of
 from querymill.agents.questions import question_of
 from querymill.agents.searches import preferred
 from querymill.gateway.http import sse
@@ -102,7 +102,7 @@ async def complete(request: Request) -> Response:
     asked = await read_body(request, _read)
     need(caller_of(request), Scope.SEARCH)
     collection, kind = await _model(request, asked.model)
-    question = Question(kind, collection, _question(asked.questions), asked.answer_tokens)
+    question = AgentQuestion(kind, collection, _question(asked.questions), asked.answer_tokens)
     gate, caller = gate_of(request), caller_of(request)
     reply = Reply(model=asked.model or collection, created=int(time.time()))
     parts = told(KeyAccess(request), question)
@@ -157,7 +157,7 @@ async def _model(request: Request, written: str) -> tuple[str, Retriever]:
     return collection, preferred(found)
 
 
-async def told(access: Access, question: Question) -> Told:
+async def told(access: Access, question: AgentQuestion) -> Told:
     """Yield an answer as it is written, then its end.
 
     Raises:

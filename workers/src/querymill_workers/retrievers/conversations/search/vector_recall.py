@@ -17,7 +17,7 @@ from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.passages import NearSession, PassageFilter
 from querymill_workers.retrievers.conversations.ports.sessions import KIND
-from querymill_workers.retrievers.conversations.search.understand import Question
+from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
 from querymill_workers.vectors.question import embed_question
 
 #: Time kept free before the deadline, so that the words can answer after a failed embedding, in seconds.
@@ -38,7 +38,7 @@ class RecalledByVectors:
 
 
 def recall_by_vectors(
-    claim: Claim, question: Question, recalled: CachedSearch, ports: ConversationPorts
+    claim: Claim, question: ConversationQuestion, recalled: CachedSearch, ports: ConversationPorts
 ) -> RecalledByVectors:
     """Find the nearest sessions under the filter of the words, unless the question asks for none.
 
