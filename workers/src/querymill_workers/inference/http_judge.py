@@ -40,7 +40,7 @@ HARMLESS = "hello"
 RelevanceByIndex = dict[int, float]
 
 
-class Entry(BaseModel):
+class PassageRelevance(BaseModel):
     """The relevance of one passage. ``index`` is its index in the request.
 
     Entries come in the order of relevance, so their position does not stand for the index. But some servers leave out
@@ -54,7 +54,7 @@ class Entry(BaseModel):
 class Reply(BaseModel):
     """Cohere's and Jina's response. That of Text Embeddings Inference is the bare list."""
 
-    results: list[Entry]
+    results: list[PassageRelevance]
     usage: Any = None
 
     @property
@@ -64,7 +64,7 @@ class Reply(BaseModel):
         return tokens if isinstance(tokens, int) else None
 
 
-_BARE = TypeAdapter(list[Entry])
+_BARE = TypeAdapter(list[PassageRelevance])
 
 
 class RerankEndpoint:
@@ -178,7 +178,7 @@ def read(content: bytes, *, shape: RerankShape) -> Reply:
         raise error_instead(content) or NoResponse(f"the response does not have the {shape} shape") from error
 
 
-def relevance_by_index(entries: Sequence[Entry], *, count: int) -> RelevanceByIndex:
+def relevance_by_index(entries: Sequence[PassageRelevance], *, count: int) -> RelevanceByIndex:
     """Return the relevance by index. A passage that the endpoint left out is missing.
 
     Raises:

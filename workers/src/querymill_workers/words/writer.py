@@ -11,7 +11,7 @@ from psycopg.rows import TupleRow
 from querymill_shared.values import value
 from querymill_workers.postgres.queries import statements
 from querymill_workers.text.words import WORDS_VERSION
-from querymill_workers.words.runs import PLACE_BITS, Entry, Run, packed, place_of, written
+from querymill_workers.words.runs import PLACE_BITS, IndexEntry, Run, packed, place_of, written
 
 _SQL: Final = statements("querymill_workers.words", "writer.sql")
 
@@ -97,7 +97,7 @@ def _write(connection: Connection[TupleRow], space: int, numbered: Sequence[tupl
     ranges: list[tuple[str, int, int]] = []
     for run_number, members in groupby(numbered, key=lambda unit: unit[0] >> PLACE_BITS):
         part = list(members)
-        run = written([Entry(number, unit.counts) for number, unit in part])
+        run = written([IndexEntry(number, unit.counts) for number, unit in part])
         ids = {place_of(number): unit.id for number, unit in part}
         by_place = json.dumps([ids.get(place) for place in range(max(ids) + 1)])
         groups = [

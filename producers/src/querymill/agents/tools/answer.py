@@ -8,7 +8,7 @@ from querymill.agents.access import Access
 from querymill.agents.answering import AgentQuestion, NoAnswer, Sources, begin_answer, end_of, sources_of
 from querymill.agents.stored_text import clean
 from querymill.agents.tools.faults import Fault
-from querymill.agents.tools.replies import Entry, compose, entry_of
+from querymill.agents.tools.replies import ReplyEntry, compose, entry_of
 from querymill.agents.tools.scope import chosen
 from querymill.agents.tools.search import missing
 from querymill_shared.contracts.answer import WrittenAnswer
@@ -68,6 +68,6 @@ def _reply(
     )
 
 
-def _source(access: Access, number: int, sources: Sources) -> Entry:
+def _source(access: Access, number: int, sources: Sources) -> ReplyEntry:
     hit = sources.found[number - 1]
-    return Entry(entry_of(number, hit, access.link(hit.place)).line)
+    return ReplyEntry(entry_of(number, hit, access.link(hit.place)).line)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from querymill.agents.access import PATIENCE_S, Access, Running
 from querymill.agents.tools.faults import Fault, listed, of_rules, quoted
-from querymill.agents.tools.replies import Entry, compose
+from querymill.agents.tools.replies import ReplyEntry, compose
 from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.ingesting.kinds import KINDS
 from querymill.ingesting.submitting import Parcel, outcome_of_each, pack
@@ -55,7 +55,7 @@ async def call(access: Access, arguments: IngestArguments) -> str:
     jobs = await asyncio.gather(*(access.submit(cast("JobRequest", parcel.request)) for parcel in parcels))
     told = await asyncio.gather(*(_outcomes(*each) for each in zip(parcels, jobs, strict=True)))
     entries = [
-        Entry(f"{Place(arguments.kind, arguments.collection, document)}: {said} (job {job.id})")
+        ReplyEntry(f"{Place(arguments.kind, arguments.collection, document)}: {said} (job {job.id})")
         for job, outcomes in zip(jobs, told, strict=True)
         for document, said in outcomes
     ]

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from querymill.agents.access import Access, run
 from querymill.agents.searches import dated
 from querymill.agents.stored_text import clean_line
-from querymill.agents.tools.replies import Entry, compose
+from querymill.agents.tools.replies import ReplyEntry, compose
 from querymill.agents.tools.scope import chosen
 from querymill.presenting.numbers import quantity
 from querymill.presenting.places import KINDS, Place
@@ -65,7 +65,7 @@ async def call(access: Access, arguments: ListArguments) -> str:
             return f"The list is cut here: ask for limit={shown or 1}."
         return "" if page.cursor is None else f'More: cursor="{page.cursor}".'
 
-    entries = [Entry(_document(card, kind, collection)) for card in page.documents]
+    entries = [ReplyEntry(_document(card, kind, collection)) for card in page.documents]
     return compose(head, entries, foot=foot, max_tokens=MAX_TOKENS)
 
 
@@ -82,7 +82,7 @@ async def _collections(access: Access, arguments: ListArguments) -> str:
     start = int(arguments.cursor) if arguments.cursor and arguments.cursor.isdecimal() else 0
     page = names[start : start + arguments.limit]
     told = await asyncio.gather(*(_collection(access, name, known[name]) for name in page))
-    entries = [Entry(f"{name}: {said}") for name, said in zip(page, told, strict=True)]
+    entries = [ReplyEntry(f"{name}: {said}") for name, said in zip(page, told, strict=True)]
 
     def foot(shown: int) -> str:
         return f'More: cursor="{start + shown}".' if start + shown < len(names) else ""
