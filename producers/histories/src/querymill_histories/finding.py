@@ -15,7 +15,7 @@ _NOT_WALKED: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 
 
 @dataclass(slots=True)
-class Found:
+class FoundFiles:
     """The files of each format, those of none, and what could not be read.
 
     ``archives`` maps folders into which archives were unpacked to how these are shown.
@@ -45,14 +45,14 @@ def format_of(head: Head, formats: Sequence[Format] = FORMATS) -> Format | None:
     return next((known for known in formats if known.recognise(head)), None)
 
 
-def find(paths: Iterable[Path], only: Format | None = None) -> Found:
+def find(paths: Iterable[Path], only: Format | None = None) -> FoundFiles:
     """Find the histories at paths. Folders are walked.
 
     Args:
         paths: Files and folders that exist.
         only: The format of all files that are named; in folders, others are left out.
     """
-    found = Found()
+    found = FoundFiles()
     for path in paths:
         if path.is_dir():
             for file in walked(path, found):
@@ -64,7 +64,7 @@ def find(paths: Iterable[Path], only: Format | None = None) -> Found:
     return found
 
 
-def read_sessions(found: Found, asked: ReadOptions | None = None) -> Iterator[tuple[str, Session | Unread]]:
+def read_sessions(found: FoundFiles, asked: ReadOptions | None = None) -> Iterator[tuple[str, Session | Unread]]:
     """Read the files that were found, format by format.
 
     Yields:
@@ -75,14 +75,14 @@ def read_sessions(found: Found, asked: ReadOptions | None = None) -> Iterator[tu
             yield name, read
 
 
-def _add_recognised(path: Path, found: Found, formats: Sequence[Format]) -> None:
+def _add_recognised(path: Path, found: FoundFiles, formats: Sequence[Format]) -> None:
     try:
         found.add(path, format_of(head_of(path), formats))
     except BROKEN as error:
         found.unread.append(Unread(str(path), reason_of(error)))
 
 
-def walked(folder: Path, found: Found) -> Iterator[Path]:
+def walked(folder: Path, found: FoundFiles) -> Iterator[Path]:
     """Yield the files below a folder, in the order of their names. Links to folders are not followed."""
 
     def note(error: OSError) -> None:

@@ -18,7 +18,7 @@ from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import recorded
 from querymill.ingesting.sources.histories import Feed, HistoryOptions, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
-from querymill_histories.finding import Found
+from querymill_histories.finding import FoundFiles
 from querymill_histories.session import Unread
 
 #: Files that ``--json`` names; of more it gives the number.
@@ -84,7 +84,7 @@ def load_histories(
 
 
 def report(
-    done: Loaded, found: Found, sessions: Counter[str], counted: str, console: Console, *, as_json: bool
+    done: Loaded, found: FoundFiles, sessions: Counter[str], counted: str, console: Console, *, as_json: bool
 ) -> None:
     """Print what was loaded and what was not."""
     outcomes = {outcome: done.outcomes[outcome] for outcome in _STORED}

@@ -11,7 +11,7 @@ from querymill.watch.changes import Roots
 from querymill.watch.sent import ReadFile, Sent, Stamp
 from querymill.watch.sessions import SessionSender, Told
 from querymill_histories.files import BROKEN, head_of
-from querymill_histories.finding import Found, format_of, walked
+from querymill_histories.finding import FoundFiles, format_of, walked
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import rows_of
 from querymill_histories.session import Format, ReadOptions, Session, Tools, Unread
@@ -68,7 +68,7 @@ class HistoryFollower:
         """Return the files that are there and not as they were when they were read, and those that are gone."""
         found: set[Path] = set()
         for spot in self.spots:
-            found.update(walked(spot.root, Found()) if spot.root.is_dir() else [spot.path])
+            found.update(walked(spot.root, FoundFiles()) if spot.root.is_dir() else [spot.path])
         return {path for path in found | set(self.sent.files) if _has_changed(path, self.sent.files.get(path))}
 
     def take(self, changed: Iterable[Path], told: Told) -> None:
@@ -94,7 +94,7 @@ class HistoryFollower:
             file = path.with_name(name)
             if not any(spot.holds(file) for spot in self.spots):
                 continue
-            yield from walked(file, Found()) if file.is_dir() else [file]
+            yield from walked(file, FoundFiles()) if file.is_dir() else [file]
 
     def _stamped(self, paths: Iterable[Path], told: Told) -> Iterator[tuple[Path, Stamp]]:
         gone: list[Path] = []

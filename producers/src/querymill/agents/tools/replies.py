@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from querymill.agents.budget import bound, fits
-from querymill.agents.found import Found
+from querymill.agents.found import FoundHit
 from querymill.agents.stored_text import clean, clean_line, fence, introduction
 
 #: The fewest tokens that a caller can ask for, and the fewest that are worth showing of a passage.
@@ -30,7 +30,7 @@ class ReplyEntry:
     text: str = ""
 
 
-def entry_of(number: int, hit: Found, link: str) -> ReplyEntry:
+def entry_of(number: int, hit: FoundHit, link: str) -> ReplyEntry:
     """Return what is shown of a hit."""
     title = clean_line(hit.title)[:_TITLE_CHARS]
     parts = [f"[{number}] {title}", f"id {hit.place}", f"score {hit.score:.3g}", *([link] if link else [])]

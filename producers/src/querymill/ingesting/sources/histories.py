@@ -15,7 +15,7 @@ from querymill.broken_rules import rule_broken
 from querymill.ingesting.jsonl import STDIN, GoodLine, Lines
 from querymill.ingesting.path_options import UnusablePath
 from querymill_histories.files import BROKEN, head_of
-from querymill_histories.finding import Found, find, format_of, places, read_sessions
+from querymill_histories.finding import FoundFiles, find, format_of, places, read_sessions
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import rows_of
 from querymill_histories.session import Format, ReadOptions, Session, Tools, Unread
@@ -89,7 +89,7 @@ def are_histories(paths: Sequence[str], options: HistoryOptions) -> bool:
         return False
 
 
-def found_at(paths: Sequence[str], only: Format | None, folder: Path) -> Found:
+def found_at(paths: Sequence[str], only: Format | None, folder: Path) -> FoundFiles:
     """Return the files to read. Standard input is kept in ``folder``.
 
     Raises:
@@ -136,8 +136,8 @@ def unpacked(archive: Path, into: Path) -> list[Unread]:
     return [Unread(f"{archive}!/{member}", why) for member, why in members if why]
 
 
-def _found_in_places(only: Format | None) -> Found:
-    found = Found()
+def _found_in_places(only: Format | None) -> FoundFiles:
+    found = FoundFiles()
     for known, place in places(FORMATS if only is None else (only,), Path.home(), Path.cwd(), os.environ):
         here = find([place], known)
         for path in here.files.get(known.name, ()):
@@ -156,7 +156,7 @@ class Feed:
     on_unread: Callable[[Unread], None]
     sessions: Counter[str] = field(default_factory=Counter)
 
-    def sessions_of(self, found: Found) -> Iterator[GoodLine[Any]]:
+    def sessions_of(self, found: FoundFiles) -> Iterator[GoodLine[Any]]:
         """Read the files, format by format."""
         for name, read in read_sessions(found, self.asked):
             if isinstance(read, Session):
@@ -164,7 +164,7 @@ class Feed:
             else:
                 self.on_unread(Unread(found.shown(read.place), read.reason))
 
-    def _lines(self, session: Session, name: str, found: Found) -> Iterator[GoodLine[Any]]:
+    def _lines(self, session: Session, name: str, found: FoundFiles) -> Iterator[GoodLine[Any]]:
         for row in rows_of(session, name, self.tools):
             if session.source.name == _PIPED:
                 row["source"] = str(STDIN)
