@@ -18,7 +18,7 @@ from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, Meters, Refusal, refusals_key
 from querymill_shared.values import value
-from querymill_workers.inference.concurrency import LEASE_MS, Line, Places
+from querymill_workers.inference.concurrency import LEASE_MS, CallQueue, Places
 from querymill_workers.inference.reservations import Bookings
 from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -103,7 +103,7 @@ class Account:
         self._adapts = requests_per_minute is None and tokens_per_minute is None
         self._keys = [self.key, f"{self.key}:calls", f"{self.key}:turns"]
         self._places = Places(client, self._keys[1])
-        self._line = Line()
+        self._line = CallQueue()
         self._bookings = Bookings(clock)
         self._reserve = client.register_script(_script("places", "reserve"))
         self._report = client.register_script(_script("places", "report"))

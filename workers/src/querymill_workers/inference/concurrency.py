@@ -28,7 +28,7 @@ RENEW_FOR_S = 120.0
 LOOK_EVERY_S = 0.5
 
 
-class Line:
+class CallQueue:
     """Where the calls of a process wait: of each lane and collection, the first asks and the others stand behind it."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from querymill_reading.rules.directions import apart
 from querymill_reading.rules.doubles import drawn_once
 from querymill_reading.rules.furniture import Cleaned, without_furniture
 from querymill_reading.rules.lattice import Post, with_tables
-from querymill_reading.rules.layout import Line, Rule, Word, columns, lines_of, segments_of
+from querymill_reading.rules.layout import Rule, TextLine, Word, columns, lines_of, segments_of
 from querymill_reading.rules.letters import Letter, is_turned, words_of
 from querymill_reading.rules.paragraphs import blocks
 
@@ -72,7 +72,7 @@ def read(asked: ReadRequest) -> Document:
 class _Sheet:
     """The lines of a page, by columns, and the horizontal rules on it."""
 
-    columns: list[list[Line]] = field(default_factory=list)
+    columns: list[list[TextLine]] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
 
 
@@ -142,7 +142,7 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, h
             remarks.note(NO_TEXT, page=number)
 
 
-def _columns(words: Sequence[Word], rules: list[Rule], posts: list[Post], *, is_turned: bool) -> list[list[Line]]:
+def _columns(words: Sequence[Word], rules: list[Rule], posts: list[Post], *, is_turned: bool) -> list[list[TextLine]]:
     segments = segments_of(words) if is_turned else with_tables(words, rules, posts)
     return [lines_of(column) for column in columns(segments)]
 

@@ -27,7 +27,7 @@ class ShownPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FileLine:
     """A line of a file, from 1."""
 
     number: int
@@ -41,7 +41,7 @@ class Reading:
 
     title: str
     passages: tuple[ShownPassage, ...] = ()
-    lines: tuple[Line, ...] = ()
+    lines: tuple[FileLine, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
     page: int | None = None
     before: int | None = None
@@ -149,7 +149,7 @@ def _file(name: str, document: Mapping[str, Any], hit: HitView | None) -> Readin
         for number in range(1, len(lines) + 1)
         if not ranges or any(first - AROUND <= number <= last + AROUND for first, last in ranges)
     ][:2_000]
-    shown = tuple(Line(number, lines[number - 1], any(a <= number <= b for a, b in ranges)) for number in near)
+    shown = tuple(FileLine(number, lines[number - 1], any(a <= number <= b for a, b in ranges)) for number in near)
     return Reading(name, lines=shown, metadata=_metadata(document, "content", "text"), left_out=len(lines) - len(shown))
 
 
