@@ -6,7 +6,7 @@ from typing import Final
 
 from querymill.gateway.console.wording import duration
 from querymill.presenting.explain.bars import Bar, BarKind, totals_of
-from querymill.presenting.explain.waterfall import Row, Waterfall
+from querymill.presenting.explain.waterfall import StepRow, Waterfall
 
 #: What each sort of time is called, and the class that draws it. Work is filled; waiting is an outline or a pattern.
 NAMES: Final[dict[BarKind, tuple[str, str]]] = {
@@ -55,7 +55,7 @@ class Mark:
 class DrawnRow:
     """A row: what it says in words, and its pieces. ``folded`` are the rows that it stands for."""
 
-    row: Row
+    row: StepRow
     spent: str
     pieces: tuple[Piece, ...]
     folded: tuple["DrawnRow", ...] = ()
@@ -100,7 +100,7 @@ def spent(bars: Iterable[Bar]) -> str:
     return " · ".join(f"{NAMES[kind][0]} {duration(ms / 1000)}" for kind, ms in totals.items() if ms >= least)
 
 
-def _drawn(row: Row, fall: Waterfall) -> DrawnRow:
+def _drawn(row: StepRow, fall: Waterfall) -> DrawnRow:
     return DrawnRow(
         row, spent(row.bars), tuple(_pieces(row.bars, fall)), tuple(_drawn(each, fall) for each in row.folded)
     )

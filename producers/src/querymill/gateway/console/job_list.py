@@ -31,7 +31,7 @@ FILTERS: Final = ("state", "kind", "collection", "lane")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class JobRow:
     """A job in the list. ``subject`` is "" where the board has no text for it, or lists must not show it."""
 
     record: Record
@@ -89,18 +89,18 @@ async def show_jobs(request: Request) -> Response:
     )
 
 
-async def rows_of(request: Request, records: Sequence[Record]) -> list[Row]:
+async def rows_of(request: Request, records: Sequence[Record]) -> list[JobRow]:
     """Return the rows, with the beginning of what was asked, as far as the board knows it and lists may show it."""
     gate = gate_of(request)
     has_question = [record for record in records if record.kind in _QUESTIONS]
     if gate.settings.querymill_console_hide_questions or not has_question:
-        return [Row(record) for record in records]
+        return [JobRow(record) for record in records]
     asked = await gate.mill.board.requests([record.leader or record.job_id for record in has_question])
     subjects = {record.job_id: subject_of(text) for record, text in zip(has_question, asked, strict=True)}
-    return [Row(record, subjects.get(record.job_id, "")) for record in records]
+    return [JobRow(record, subjects.get(record.job_id, "")) for record in records]
 
 
-def is_meant(row: Row, words: str) -> bool:
+def is_meant(row: JobRow, words: str) -> bool:
     """Return whether a job's id begins with the words, or its question, kind, collection or reason has them all.
 
     Of a question only what the list shows is searched: its first 80 characters.
