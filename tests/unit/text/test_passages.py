@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.text.passages import Span, split_text
+from querymill_workers.text.passages import TextSpan, split_text
 from querymill_workers.text.tokens import estimate
 
 
@@ -46,7 +46,7 @@ def test_passages_are_the_whole_text_and_each_fits(text: str, most: int) -> None
 
 
 def test_a_character_beyond_the_input_is_a_passage() -> None:
-    assert split_text("ab", most_tokens=3, estimate=lambda text: 5 * len(text)) == [Span(0, 1), Span(1, 2)]
+    assert split_text("ab", most_tokens=3, estimate=lambda text: 5 * len(text)) == [TextSpan(0, 1), TextSpan(1, 2)]
 
 
 @pytest.mark.parametrize("unit", [" ", "\n", ".", "字", "word ", "a" + " " * 500, "。”"])

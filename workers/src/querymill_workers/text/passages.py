@@ -21,14 +21,14 @@ _BORDERS: Final = (
 
 
 @value
-class Span:
+class TextSpan:
     """A part of a text: ``text[start:end]``, in characters."""
 
     start: int
     end: int
 
 
-def split_text(text: str, *, most_tokens: int, estimate: Callable[[str], int]) -> list[Span]:
+def split_text(text: str, *, most_tokens: int, estimate: Callable[[str], int]) -> list[TextSpan]:
     """Split a text into passages of at most ``most_tokens`` tokens each.
 
     A passage ends behind a paragraph, else behind a line, a sentence, a clause or a blank, and in a text without any of
@@ -44,12 +44,12 @@ def split_text(text: str, *, most_tokens: int, estimate: Callable[[str], int]) -
         The passages in their order. Each begins where the one before it ends, and together they are the whole text. A
         single character of more tokens is a passage. The empty text has none.
     """
-    spans: list[Span] = []
+    spans: list[TextSpan] = []
     start = 0
     while start < len(text):
         length = _fitting(text, start, most_tokens, estimate)
         end = start + length if start + length >= len(text) else _border(text, start, start + length)
-        spans.append(Span(start, end))
+        spans.append(TextSpan(start, end))
         start = end
     return spans
 

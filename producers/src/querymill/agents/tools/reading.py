@@ -13,7 +13,7 @@ from querymill.agents.stored_text import clean, clean_line, fence, introduction
 from querymill.agents.tools.faults import Fault
 from querymill.agents.tools.replies import Budget
 from querymill.agents.tools.scope import chosen
-from querymill.presenting.places import LETTERS, Place, Span
+from querymill.presenting.places import LETTERS, Place, PlaceSpan
 from querymill_shared.contracts.documents import ShowDocument
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.filters import Retriever
@@ -56,7 +56,7 @@ class Unit:
 class Wanted:
     """The numbers to read, and how many characters of the first text are left out."""
 
-    span: Span
+    span: PlaceSpan
     offset: int = 0
 
 
@@ -122,7 +122,7 @@ def wanted_of(
     if arguments.part is not None:
         wanted = _part(arguments.part, name)
     else:
-        wanted = Wanted(_named(place, arguments, messages) or Span(units[0].number, units[-1].number))
+        wanted = Wanted(_named(place, arguments, messages) or PlaceSpan(units[0].number, units[-1].number))
     if not any(wanted.span.first <= unit.number <= wanted.span.last for unit in units):
         raise Fault(f"it has no {name} {wanted.span}; it has {units[0].number} to {units[-1].number}")
     return wanted
@@ -133,10 +133,10 @@ def _part(written: str, name: str) -> Wanted:
     if found is None:
         raise Fault(f"part: give {name} numbers, such as 41 or 41-43")
     first = int(found["first"])
-    return Wanted(Span(first, int(found["last"] or first)), int(found["offset"] or 0))
+    return Wanted(PlaceSpan(first, int(found["last"] or first)), int(found["offset"] or 0))
 
 
-def _named(place: Place, arguments: ReadArguments, messages: Sequence[Mapping[str, Any]]) -> Span | None:
+def _named(place: Place, arguments: ReadArguments, messages: Sequence[Mapping[str, Any]]) -> PlaceSpan | None:
     near = NEIGHBOURS[place.kind]
     number = arguments.around
     if number is None and place.message is not None:
@@ -145,7 +145,7 @@ def _named(place: Place, arguments: ReadArguments, messages: Sequence[Mapping[st
             raise Fault("the session has no such message (any more); search again")
         number = ids.index(place.message) + 1
     if number is not None:
-        return Span(max(number - near, 0), number + near)
+        return PlaceSpan(max(number - near, 0), number + near)
     return place.span
 
 
@@ -178,7 +178,7 @@ def composed(head: str, units: Sequence[Unit], wanted: Wanted, *, letter: str, m
 
 
 def _going_on(first: int, last: int, offset: int) -> str:
-    return f'"{Span(first, last)}@{offset}"' if offset else f'"{Span(first, last)}"'
+    return f'"{PlaceSpan(first, last)}@{offset}"' if offset else f'"{PlaceSpan(first, last)}"'
 
 
 def _end(units: Sequence[Unit], wanted: Wanted, letter: str) -> str:

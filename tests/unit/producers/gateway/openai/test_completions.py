@@ -19,7 +19,7 @@ from querymill.gateway.openai.shape import (
     is_openai_path,
     models_of,
 )
-from querymill.presenting.places import Place, Span
+from querymill.presenting.places import Place, PlaceSpan
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.events import AnswerPart
 from tests.fakes.access import MemoryAccess
@@ -57,7 +57,7 @@ def test_an_answer_that_begins_again_otherwise_is_sent_whole_after_a_mark() -> N
 
 
 def test_every_citation_has_its_place_in_characters() -> None:
-    sources = [FoundHit(Place("reports", "filings", "a1", Span(2, 2)), "Nordhav\n2022, page 2", 0.9, "x")]
+    sources = [FoundHit(Place("reports", "filings", "a1", PlaceSpan(2, 2)), "Nordhav\n2022, page 2", 0.9, "x")]
     text = "😀 forty million [1], and [1] but [2] and [99999]"
     found = [each.url_citation for each in annotations_of(text, sources, ["http://host/a1"])]
     assert [text[each.start_index : each.end_index] for each in found] == ["[1]", "[1]"]

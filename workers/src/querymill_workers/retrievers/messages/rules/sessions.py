@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from querymill_shared.values import value
-from querymill_workers.text.passages import Span, split_text
+from querymill_workers.text.passages import TextSpan, split_text
 from querymill_workers.text.tokens import estimate
 
 VectorType = Literal["message", "context"]
@@ -182,7 +182,7 @@ def _cut(
     spans = split_text(text, most_tokens=PASSAGE_TOKENS, estimate=estimate)
     text_id = vector_id(session_id, message.key, vector_type)
 
-    def passage(number: int, span: Span) -> MessagePassage:
+    def passage(number: int, span: TextSpan) -> MessagePassage:
         id_, content = vector_id(session_id, message.key, vector_type, number=number), text[span.start : span.end]
         return MessagePassage(
             vector_id=id_,
