@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from querymill_reading.sources import LeftOut, Source, Stamp, is_unchanged, paths_at, sources_in
+from querymill_reading.sources import FileStamp, LeftOut, Source, is_unchanged, paths_at, sources_in
 
 
 def write(folder: Path, **files: str) -> None:
@@ -67,7 +67,7 @@ def test_a_stamp(tmp_path: Path, text: str, mtime: int, asked: str, same: bool) 
     path = tmp_path / "a.txt"
     path.write_text("a")
     os.utime(path, ns=(1, 1))
-    stamp = str(Stamp.of(path, "x"))
+    stamp = str(FileStamp.of(path, "x"))
     path.write_text(text)
     os.utime(path, ns=(mtime, mtime))
     assert is_unchanged(stamp, path, asked) is same

@@ -139,7 +139,7 @@ def read_metadata(path: Path) -> dict[str, dict[str, str]] | LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FileStamp:
     """How a file was when it was read. ``asked`` is a hash of what else the result depends on.
 
     If size and time of change are the same, the file is not opened. If only its time is another, its content decides.
@@ -154,7 +154,7 @@ class Stamp:
         return f"{self.size}:{self.mtime_ns}:{self.sha256}:{self.asked}"
 
     @classmethod
-    def of(cls, path: Path, asked: str) -> "Stamp":
+    def of(cls, path: Path, asked: str) -> "FileStamp":
         """Take the stamp of a file.
 
         Raises:
@@ -181,7 +181,7 @@ def is_unchanged(written: str, path: Path, asked: str) -> bool:
     status = path.stat()
     if before != asked or str(status.st_size) != size:
         return False
-    return str(status.st_mtime_ns) == mtime or Stamp.of(path, asked).sha256 == sha256
+    return str(status.st_mtime_ns) == mtime or FileStamp.of(path, asked).sha256 == sha256
 
 
 def sha256_in(written: str) -> str | None:

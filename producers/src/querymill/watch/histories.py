@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from querymill.watch.changes import Roots
-from querymill.watch.sent import ReadFile, Sent, Stamp
+from querymill.watch.sent import FileChange, ReadFile, Sent
 from querymill.watch.sessions import SessionSender, Told
 from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import FoundFiles, format_of, walked
@@ -96,12 +96,12 @@ class HistoryFollower:
                 continue
             yield from walked(file, FoundFiles()) if file.is_dir() else [file]
 
-    def _stamped(self, paths: Iterable[Path], told: Told) -> Iterator[tuple[Path, Stamp]]:
+    def _stamped(self, paths: Iterable[Path], told: Told) -> Iterator[tuple[Path, FileChange]]:
         gone: list[Path] = []
         for path in sorted(paths):
             try:
                 if path.is_file():
-                    yield path, Stamp.of(path)
+                    yield path, FileChange.of(path)
                 else:
                     gone.append(path)
             except OSError as error:
@@ -121,13 +121,13 @@ class HistoryFollower:
             return ""
         return "" if found is None else found.name
 
-    def _take_format(self, known: Format, changed: set[Path], stamps: Mapping[Path, Stamp], told: Told) -> None:
+    def _take_format(self, known: Format, changed: set[Path], stamps: Mapping[Path, FileChange], told: Told) -> None:
         together = self._together(known, changed)
-        stamps = {path: stamps.get(path) or Stamp.of(path) for path in together if path.exists()}
+        stamps = {path: stamps.get(path) or FileChange.of(path) for path in together if path.exists()}
         sessions, broken = self._read(known, sorted(stamps), told)
         others = self._others(known, sessions) - stamps.keys()
         if others:
-            stamps |= {path: Stamp.of(path) for path in others}
+            stamps |= {path: FileChange.of(path) for path in others}
             sessions, broken = self._read(known, sorted(stamps), told)
         rows: dict[str, Any] = {}
         of_file: defaultdict[Path, set[str]] = defaultdict(set)
@@ -212,7 +212,7 @@ class HistoryFollower:
 
 def _has_changed(path: Path, read: ReadFile | None) -> bool:
     try:
-        return read is None or Stamp.of(path) != read.stamp
+        return read is None or FileChange.of(path) != read.stamp
     except OSError:
         return True
 

@@ -30,7 +30,7 @@ class AlreadyFollowed(QuerymillError):
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FileChange:
     """The size of a file in bytes and when it was changed."""
 
     size: int
@@ -51,7 +51,7 @@ class Stamp:
 class ReadFile:
     """A file that was read: how it was then, its format, or "" if it has none, and the sessions that it told of."""
 
-    stamp: Stamp
+    stamp: FileChange
     format: str
     ids: tuple[str, ...]
 
@@ -93,7 +93,7 @@ class Sent:
                 damaged.unlink(missing_ok=True)
             self._open()
         self.files = {
-            Path(os.fsdecode(name)): ReadFile(Stamp(size, mtime), format_, tuple(json.loads(ids)))
+            Path(os.fsdecode(name)): ReadFile(FileChange(size, mtime), format_, tuple(json.loads(ids)))
             for name, size, mtime, format_, ids in self._database.execute("SELECT * FROM files")
         }
 

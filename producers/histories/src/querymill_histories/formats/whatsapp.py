@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from querymill_histories.files import each
-from querymill_histories.rules.day_order import Stamp, order_of
+from querymill_histories.rules.day_order import WrittenDate, order_of
 from querymill_histories.rules.phone_dates import MARKS, START, stamp_of
 from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session, Unread
 
@@ -71,7 +71,7 @@ class _Line:
     """A message as it stands in the file: the numbers of its date are not told apart yet."""
 
     number: int
-    stamp: Stamp
+    stamp: WrittenDate
     text: str
 
 

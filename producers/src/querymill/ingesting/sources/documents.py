@@ -22,7 +22,7 @@ from querymill_reading.archives import is_archive
 from querymill_reading.document import Document, EngineMissing, Unreadable
 from querymill_reading.process import Reader
 from querymill_reading.reports import ROOT, SOURCE, STAMP, asked_hash, report_of
-from querymill_reading.sources import LeftOut, Source, Stamp, is_unchanged, paths_at, sources_in
+from querymill_reading.sources import FileStamp, LeftOut, Source, is_unchanged, paths_at, sources_in
 from querymill_shared.contracts.filters import MAX_CHARS, MAX_VALUES
 
 #: Remarks that are reported of one document, at most.
@@ -106,7 +106,7 @@ def _standard_input(folder: Path) -> Source:
     path = folder / "standard-input"
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
-    return Source(path, f"-/{Stamp.of(path, '').sha256}", "-")
+    return Source(path, f"-/{FileStamp.of(path, '').sha256}", "-")
 
 
 @dataclass(slots=True)
@@ -187,7 +187,7 @@ class Feed:
             if source.place in self.stored and is_unchanged(self.stored[source.place][1], source.path, asked):
                 self.done.unchanged += 1
                 return None
-            stamp = Stamp.of(source.path, asked)
+            stamp = FileStamp.of(source.path, asked)
             document = self.reader.read(source.path, name=source.name, password=self.options.password)
             row = report_of(document, source.id, given, {SOURCE: source.place, ROOT: source.root, STAMP: str(stamp)})
             report = self.lines.document.model_validate(row)
