@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference import batching, gateway
 from querymill_workers.inference.account import RateLimitHeaders
-from querymill_workers.inference.batching import MAX_UNDER_WAY, Batch, BatchBounds, MicroBatcher, Waiting
+from querymill_workers.inference.batching import MAX_UNDER_WAY, Batch, BatchBounds, MicroBatcher, WaitingText
 from querymill_workers.inference.client import NoResponse, ProviderResponse, Rejected
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import Vectors
@@ -50,11 +50,11 @@ def batcher(provider: Provider, account: ScriptedAccount | None = None, **bounds
     )
 
 
-def texts(*words: str, tokens: int = 1, until: float | None = None) -> list[Waiting]:
-    return [Waiting(word, tokens, until) for word in words]
+def texts(*words: str, tokens: int = 1, until: float | None = None) -> list[WaitingText]:
+    return [WaitingText(word, tokens, until) for word in words]
 
 
-def values(waiting: Sequence[Waiting]) -> list[float]:
+def values(waiting: Sequence[WaitingText]) -> list[float]:
     return [float(text.vector.result(10)[0][0]) for text in waiting]
 
 
@@ -101,7 +101,7 @@ def test_no_request_is_larger_than_its_bounds_and_every_text_travels_once(
     given_texts: list[tuple[str, int]], inputs: int, tokens: int
 ) -> None:
     provider = Provider()
-    waiting = [Waiting(f"{number} {text}", cost, None) for number, (text, cost) in enumerate(given_texts)]
+    waiting = [WaitingText(f"{number} {text}", cost, None) for number, (text, cost) in enumerate(given_texts)]
     batcher(provider, inputs=inputs, tokens=tokens).add(waiting)
     assert values(waiting) == [len(text.text) for text in waiting]
     cost_of = {text.text: text.tokens for text in waiting}
@@ -184,7 +184,7 @@ def test_no_more_requests_are_under_way_than_may_be() -> None:
 def test_a_request_may_wait_as_long_as_the_most_patient_of_its_texts(
     times: list[float | None], latest: float | None
 ) -> None:
-    batch = Batch(batcher(Provider()), Lane.BULK, "", [Waiting("a", 1, until) for until in times] or None)
+    batch = Batch(batcher(Provider()), Lane.BULK, "", [WaitingText("a", 1, until) for until in times] or None)
     assert batch.until() == latest
 
 
@@ -214,7 +214,7 @@ def test_a_text_that_was_failed_before_is_not_failed_twice() -> None:
     assert text.vector.exception() is None
 
 
-def gathered(*waiting: Waiting, collection: str) -> list[str]:
+def gathered(*waiting: WaitingText, collection: str) -> list[str]:
     """Return the texts that a request of a collection takes, before any is sent."""
     way = batcher(Provider(), tokens=200)
     way._gathering = {text.collection for text in waiting}  # as while their requests wait for their grants
@@ -224,11 +224,11 @@ def gathered(*waiting: Waiting, collection: str) -> list[str]:
 
 def test_short_texts_of_other_collections_travel_along_in_turn_and_long_ones_do_not() -> None:
     given_texts = (
-        Waiting("own", 60, None, "a"),
-        Waiting("b1", 60, None, "b"),
-        Waiting("b2", 60, None, "b"),
-        Waiting("c long", 65, None, "c"),
-        Waiting("c1", 60, None, "c"),
+        WaitingText("own", 60, None, "a"),
+        WaitingText("b1", 60, None, "b"),
+        WaitingText("b2", 60, None, "b"),
+        WaitingText("c long", 65, None, "c"),
+        WaitingText("c1", 60, None, "c"),
     )
     assert gathered(*given_texts, collection="a") == ["own", "b1", "c1"]
     assert gathered(*given_texts, collection="c") == ["c long", "c1"], "nobody travels with a long text of another"
@@ -236,7 +236,7 @@ def test_short_texts_of_other_collections_travel_along_in_turn_and_long_ones_do_
 
 def test_a_text_that_is_late_when_its_request_is_made_is_not_sent() -> None:
     provider = Provider()
-    late, fresh = Waiting("late", 1, time.monotonic() - 1), Waiting("fresh", 1, None)
+    late, fresh = WaitingText("late", 1, time.monotonic() - 1), WaitingText("fresh", 1, None)
     batcher(provider).add([late, fresh])
     assert values([fresh]) == [5]
     assert provider.requests == [["fresh"]]

@@ -41,7 +41,7 @@ SHORT_TOKENS = 64
 
 
 @dataclass(slots=True, eq=False)
-class Waiting:
+class WaitingText:
     """A text that waits for its vector: its estimated tokens, its deadline (monotonic seconds), its collection.
 
     ``sent`` is when the last request for it could be sent, in monotonic seconds, None before that.
@@ -73,12 +73,12 @@ class MicroBatcher:
         self._ask = ask
         self._lane = lane
         self._bounds = bounds
-        self._waiting: dict[str, list[Waiting]] = {}
+        self._waiting: dict[str, list[WaitingText]] = {}
         self._gathering: set[str] = set()
         self._under_way: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def add(self, texts: Sequence[Waiting]) -> None:
+    def add(self, texts: Sequence[WaitingText]) -> None:
         """Queue texts. Each future yields a vector and a usage; the first of a request carries all of its usage."""
         with self._lock:
             for text in texts:
@@ -146,7 +146,7 @@ class MicroBatcher:
         except Exception as error:  # noqa: BLE001  # as above
             batch.fail(error)
 
-    def send(self, texts: Sequence[Waiting], timeout_s: float) -> ProviderResponse[Vectors]:
+    def send(self, texts: Sequence[WaitingText], timeout_s: float) -> ProviderResponse[Vectors]:
         """Send a batch and return its vectors."""
         for text in texts:
             text.sent = time.monotonic()
@@ -154,12 +154,12 @@ class MicroBatcher:
         self._gateway.account.meters.count("batched_texts", len(texts))
         return self._ask([text.text for text in texts], timeout_s)
 
-    def peek(self, collection: str) -> list[Waiting]:
+    def peek(self, collection: str) -> list[WaitingText]:
         """Return the texts that a request of a collection would take now, without taking them."""
         with self._lock:
             return self._next(collection)
 
-    def take(self, collection: str) -> list[Waiting]:
+    def take(self, collection: str) -> list[WaitingText]:
         """Take the texts of the request that is sent now. Texts that arrive later wait for the next request."""
         with self._lock:
             taken = self._next(collection)
@@ -188,12 +188,12 @@ class MicroBatcher:
             text.vector.set_exception(Refused("embedding: the job ended before its texts were sent", code="deadline"))
         return empty
 
-    def take_all(self, collection: str) -> list[Waiting]:
+    def take_all(self, collection: str) -> list[WaitingText]:
         """Take every waiting text of a collection, because the request that they wait for has failed."""
         with self._lock:
             return self._waiting.pop(collection, [])
 
-    def _remove(self, taken: Sequence[Waiting]) -> None:
+    def _remove(self, taken: Sequence[WaitingText]) -> None:
         gone = set(taken)
         for collection in {text.collection for text in taken}:
             left = [text for text in self._waiting[collection] if text not in gone]
@@ -201,9 +201,9 @@ class MicroBatcher:
             if not left:
                 del self._waiting[collection]
 
-    def _next(self, collection: str) -> list[Waiting]:
+    def _next(self, collection: str) -> list[WaitingText]:
         """Choose the texts of a request: the collection's own, then short ones of others in turn if it has room."""
-        taken: list[Waiting] = []
+        taken: list[WaitingText] = []
         room = self._bounds.tokens
         for text in self._waiting.get(collection, ())[: self._bounds.inputs]:
             if taken and text.tokens > room:
@@ -229,7 +229,7 @@ class Batch:
     """One request of a collection. It is open while it waits for its grant, then sealed."""
 
     def __init__(
-        self, batcher: MicroBatcher, lane: Lane, collection: str, texts: list[Waiting] | None = None
+        self, batcher: MicroBatcher, lane: Lane, collection: str, texts: list[WaitingText] | None = None
     ) -> None:  # fmt: skip
         self._batcher = batcher
         self.lane = lane
@@ -292,5 +292,5 @@ class Batch:
             if not text.vector.done():
                 text.vector.set_exception(error)
 
-    def _known(self) -> list[Waiting]:
+    def _known(self) -> list[WaitingText]:
         return self.texts if self.sealed else self._batcher.peek(self.collection)

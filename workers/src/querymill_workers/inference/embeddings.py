@@ -18,7 +18,7 @@ from typing_extensions import override
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import Meters
 from querymill_shared.values import value
-from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, Waiting
+from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, WaitingText
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
@@ -204,7 +204,7 @@ class SharedEmbeddings(Embeddings):
         """
         self._daily.spend(caller.collection, sum(text.tokens for text in texts))
         waiting = {
-            text.key: Waiting(text.text, text.tokens, caller.expires_at, caller.collection, caller.has_left)
+            text.key: WaitingText(text.text, text.tokens, caller.expires_at, caller.collection, caller.has_left)
             for text in texts
         }
         self._batcher(caller.lane, input_type).add(list(waiting.values()))

@@ -44,9 +44,9 @@ async def show_overview(request: Request) -> Response:
     )
 
 
-async def _waiting_longest(request: Request, heard: dict[str, int]) -> list[overview.Waiting]:
+async def _waiting_longest(request: Request, heard: dict[str, int]) -> list[overview.WaitingJob]:
     board, caller, now = gate_of(request).mill.board, caller_of(request), await gate_of(request).now()
-    rows: list[overview.Waiting] = []
+    rows: list[overview.WaitingJob] = []
     for job_id in await board.open_jobs(most=OPEN_JOBS):
         try:
             picture = await board.picture(job_id)

@@ -67,7 +67,7 @@ class QueueRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingJob:
     """A job that is not over: since when it waits (s), at which step, and why."""
 
     job_id: str
@@ -297,14 +297,14 @@ def _share(found: float, missed: float) -> float | None:
     return found / (found + missed) if found + missed else None
 
 
-def waiting(picture: Picture, heard: Mapping[str, int], now: float) -> Waiting:
+def waiting(picture: Picture, heard: Mapping[str, int], now: float) -> WaitingJob:
     """Return where a job is that is not over, and what it waits for."""
     record = picture.record
     opened = [step for step in picture.steps if not step.is_closed]
     step = next((each for each in opened if each.state == "waiting"), opened[0] if opened else None)
     age = now - record.created
     if step is None:
-        return Waiting(record.job_id, record.kind, record.collection, age, "", "waits for its end to be written")
+        return WaitingJob(record.job_id, record.kind, record.collection, age, "", "waits for its end to be written")
     queue = picture.queues.get(step.name, "")
     if step.state == "running":
         why, is_stuck = f"in work, attempt {step.attempt}", False
@@ -314,4 +314,4 @@ def waiting(picture: Picture, heard: Mapping[str, int], now: float) -> Waiting:
         why, is_stuck = f"put back, tried again soon: {step.reason}", True
     else:
         why, is_stuck = f"waits for a free slot on {queue}" if queue else "waits for a worker", False
-    return Waiting(record.job_id, record.kind, record.collection, age, step.name, why, is_stuck)
+    return WaitingJob(record.job_id, record.kind, record.collection, age, step.name, why, is_stuck)

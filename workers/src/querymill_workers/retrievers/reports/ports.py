@@ -59,7 +59,7 @@ class PassageText:
 
 
 @value
-class Waiting:
+class UnembeddedReports:
     """The reports that have passages without a vector: how many wait for it, and how many a provider refused."""
 
     documents: Sequence[str] = ()
@@ -102,7 +102,7 @@ class Reports(Protocol):
         """
         ...
 
-    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
+    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> UnembeddedReports:
         """Count the passages of these reports that have no vector."""
         ...
 
