@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference import batching, gateway
 from querymill_workers.inference.account import RateLimitHeaders
-from querymill_workers.inference.batching import MAX_UNDER_WAY, Batch, BatchBounds, MicroBatcher, WaitingText
+from querymill_workers.inference.batching import MAX_UNDER_WAY, BatchBounds, MicroBatcher, TextBatch, WaitingText
 from querymill_workers.inference.client import NoResponse, ProviderResponse, Rejected
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import Vectors
@@ -184,14 +184,14 @@ def test_no_more_requests_are_under_way_than_may_be() -> None:
 def test_a_request_may_wait_as_long_as_the_most_patient_of_its_texts(
     times: list[float | None], latest: float | None
 ) -> None:
-    batch = Batch(batcher(Provider()), Lane.BULK, "", [WaitingText("a", 1, until) for until in times] or None)
+    batch = TextBatch(batcher(Provider()), Lane.BULK, "", [WaitingText("a", 1, until) for until in times] or None)
     assert batch.until() == latest
 
 
 @given(st.integers(2, 9))
 def test_halves_are_the_whole_in_order(count: int) -> None:
     whole = texts(*map(str, range(count)))
-    halves = Batch(batcher(Provider()), Lane.BULK, "", whole).halves()
+    halves = TextBatch(batcher(Provider()), Lane.BULK, "", whole).halves()
     assert [text for half in halves for text in half.texts] == whole
     assert all(half.texts for half in halves)
 
@@ -210,7 +210,7 @@ def test_a_text_that_was_failed_before_is_not_failed_twice() -> None:
     (text,) = texts("a")
     text.vector.set_result((np.zeros(1, np.float32), None))  # type: ignore[arg-type]  # never looked at
     assert isinstance(text.vector, Future)
-    Batch(batcher(Provider()), Lane.BULK, "", [text]).fail(Refused("late"))
+    TextBatch(batcher(Provider()), Lane.BULK, "", [text]).fail(Refused("late"))
     assert text.vector.exception() is None
 
 

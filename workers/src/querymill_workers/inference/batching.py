@@ -99,7 +99,7 @@ class MicroBatcher:
     def _carry(self, collection: str, *, linger: bool) -> None:
         if linger:
             time.sleep(LINGER_S)
-        batch = Batch(self, self._lane, collection)
+        batch = TextBatch(self, self._lane, collection)
         try:
             self._deliver(batch)
         except Exception as error:  # noqa: BLE001  # every waiting caller must learn of it
@@ -112,15 +112,15 @@ class MicroBatcher:
                     self._gathering.discard(collection)
                 self._gather(collection)
 
-    def _deliver(self, batch: "Batch") -> None:
-        suspects: list[Batch] = []
+    def _deliver(self, batch: "TextBatch") -> None:
+        suspects: list[TextBatch] = []
         self._deliver_most(batch, suspects)
         # The others have their vectors. To be sure of a text takes several requests, with waits between them.
         for start in range(0, len(suspects), MAX_UNDER_WAY):
             some = suspects[start : start + MAX_UNDER_WAY]
             wait([carry(partial(self._deliver_alone, suspect), name=f"embed {self._lane}") for suspect in some])
 
-    def _deliver_most(self, batch: "Batch", suspects: list["Batch"]) -> None:
+    def _deliver_most(self, batch: "TextBatch", suspects: list["TextBatch"]) -> None:
         """Send a batch. If a text in it cannot be embedded, halve it until that text is alone: a suspect."""
         try:
             response = self._gateway.call(batch)
@@ -140,7 +140,7 @@ class MicroBatcher:
             except Exception as error:  # noqa: BLE001  # one text must not fail the others
                 half.fail(error)
 
-    def _deliver_alone(self, batch: "Batch") -> None:
+    def _deliver_alone(self, batch: "TextBatch") -> None:
         try:
             self._deliver_most(batch, [])
         except Exception as error:  # noqa: BLE001  # as above
@@ -225,7 +225,7 @@ class MicroBatcher:
         return taken
 
 
-class Batch:
+class TextBatch:
     """One request of a collection. It is open while it waits for its grant, then sealed."""
 
     def __init__(
@@ -237,11 +237,11 @@ class Batch:
         self.texts = texts or []
         self.sealed = texts is not None
 
-    def halves(self) -> list["Batch"]:
+    def halves(self) -> list["TextBatch"]:
         """Split a sealed batch into two."""
         middle = len(self.texts) // 2
         parts = (self.texts[:middle], self.texts[middle:])
-        return [Batch(self._batcher, self.lane, self.collection, half) for half in parts]
+        return [TextBatch(self._batcher, self.lane, self.collection, half) for half in parts]
 
     def has_left(self) -> bool:
         """Withdraw the texts that nobody waits for any more. Return whether none is left."""
