@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from querymill_workers.words.folding import fold, joined_batches, left
 from querymill_workers.words.runs import IndexEntry, Run, written
-from querymill_workers.words.scores import Block, Snapshot, best, dfs
+from querymill_workers.words.scores import PostingBlock, Snapshot, best, dfs
 
 _TERMS = ["ship", "soup", "crew"]
 _ENTRIES = st.lists(st.lists(st.sampled_from(_TERMS), max_size=6).map(Counter), max_size=8).map(
@@ -32,7 +32,7 @@ def test_a_search_cannot_tell_what_is_folded(
     fresh = Snapshot(0, 0, joined(first, second, buried))
 
     half = fold(first)
-    blocks = {term: Block(batch.n, batch.postings) for term, batch in half.added.items()}
+    blocks = {term: PostingBlock(batch.n, batch.postings) for term, batch in half.added.items()}
     folded = Snapshot(half.units, half.length, joined(second, buried), blocks)
 
     rest = fold(joined(second, buried))
@@ -43,7 +43,7 @@ def test_a_search_cannot_tell_what_is_folded(
             added[term] = joined_batches(kept, added.get(term))
     whole = Snapshot(
         half.units + rest.units, half.length + rest.length, _EMPTY,
-        {term: Block(batch.n, batch.postings) for term, batch in added.items()},
+        {term: PostingBlock(batch.n, batch.postings) for term, batch in added.items()},
     )  # fmt: skip
     asked = {"ship": 2, "soup": 1}
     expected = sorted(best(fresh, asked, limit=3), key=lambda match: match.number)

@@ -22,7 +22,7 @@ _RANGE: Final = np.dtype([("first", ">i8"), ("last", ">i8")])
 
 
 @value
-class Block:
+class PostingBlock:
     """Postings of one term. ``postings`` is empty where ``n`` are left out, because no range of a filter meets them."""
 
     n: int
@@ -44,7 +44,7 @@ class Snapshot:
     units: int
     length: int
     tail: Run
-    blocks: Mapping[str, Block] = field(default_factory=dict)
+    blocks: Mapping[str, PostingBlock] = field(default_factory=dict)
     ranges: bytes | None = None
 
 
@@ -88,7 +88,7 @@ def dfs(snapshot: Snapshot, terms: Sequence[str]) -> dict[str, int]:
 
 def _postings(snapshot: Snapshot, term: str) -> tuple[int, Postings]:
     """Return how many entries have a term, and postings: those of entries that are gone are among them."""
-    block = snapshot.blocks.get(term, Block(0, b""))
+    block = snapshot.blocks.get(term, PostingBlock(0, b""))
     fresh, signs = snapshot.tail.postings_of(term)
     return block.n + int(signs.sum()), np.concatenate([np.frombuffer(block.postings, POSTING), fresh[signs > 0]])
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from querymill_shared.values import value
-from querymill_workers.retrievers.reports.rules.layout import Block, blocks, header_rows, sentences
+from querymill_workers.retrievers.reports.rules.layout import LineBlock, blocks, header_rows, sentences
 
 #: Raise it with every change of these rules, so that stored chunks and newly cut ones never mix.
 CHUNKING_VERSION: Final = 1
@@ -92,7 +92,7 @@ class _Cutter:
     size: int
     overlap: int
 
-    def part(self, block: Block) -> _Part:
+    def part(self, block: LineBlock) -> _Part:
         if block.table:
             return self._table(block.lines)
         lines = [self._line(line + "\n") for line in block.lines[:-1]]
