@@ -2,6 +2,6 @@
 
 from querymill_histories.finding import FoundFiles, find, read_sessions
 from querymill_histories.rows import rows_of
-from querymill_histories.session import Call, ReadOptions, Said, Session, Unread
+from querymill_histories.session import ReadOptions, Said, Session, ToolCall, Unread
 
-__all__ = ["Call", "FoundFiles", "ReadOptions", "Said", "Session", "Unread", "find", "read_sessions", "rows_of"]
+__all__ = ["FoundFiles", "ReadOptions", "Said", "Session", "ToolCall", "Unread", "find", "read_sessions", "rows_of"]

@@ -33,7 +33,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """A tool call with its arguments, and its result where the file has one."""
 
     name: str
@@ -55,7 +55,7 @@ class Session:
 
     id: str
     source: Path
-    entries: list[Said | Call]
+    entries: list[Said | ToolCall]
     name: str | None = None
     started_at: datetime | None = None
     about: dict[str, Any] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Session:
         """The files from which it was read."""
         return tuple(dict.fromkeys((self.source, *self.others)))
 
-    def entries_for(self, source: Path) -> list[Said | Call]:
+    def entries_for(self, source: Path) -> list[Said | ToolCall]:
         """Return the entries as those of a session whose file is another: each says which file it is in."""
         if source == self.source:
             return self.entries

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 
 from querymill_shared.board import keys
-from querymill_shared.board.calls import Call
+from querymill_shared.board.calls import ScriptCall
 
 
-def open_jobs(shard: str, most: int) -> Call[list[tuple[float, str]]]:
+def open_jobs(shard: str, most: int) -> ScriptCall[list[tuple[float, str]]]:
     """Return the oldest open jobs of a shard: when each was accepted, in ms since the epoch, and its id."""
 
     def parse(returned: Sequence[str]) -> list[tuple[float, str]]:
         return [(float(ms), job_id) for job_id, ms in zip(returned[::2], returned[1::2], strict=True)]
 
     start = keys.prefix(shard)
-    return Call("open_jobs", [start + "open"], [start, most], parse)
+    return ScriptCall("open_jobs", [start + "open"], [start, most], parse)
 
 
 def oldest(shards: Sequence[Sequence[tuple[float, str]]], most: int) -> list[str]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from querymill_shared.board import keys
-from querymill_shared.board.calls import Call
+from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import CANCELLED, Record
 from querymill_shared.board.replies import pairs, record_of
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
@@ -20,7 +20,7 @@ class Summary:
     last: str
 
 
-def summary(job_id: str) -> Call[Summary]:
+def summary(job_id: str) -> ScriptCall[Summary]:
     """Return the summary of a job as its own caller sees it.
 
     Raises (when parsed):
@@ -42,4 +42,4 @@ def summary(job_id: str) -> Call[Summary]:
             record = replace(record, state="cancelled", reason=CANCELLED, ended=record.left)
         return Summary(record, first, last)
 
-    return Call("summary", keys.of_job(job_id, "job", "events"), [], parse)
+    return ScriptCall("summary", keys.of_job(job_id, "job", "events"), [], parse)

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from querymill_shared.board import calls, dead, erasure, exchanges, keys, lives, ordering, results, sweeping
 from querymill_shared.board.attempts import AttemptPart
-from querymill_shared.board.calls import NO_BACKLOG, Call, VersionUnknown
+from querymill_shared.board.calls import NO_BACKLOG, ScriptCall, VersionUnknown
 from querymill_shared.board.clock import server_ahead_s
 from querymill_shared.board.connections import COMMANDS, open_commands, run_command, run_commands
 from querymill_shared.board.counts import JobCounts, read_counts
@@ -77,7 +77,7 @@ class ValkeyBoard(Board):
         """Return the records of ingestions."""
         return BatchShelf(self._client)
 
-    def _run(self, call: Call[T]) -> T:
+    def _run(self, call: ScriptCall[T]) -> T:
         run = command_of(call)
         try:
             returned = run_command(self._client, run)
@@ -91,7 +91,7 @@ class ValkeyBoard(Board):
             self._run(ordering.doubt())
         self._client.script_load(source(script))
 
-    def _run_all(self, asked: Sequence[Call[Any]]) -> list[Any]:
+    def _run_all(self, asked: Sequence[ScriptCall[Any]]) -> list[Any]:
         """Run calls, one after the other, in one round trip."""
         if len(asked) == 1:
             return [self._run(asked[0])]

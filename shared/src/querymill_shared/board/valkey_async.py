@@ -7,7 +7,7 @@ import redis.asyncio
 from redis.exceptions import NoScriptError, ResponseError
 
 from querymill_shared.board import calls, dead, exchanges, keys, ordering, results, summaries
-from querymill_shared.board.calls import Call
+from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_async_commands
 from querymill_shared.board.endings import log_end
 from querymill_shared.board.exchanges import Exchange
@@ -40,7 +40,7 @@ class AsyncValkeyBoard:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _run(self, call: Call[T]) -> T:
+    async def _run(self, call: ScriptCall[T]) -> T:
         run = command_of(call)
         try:
             returned = await self._client.execute_command(*run)  # type: ignore[no-untyped-call]
@@ -54,7 +54,7 @@ class AsyncValkeyBoard:
             await self._run(ordering.doubt())
         await self._client.script_load(source(script))
 
-    async def _run_all(self, asked: Sequence[Call[Any]]) -> list[Any]:
+    async def _run_all(self, asked: Sequence[ScriptCall[Any]]) -> list[Any]:
         """Run calls, one after the other, in one round trip."""
         if len(asked) == 1:
             return [await self._run(asked[0])]

@@ -9,7 +9,7 @@ from typing import Final
 from querymill_histories.files import each
 from querymill_histories.rules.contents import given
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, TOOL, USER, Call, Format, Head, Read, ReadOptions, Said, Session
+from querymill_histories.session import ASSISTANT, TOOL, USER, Format, Head, Read, ReadOptions, Said, Session, ToolCall
 
 _START: Final = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
 _THINKING: Final = re.compile(
@@ -73,12 +73,12 @@ def runs(lines: list[tuple[int, str]]) -> list[_Run]:
     return [run for run in found if any(map(str.strip, run[1]))]
 
 
-def _entries(found: list[_Run]) -> Iterator[Said | Call]:
+def _entries(found: list[_Run]) -> Iterator[Said | ToolCall]:
     asked = ""
     for role, lines, number in found:
         text = "\n".join(lines).strip()
         if role == TOOL:
-            yield Call("aider", "\n".join(line.removeprefix("> ") for line in lines), line=number)
+            yield ToolCall("aider", "\n".join(line.removeprefix("> ") for line in lines), line=number)
             continue
         if role == ASSISTANT:
             text = _THINKING.sub("", text).strip()

@@ -8,7 +8,18 @@ from typing import Any, Final
 from querymill_histories.files import each, elements_of
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Format,
+    Head,
+    Read,
+    ReadOptions,
+    Said,
+    Session,
+    ToolCall,
+    Unread,
+)
 
 _ROLES: Final = {"human": USER, "user": USER, "assistant": ASSISTANT}
 _THINKING: Final = re.compile(r"<antThinking>.*?(</antThinking>|\Z)", re.DOTALL)
@@ -57,7 +68,7 @@ def shown_branch(messages: list[dict[str, Any]], leaf: Any) -> list[dict[str, An
     return path[::-1]
 
 
-def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(message: dict[str, Any]) -> Iterator[Said | ToolCall]:
     role, at = _ROLES.get(str(message.get("sender"))), moment(message.get("created_at"))
     if role is None:
         return
@@ -74,7 +85,7 @@ def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
     for block in blocks:
         if block.get("type") == "tool_use":
             id_ = word(block.get("id"))
-            yield Call(str(block.get("name")), block.get("input"), results.get(id_, ""), id_, at)
+            yield ToolCall(str(block.get("name")), block.get("input"), results.get(id_, ""), id_, at)
     if text := "\n\n".join(filter(None, map(_visible, texts))):
         yield Said(role, text, word(message.get("uuid")), at)
 

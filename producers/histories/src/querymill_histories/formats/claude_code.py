@@ -12,7 +12,18 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.resumed import joined
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Format,
+    Head,
+    Read,
+    ReadOptions,
+    Said,
+    Session,
+    ToolCall,
+    Unread,
+)
 
 #: Lines of a user that no person typed.
 _NOT_TYPED: Final = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
@@ -42,7 +53,7 @@ class _Told:
     id: str
     source: Path
     parents: dict[str, str | None] = field(default_factory=dict)
-    entries: dict[str, list[Said | Call]] = field(default_factory=dict)
+    entries: dict[str, list[Said | ToolCall]] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
     models: list[str] = field(default_factory=list)
     title: str | None = None
@@ -52,13 +63,13 @@ class _Told:
         """The lines that a person typed."""
         return [id_ for id_, said in self.entries.items() if any(entry_is_typed(entry) for entry in said)]
 
-    def spoken(self) -> list[Said | Call]:
+    def spoken(self) -> list[Said | ToolCall]:
         """Return the entries that are not on an abandoned branch, in the order of the file."""
         left_out = abandoned(self.parents, self.typed)
         return [entry for id_, entries in self.entries.items() if id_ not in left_out for entry in entries]
 
 
-def entry_is_typed(entry: Said | Call) -> bool:
+def entry_is_typed(entry: Said | ToolCall) -> bool:
     """Return whether a person typed it."""
     return isinstance(entry, Said) and entry.role == USER
 
@@ -128,7 +139,7 @@ def _take(
         session.models.append(model)
 
 
-def _entries(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[Said | Call]:
+def _entries(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[Said | ToolCall]:
     match row.get("type"):
         case "user":
             yield from _of_user(number, row, results)
@@ -159,7 +170,7 @@ def _typed(number: int, row: dict[str, Any], content: Any) -> Iterator[Said]:
         yield Said(USER, text, word(row.get("uuid")), moment(row.get("timestamp")), number)
 
 
-def _of_assistant(number: int, row: dict[str, Any]) -> Iterator[Said | Call]:
+def _of_assistant(number: int, row: dict[str, Any]) -> Iterator[Said | ToolCall]:
     message = mapping(row.get("message"))
     if message.get("model") == "<synthetic>" or row.get("isApiErrorMessage"):
         return
@@ -170,14 +181,14 @@ def _of_assistant(number: int, row: dict[str, Any]) -> Iterator[Said | Call]:
         if block.get("type") == "text" and text not in ("", *_EMPTY):
             yield Said(ASSISTANT, text, id_, at, number)
         elif block.get("type") == "tool_use":
-            yield Call(str(block.get("name")), block.get("input"), "", word(block.get("id")), at, number)
+            yield ToolCall(str(block.get("name")), block.get("input"), "", word(block.get("id")), at, number)
 
 
 def _session(told: _Told, results: dict[str, str]) -> Session:
-    entries: list[Said | Call] = []
+    entries: list[Said | ToolCall] = []
     seen: set[tuple[str | None, str]] = set()
     for entry in told.spoken():
-        if isinstance(entry, Call):
+        if isinstance(entry, ToolCall):
             entries.append(replace(entry, result=results.get(entry.id or "", "")))
         elif (entry.id, entry.text) not in seen:  # a stream may be written twice
             seen.add((entry.id, entry.text))

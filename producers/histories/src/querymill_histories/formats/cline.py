@@ -9,7 +9,18 @@ from typing import Any, Final
 from querymill_histories.files import BROKEN, object_of, reason_of
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Format,
+    Head,
+    Read,
+    ReadOptions,
+    Said,
+    Session,
+    ToolCall,
+    Unread,
+)
 
 _SEEN: Final = ("ui_messages.json", "claude_messages.json")
 _SENT: Final = "api_conversation_history.json"
@@ -55,7 +66,7 @@ def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
         yield Session(id_, path, entries, None, started or moment(id_), given({"cwd": folder}))
 
 
-def _seen(rows: list[dict[str, Any]]) -> Iterator[Said | Call]:
+def _seen(rows: list[dict[str, Any]]) -> Iterator[Said | ToolCall]:
     is_first, before = True, ""
     for row in rows:
         kind = str(row.get("say") or row.get("ask"))
@@ -63,7 +74,7 @@ def _seen(rows: list[dict[str, Any]]) -> Iterator[Said | Call]:
         text = _CHANGES.sub("", _spoken(row, kind)).strip()
         if kind in _CALLS:
             called = _read_json(str(row.get("text") or ""))
-            yield Call(str(mapping(called).get("tool") or kind), called, "", id_, at)
+            yield ToolCall(str(mapping(called).get("tool") or kind), called, "", id_, at)
         if kind not in _SAYS or not text:
             continue
         role = USER if is_first and kind == "text" else _SAYS[kind]
@@ -88,7 +99,7 @@ def _read_json(text: str) -> Any:
         return text
 
 
-def _sent(rows: list[dict[str, Any]]) -> Iterator[Said | Call]:
+def _sent(rows: list[dict[str, Any]]) -> Iterator[Said | ToolCall]:
     for row in rows:
         content = row.get("content")
         blocks = [content] if isinstance(content, str) else [

@@ -11,7 +11,18 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Format,
+    Head,
+    Read,
+    ReadOptions,
+    Said,
+    Session,
+    ToolCall,
+    Unread,
+)
 
 #: Events that are messages, and their roles.
 _EVENTS: Final = {"user_message": USER, "agent_message": ASSISTANT}
@@ -61,8 +72,8 @@ class _Rollout:
         self.about: dict[str, Any] = {}
         self.models: list[str] = []
         self.is_of_agent = False
-        self.events: list[Said | Call] = []
-        self.items: list[Said | Call] = []
+        self.events: list[Said | ToolCall] = []
+        self.items: list[Said | ToolCall] = []
         self.results: dict[str, str] = {}
         self.name: str | None = None
 
@@ -126,7 +137,7 @@ class _Rollout:
             text = "\n\n".join(filter(None, map(_part, _parts(payload))))
             self._say(self.items, payload["role"], text, number, at)
         elif kind in _CALLS:
-            call = Call(
+            call = ToolCall(
                 str(payload.get("name") or kind),
                 payload.get("arguments") or payload.get("input") or payload.get("action"),
                 id=word(payload.get("call_id")),
@@ -138,7 +149,7 @@ class _Rollout:
         elif kind in _RESULTS:
             self.results[str(payload.get("call_id"))] = result_of(payload.get("output") or payload.get("tools"))
 
-    def _say(self, entries: list[Said | Call], role: str, text: str, number: int | None, at: Any) -> None:
+    def _say(self, entries: list[Said | ToolCall], role: str, text: str, number: int | None, at: Any) -> None:
         text = typed(text) if role == USER else text.strip()
         if text:
             entries.append(Said(role, text, None, moment(at), number))
@@ -147,8 +158,8 @@ class _Rollout:
         """Return the session. Events are what the person saw; without any, the items are taken."""
         entries = self.events if any(isinstance(entry, Said) for entry in self.events) else self.items
         with_results = [
-            Call(entry.name, entry.arguments, self.results.get(entry.id or "", ""), entry.id, entry.at, entry.line)
-            if isinstance(entry, Call)
+            ToolCall(entry.name, entry.arguments, self.results.get(entry.id or "", ""), entry.id, entry.at, entry.line)
+            if isinstance(entry, ToolCall)
             else entry
             for entry in entries
         ]
@@ -168,7 +179,7 @@ def _part(text: str) -> str:
     return typed(text)
 
 
-def _roll_back(entries: list[Said | Call], turns: Any) -> None:
+def _roll_back(entries: list[Said | ToolCall], turns: Any) -> None:
     """Take back the last turns, each from what was typed on."""
     typed_at = [number for number, entry in enumerate(entries) if isinstance(entry, Said) and entry.role == USER]
     if isinstance(turns, int) and turns > 0 and typed_at:

@@ -7,7 +7,18 @@ from typing import Any, Final
 from querymill_histories.files import each, lines_of, object_of
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Format,
+    Head,
+    Read,
+    ReadOptions,
+    Said,
+    Session,
+    ToolCall,
+    Unread,
+)
 
 #: What a line of the log does: set all, set a field, add to a list, delete a field.
 _ALL, _SET, _PUSH, _DELETE = range(4)
@@ -81,7 +92,7 @@ def applied(whole: Any, change: dict[str, Any]) -> Any:
     return whole
 
 
-def _entries(request: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(request: dict[str, Any]) -> Iterator[Said | ToolCall]:
     asked_at = moment(request.get("timestamp"))
     id_ = word(request.get("requestId"))
     if text := text_of(request.get("message")).strip():
@@ -90,7 +101,7 @@ def _entries(request: dict[str, Any]) -> Iterator[Said | Call]:
     for item in items:
         if item.get("kind") == "toolInvocationSerialized":
             said = text_of_markdown(item.get("pastTenseMessage") or item.get("invocationMessage"))
-            yield Call(str(item.get("toolId") or "tool"), said, "", word(item.get("toolCallId")), asked_at)
+            yield ToolCall(str(item.get("toolId") or "tool"), said, "", word(item.get("toolCallId")), asked_at)
     if answer := "".join(map(_shown, items)).strip():
         answered_at = moment(mapping(request.get("modelState")).get("completedAt")) or asked_at
         yield Said(

@@ -10,7 +10,18 @@ from querymill_histories.files import each, lines_of
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Format,
+    Head,
+    Read,
+    ReadOptions,
+    Said,
+    Session,
+    ToolCall,
+    Unread,
+)
 
 
 def recognise(head: Head) -> bool:
@@ -23,7 +34,7 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
     about: dict[str, Any] = {}
     models: dict[str, None] = {}
     results: dict[str, str] = {}
-    entries: list[Said | Call] = []
+    entries: list[Said | ToolCall] = []
     name = plain_name(path)
     id_: str | None = name.parent.name if name.name == "events.jsonl" else name.stem
     started: Any = None
@@ -47,13 +58,13 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
         if kind == "assistant.message" and (model := word(event.get("model"))):
             models[model] = None
     told = [
-        replace(entry, result=results.get(entry.id or "", "")) if isinstance(entry, Call) else entry
+        replace(entry, result=results.get(entry.id or "", "")) if isinstance(entry, ToolCall) else entry
         for entry in entries
     ]
     yield Session(id_ or path.stem, path, told, None, moment(started), about | given({"models": list(models)}))
 
 
-def _entries(number: int, row: dict[str, Any], kind: str, event: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(number: int, row: dict[str, Any], kind: str, event: dict[str, Any]) -> Iterator[Said | ToolCall]:
     at, text = moment(row.get("timestamp")), str(event.get("content") or "").strip()
     if kind == "user.message" and (text := typed(text)):
         yield Said(USER, text, word(row.get("id")), at, number)
@@ -61,7 +72,7 @@ def _entries(number: int, row: dict[str, Any], kind: str, event: dict[str, Any])
         if text:
             yield Said(ASSISTANT, text, word(event.get("messageId")) or word(row.get("id")), at, number)
         for call in mappings(event.get("toolRequests")):
-            yield Call(str(call.get("name")), call.get("arguments"), "", word(call.get("toolCallId")), at, number)
+            yield ToolCall(str(call.get("name")), call.get("arguments"), "", word(call.get("toolCallId")), at, number)
 
 
 FORMAT: Final = Format("copilot-cli", recognise, each(_read), homes=(".copilot/session-state",))

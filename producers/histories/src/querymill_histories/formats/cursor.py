@@ -12,7 +12,18 @@ from querymill_histories.files import BROKEN, database_at, has_tables, head_of, 
 from querymill_histories.formats.cursor_texts import is_text, read_text
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Format,
+    Head,
+    Read,
+    ReadOptions,
+    Said,
+    Session,
+    ToolCall,
+    Unread,
+)
 
 _DATABASE: Final = b"SQLite format 3\x00"
 _CHATS: Final = "workbench.panel.aichat.view.aichat.chatdata"
@@ -125,7 +136,7 @@ def _models(bubbles: Iterator[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(filter(None, named)))
 
 
-def _entries(bubble: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(bubble: dict[str, Any]) -> Iterator[Said | ToolCall]:
     """Read a bubble. The last of a tab is the box in which the next question is typed, and may be empty."""
     role = _ROLES.get(str(bubble.get("type")))
     id_ = word(bubble.get("bubbleId")) or word(bubble.get("id"))
@@ -136,7 +147,7 @@ def _entries(bubble: dict[str, Any]) -> Iterator[Said | Call]:
     tool = mapping(bubble.get("toolFormerData"))
     if tool.get("name"):
         arguments = tool.get("rawArgs") or tool.get("params")
-        yield Call(str(tool["name"]), arguments, result_of(tool.get("result")), word(tool.get("toolCallId")), at)
+        yield ToolCall(str(tool["name"]), arguments, result_of(tool.get("result")), word(tool.get("toolCallId")), at)
 
 
 def _folder(path: Path) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from querymill_histories.files import lines_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.injected import typed
-from querymill_histories.session import ASSISTANT, USER, Call, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Head, Read, Said, Session, ToolCall, Unread
 
 _TITLE: Final = re.compile(
     r"\ufeff?#[ \t]+(?P<title>[^\n]+)\n+_Exported on [^\n]{5,80} from Cursor \([^)\n]{1,40}\)_\s*\n"
@@ -38,7 +38,7 @@ def read_text(path: Path) -> Read:
     with path.open("rb") as file:
         is_lines = file.read(1) == b"{"
     if is_lines:
-        entries: list[Said | Call] = []
+        entries: list[Said | ToolCall] = []
         for line in lines_of(path):
             if isinstance(line, Unread):
                 yield line
@@ -72,7 +72,7 @@ def _of_export(whole: str) -> Iterator[Said]:
             yield Said(USER if turn["who"] == "User" else ASSISTANT, text)
 
 
-def _of_line(row: dict[str, Any]) -> Iterator[Said | Call]:
+def _of_line(row: dict[str, Any]) -> Iterator[Said | ToolCall]:
     role = {"user": USER, "assistant": ASSISTANT}.get(str(row.get("role")))
     content = mapping(row.get("message")).get("content")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content)
@@ -83,7 +83,7 @@ def _of_line(row: dict[str, Any]) -> Iterator[Said | Call]:
             if shown:
                 yield Said(role, shown)
         elif part.get("type") == "tool_use":
-            yield Call(str(part.get("name")), part.get("input"), "", word(part.get("id")))
+            yield ToolCall(str(part.get("name")), part.get("input"), "", word(part.get("id")))
 
 
 def asked_in(text: str) -> str:
@@ -92,7 +92,7 @@ def asked_in(text: str) -> str:
     return "\n\n".join(filter(None, queries)) if queries else typed(text)
 
 
-def _of_transcript(whole: str) -> Iterator[Said | Call]:
+def _of_transcript(whole: str) -> Iterator[Said | ToolCall]:
     for speaker, text in _cut(_SPEAKER, whole):
         if speaker["who"] == "user":
             if asked := asked_in(text):
@@ -101,7 +101,7 @@ def _of_transcript(whole: str) -> Iterator[Said | Call]:
             yield from _of_assistant(text)
 
 
-def _of_assistant(text: str) -> Iterator[Said | Call]:
+def _of_assistant(text: str) -> Iterator[Said | ToolCall]:
     """Yield what is said around thoughts, which are a paragraph, calls, which are indented, and their results."""
     found = _MARK.search(text)
     first = text[: found.start()] if found else text
@@ -113,7 +113,7 @@ def _of_assistant(text: str) -> Iterator[Said | Call]:
         if mark["what"] == "Tool call":
             lines = rest.strip("\n").split("\n")
             count = next((at for at, line in enumerate(lines) if line and not line.startswith(" ")), len(lines))
-            yield Call(mark["name"].strip(), "\n".join(line.strip() for line in lines[:count]), "")
+            yield ToolCall(mark["name"].strip(), "\n".join(line.strip() for line in lines[:count]), "")
             said = "\n".join(lines[count:])
         else:
             said = rest.partition("\n\n")[2]

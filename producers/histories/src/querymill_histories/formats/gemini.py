@@ -10,7 +10,18 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Format,
+    Head,
+    Read,
+    ReadOptions,
+    Said,
+    Session,
+    ToolCall,
+    Unread,
+)
 
 _ROLES: Final = {"user": USER, "gemini": ASSISTANT}
 #: What follows was read from files that the person named.
@@ -66,7 +77,7 @@ def _last_versions(messages: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(message: dict[str, Any]) -> Iterator[Said | ToolCall]:
     role, at, id_ = _ROLES.get(str(message.get("type"))), moment(message.get("timestamp")), word(message.get("id"))
     if role is None:
         return
@@ -75,7 +86,7 @@ def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
     if text:
         yield Said(role, text, id_, at)
     for call in mappings(message.get("toolCalls")):
-        yield Call(
+        yield ToolCall(
             str(call.get("name")), call.get("args"), _result(call), word(call.get("id")), moment(call.get("timestamp"))
         )
 

@@ -11,7 +11,18 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Call, Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Format,
+    Head,
+    Read,
+    ReadOptions,
+    Said,
+    Session,
+    ToolCall,
+    Unread,
+)
 
 _DATABASE: Final = b"SQLite format 3\x00"
 _TABLES: Final = ("session", "message", "part")
@@ -109,7 +120,7 @@ def _session(path: Path, info: dict[str, Any], messages: list[dict[str, Any]]) -
     return Session(word(info.get("id")) or path.stem, path, entries, word(info.get("title")), started, about)
 
 
-def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(message: dict[str, Any]) -> Iterator[Said | ToolCall]:
     info = mapping(message.get("info"))
     role, id_ = info.get("role"), word(info.get("id"))
     at = moment(mapping(info.get("time")).get("created"))
@@ -124,7 +135,7 @@ def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
         elif kind == "tool":
             state = mapping(part.get("state"))
             result = result_of(state.get("output") or state.get("error"))
-            yield Call(str(part.get("tool")), state.get("input"), result, word(part.get("callID")), at)
+            yield ToolCall(str(part.get("tool")), state.get("input"), result, word(part.get("callID")), at)
 
 
 FORMAT: Final = Format(
