@@ -44,7 +44,7 @@ class JobRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FilterChoice:
     """A value of a filter, and the page that has it chosen."""
 
     name: str
@@ -116,11 +116,14 @@ def subject_of(asked: str) -> str:
     return short(str(fields.get("query") or ""))
 
 
-def choices(given: dict[str, str | None], name: str, values: list[str] | tuple[str, ...]) -> list[Choice]:
+def choices(given: dict[str, str | None], name: str, values: list[str] | tuple[str, ...]) -> list[FilterChoice]:
     """Return the values of a filter with the pages that have one of them chosen; all other filters stay.
 
     >>> [choice.at for choice in choices({"state": "dead", "kind": "files"}, "state", ("done",))]
     ['/console/jobs?kind=files', '/console/jobs?state=done&kind=files']
     """
-    every = Choice("any", address("jobs", **(given | {name: None})), given[name] is None)
-    return [every, *(Choice(each, address("jobs", **(given | {name: each})), given[name] == each) for each in values)]
+    every = FilterChoice("any", address("jobs", **(given | {name: None})), given[name] is None)
+    return [
+        every,
+        *(FilterChoice(each, address("jobs", **(given | {name: each})), given[name] == each) for each in values),
+    ]
