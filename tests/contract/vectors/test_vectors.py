@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from querymill_workers.postgres.connection import Pool, joined, open_pool
-from querymill_workers.vectors.ports import WHOLE, CollectionPart, Counts, Passage, Refused, RefusedKey
+from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, PassageCounts, Refused, RefusedKey
 from tests.fakes.vectors import vector_of
 from tests.fixtures.passages import IN_MEMORY, IN_POSTGRES, StoredPassages, embed, text_of
 from tests.fixtures.plans import plans_of, recorded, rows_read
@@ -259,7 +259,7 @@ def test_a_refusal_comes_with_its_transaction_or_not_at_all(pool: Pool, kind: st
 
     with pytest.raises(ZeroDivisionError):
         refuse_and_fail()
-    assert stored.vectors.counts(collection, model="m") == Counts(1, 1, 0)
+    assert stored.vectors.counts(collection, model="m") == PassageCounts(1, 1, 0)
 
 
 def test_many_vectors_of_other_models_are_dropped(pool: Pool, collection: str) -> None:

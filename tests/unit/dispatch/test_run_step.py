@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import redis
 
-from querymill_shared.board import Claim, Claims, Counts, Picture, ValkeyBoard, Verdict
+from querymill_shared.board import Claim, Claims, Picture, SetbackCounts, ValkeyBoard, Verdict
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import StageFinished
@@ -178,7 +178,7 @@ def test_a_conflict_is_tried_again_soon_and_counted_apart(ports: Ports) -> None:
     failing(ports, Conflict("PostgreSQL: LockNotAvailable"))
     for _ in range(20):
         run_step(bell, ports)
-    assert ports.board.picture(bell.job_id).steps[0].counts == Counts(conflicts=20)
+    assert ports.board.picture(bell.job_id).steps[0].counts == SetbackCounts(conflicts=20)
     let_pass(ports.board, 3.0)
     assert [due.step for due in ports.board.due()] == ["embed"]
     failing(ports, None)
@@ -191,7 +191,7 @@ def test_an_outage_costs_time_and_no_attempt(ports: Ports) -> None:
     failing(ports, Unavailable("away"))
     for _ in range(50):
         run_step(bell, ports)
-    assert ports.board.picture(bell.job_id).steps[0].counts == Counts(outages=50)
+    assert ports.board.picture(bell.job_id).steps[0].counts == SetbackCounts(outages=50)
     failing(ports, None)
     run_step(bell, ports)
     assert record(ports, bell) == ("done", "")
@@ -214,7 +214,7 @@ def test_a_job_with_a_deadline_waits_for_a_store_as_long_as_it_has_time(ports: P
     claim = ports.board.claim(bell.job_id, bell.step)
     assert claim is not None
     assert claim.expires_at is not None
-    worn = replace(claim, counts=Counts(outages=40))
+    worn = replace(claim, counts=SetbackCounts(outages=40))
     try_again_or_fail(worn, "away", ports, cause="outage")
     assert ports.board.picture(bell.job_id).steps[0].state == "waiting"
     late = replace(claim, attempt=2, expires_at=ports.clock() + 0.1)
@@ -228,7 +228,7 @@ def test_a_board_that_is_away_is_an_outage_for_the_step(ports: Ports) -> None:
     failing(ports, redis.ConnectionError("refused"))
     run_step(bell, ports)
     (step,) = ports.board.picture(bell.job_id).steps
-    assert (step.state, step.reason, step.counts) == ("waiting", "board: ConnectionError", Counts(outages=1))
+    assert (step.state, step.reason, step.counts) == ("waiting", "board: ConnectionError", SetbackCounts(outages=1))
 
 
 def test_the_fate_of_a_step_is_reported_until_the_board_hears_it() -> None:

@@ -26,7 +26,7 @@ Cause = Literal["failure", "outage", "conflict", "pause"]
 
 
 @value
-class Counts:
+class SetbackCounts:
     """How often each cause put a step back, and how many workers died while they held it."""
 
     deaths: int = 0
@@ -96,7 +96,7 @@ class Step:
     started: float | None = None
     ended: float | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
-    counts: Counts = Counts()
+    counts: SetbackCounts = SetbackCounts()
     queued: float | None = None
     life: str = ""
     facts: str = ""
@@ -209,7 +209,7 @@ class Claim:
     expires_at: float | None
     submitted: float
     life: str = ""
-    counts: Counts = Counts()
+    counts: SetbackCounts = SetbackCounts()
     age_s: float = 0.0
     together: Together = field(default_factory=Together, compare=False)
     alone: Alone | None = field(default=None, compare=False)

@@ -10,8 +10,8 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_workers.vectors.ports import (
     WHOLE,
     CollectionPart,
-    Counts,
     Passage,
+    PassageCounts,
     Refused,
     RefusedKey,
     RefusedPassage,
@@ -91,7 +91,7 @@ class MemoryVectors:
 
     def counts(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, part: CollectionPart = WHOLE
-    ) -> Counts:
+    ) -> PassageCounts:
         """See `Vectors.counts`."""
         with self._lock:
             chosen = [
@@ -102,7 +102,7 @@ class MemoryVectors:
             known = {key[:2]: result for key, (result, _) in self._vectors[collection].items() if key.model == model}
         results = [known.get(passage[:2]) for passage in chosen]
         pending, refused = (result is None for result in results), (isinstance(result, Refused) for result in results)
-        return Counts(len(chosen), sum(pending), sum(refused))
+        return PassageCounts(len(chosen), sum(pending), sum(refused))
 
     def lacking(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, unawaited: bool = False

@@ -54,7 +54,7 @@ class RefusedPassage:
 
 
 @value
-class Counts:
+class PassageCounts:
     """The passages of a collection: all, those that wait for a vector of a model, and those that were refused."""
 
     passages: int
@@ -118,7 +118,7 @@ class Vectors(Protocol):
 
     def counts(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, part: CollectionPart = WHOLE
-    ) -> Counts:
+    ) -> PassageCounts:
         """Count the passages of documents, or of all, at one moment."""
         ...
 

@@ -14,8 +14,8 @@ from querymill_workers.postgres.vector_index import NearIndexes
 from querymill_workers.vectors.ports import (
     WHOLE,
     CollectionPart,
-    Counts,
     Passage,
+    PassageCounts,
     Refused,
     RefusedKey,
     RefusedPassage,
@@ -111,10 +111,10 @@ class PostgresVectors:
 
     def counts(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, part: CollectionPart = WHOLE
-    ) -> Counts:
+    ) -> PassageCounts:
         """See `Vectors.counts`."""
         (row,) = self._rows("passage_counts", collection, model=model, documents=_list(documents), **_part(part))
-        return Counts(*row)
+        return PassageCounts(*row)
 
     def lacking(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, unawaited: bool = False

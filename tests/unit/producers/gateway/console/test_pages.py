@@ -20,7 +20,7 @@ from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.shapes import BatchBody, RejectedLine
 from querymill.keys import LOOPBACK_CALLER, Scope
-from querymill_shared.board import Counts, Picture, Record, Step
+from querymill_shared.board import Picture, Record, SetbackCounts, Step
 from querymill_shared.contracts.conversations.ranks import RankedSession
 from querymill_shared.contracts.documents import DocumentList
 from querymill_shared.contracts.jobs import validate_request
@@ -182,7 +182,7 @@ def test_what_waits_says_what_it_waits_for() -> None:
     picture = Picture(record(), (Step("original", "done", 1), step), {}, {}, None, queues={"hyde": "expand"})
     assert overview.waiting(picture, {}, NOW).why == "nobody listens on expand"
     assert overview.waiting(picture, {"expand": 1}, NOW).why == "waits for a free slot on expand"
-    away = replace(picture, steps=(replace(step, counts=Counts(outages=2), reason="PostgreSQL is away"),))
+    away = replace(picture, steps=(replace(step, counts=SetbackCounts(outages=2), reason="PostgreSQL is away"),))
     assert overview.waiting(away, {"expand": 1}, NOW).why == "put back, tried again soon: PostgreSQL is away"
     held = replace(picture, steps=(replace(step, state="running", attempt=2),))
     assert overview.waiting(held, {}, NOW).why == "in work, attempt 2"
