@@ -20,7 +20,7 @@ from querymill_workers import wiring
 from querymill_workers.dispatch.step_pool import Crew
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.bell_codec import NoBell, Rung, heard
-from querymill_workers.transport import TASK_OF, Dropped, set_aside
+from querymill_workers.transport import TASK_OF, DropCounter, set_aside
 
 _log = structlog.get_logger(__name__)
 
@@ -47,7 +47,7 @@ class Listener:
         self._crew = crew
         self._answer = answer
         self._collections_of = collections_of
-        self._dropped = Dropped()
+        self._dropped = DropCounter()
         self._stopping = threading.Event()
         self._pops_several = True
         self._last = ""

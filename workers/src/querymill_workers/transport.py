@@ -29,7 +29,7 @@ LOG_EVERY_S = 10.0
 TASK_OF: Mapping[str, str] = {queue.value: task_of(queue) for queue in Queue}
 
 
-class Dropped:
+class DropCounter:
     """Counts dropped elements and logs some of them, without their content."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class BellChannel(KeptClientChannel):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._acknowledges = True
-        self._dropped = Dropped()
+        self._dropped = DropCounter()
         super().__init__(*args, **kwargs)
 
     def basic_consume(self, queue: str, no_ack: bool, callback: Any, consumer_tag: str | None, **kwargs: Any) -> str:  # noqa: FBT001  # kombu's signature
