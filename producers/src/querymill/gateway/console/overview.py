@@ -80,7 +80,7 @@ class WaitingJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class RecentEnds:
     """How jobs ended in the last ``minutes``. Those that are done are "complete" or "incomplete"."""
 
     minutes: int
@@ -255,7 +255,7 @@ def queue_rows(
     return rows
 
 
-def ends(figures: Mapping[str, Any]) -> Ends:
+def ends(figures: Mapping[str, Any]) -> RecentEnds:
     """Return how jobs of all kinds ended in the last minutes."""
     by_state: dict[str, int] = {}
     for job in figures["lately"]["jobs"].values():
@@ -263,7 +263,7 @@ def ends(figures: Mapping[str, Any]) -> Ends:
             by_state[state] = by_state.get(state, 0) + number
         by_state["incomplete"] = by_state.get("incomplete", 0) + job["incomplete"]
     by_state["complete"] = by_state.pop("done", 0) - by_state.get("incomplete", 0)
-    return Ends(figures["lately"]["minutes"], by_state)
+    return RecentEnds(figures["lately"]["minutes"], by_state)
 
 
 def kind_rows(figures: Mapping[str, Any]) -> list[KindRow]:
