@@ -15,7 +15,7 @@ from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, open_endpoint
 from querymill_workers.inference.prompts import Turn
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Failed, Refused
+from querymill_workers.jobs.faults import CallFailed, Refused
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_stream, embedded
 from tests.fakes.vectors import vector_of
 from tests.fixtures.inference import Provider
@@ -112,7 +112,7 @@ def test_a_stream_that_sends_no_more_words_ends(provider: Provider, openai_serve
     )
     started = time.monotonic()
     turns = [Turn(role="user", content="q")]
-    with pytest.raises(Failed, match="broke off: no response in time"):
+    with pytest.raises(CallFailed, match="broke off: no response in time"):
         provider.chat(timeout_s=1).stream(turns, most_tokens=9, caller=within(60), hear=lambda _: True)
     check_left(provider, started)
 

@@ -24,7 +24,7 @@ from querymill_workers.dispatch.run_step import (
     try_again_or_fail,
 )
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Conflict, Failed, Refused, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Conflict, Refused, Unavailable
 from tests.fakes.models import WordEmbeddings
 from tests.fakes.ports import memory_ports
 from tests.fixtures.boards import let_pass, new_board_of
@@ -134,7 +134,7 @@ def test_what_no_attempt_would_mend_fails_at_once(ports: Ports) -> None:
 
 def test_a_durable_step_that_keeps_failing_is_dead_after_its_attempts(ports: Ports) -> None:
     bell = submitted(ports)
-    failing(ports, Failed("PostgreSQL: QueryCanceled"))
+    failing(ports, CallFailed("PostgreSQL: QueryCanceled"))
     for attempt in range(1, 4):
         assert record(ports, bell)[0] == ("queued" if attempt == 1 else "running")
         run_step(bell, ports)

@@ -11,7 +11,7 @@ from querymill_shared.board import Step
 from querymill_shared.contracts.ingest import IngestedDocument
 from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report
 from querymill_workers.jobs import ingesting
-from querymill_workers.jobs.faults import Conflict, Failed, Refused, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Conflict, Refused, Unavailable
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, slices, store_or_halve
 from tests.fakes.jobs import picture_of
 
@@ -78,7 +78,7 @@ def test_what_is_no_documents_fault_is_raised(error: Exception) -> None:
 
 
 def test_a_statement_that_was_too_much_for_the_server_fails_its_document_alone() -> None:
-    shelf = Shelf("a", error=Failed("PostgreSQL: QueryCanceled"))
+    shelf = Shelf("a", error=CallFailed("PostgreSQL: QueryCanceled"))
     assert [one.outcome for one in shelf.load(["a", "b"])] == ["failed", "ingested"]
 
 

@@ -10,7 +10,7 @@ from querymill_shared.contracts.vectors import PARTS, Reembed, ReembedResult
 from querymill_workers.dispatch import run_step
 from querymill_workers.inference.ports import InputType, PreviousModel, Vectors
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Failed, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Unavailable
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.calibration import IDENTITY, Calibration
 from tests.fakes.models import WordEmbeddings
@@ -92,7 +92,7 @@ def test_without_the_model_before_the_words_answer_and_say_why_until_the_switch(
 def test_a_model_that_keeps_failing_leaves_the_one_before_in_force(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     _, after = change_model(world)
-    after.fails_with = Failed("broken")
+    after.fails_with = CallFailed("broken")
     request = Reembed(collection="chats", retriever="messages", model="mirrored")
     job_id = world.submit(request)
     for step in request.steps * world.ports.max_attempts:

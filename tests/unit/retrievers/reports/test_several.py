@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report
-from querymill_workers.jobs.faults import Failed
+from querymill_workers.jobs.faults import CallFailed
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.ports import Standing, Subject, Version
 from querymill_workers.retrievers.reports.ingest import step
@@ -29,7 +29,7 @@ class RefusingLedger(MemoryLedger):
         self.changes.append([subject.document for subject in subjects])
         with super().changing(collection, kind, subjects, version, whole=whole) as standings:
             if self.changes[-1] == ["r1"]:
-                raise Failed("too much for the server")
+                raise CallFailed("too much for the server")
             yield standings
 
 

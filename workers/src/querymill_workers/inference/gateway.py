@@ -21,7 +21,7 @@ from querymill_workers.inference.client import Limited, NoResponse, ProviderResp
 from querymill_workers.inference.work import CutShort, Misfit, OneCall, Streamed, Unacceptable, Unanswerable, Work
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Failed, Refused, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Refused, Unavailable
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -115,7 +115,7 @@ class Gateway(Generic[T]):
                 outcome = self._outcome_of_break(work.lane)
         except NoResponse as error:
             outcome = self._outcome_of_break(work.lane)
-            raise Failed(f"{self._name}: the reply broke off: {error}") from error
+            raise CallFailed(f"{self._name}: the reply broke off: {error}") from error
         finally:
             reply.close()
             self.account.report(grant, outcome, tokens=reply.tokens, limits=response.limits)
@@ -261,7 +261,7 @@ class Gateway(Generic[T]):
                     return "rejected", Unacceptable(reason, words=error.words)
                 return "rejected", Refused(reason, code="provider_refused")
             case Misfit() if work.until() is None:
-                return "answered", Failed(str(error))  # another model may have been loaded for a moment
+                return "answered", CallFailed(str(error))  # another model may have been loaded for a moment
             case Refused():
                 return "answered", error if isinstance(error, Misfit) else Unacceptable(str(error))
             case _:

@@ -14,7 +14,7 @@ from querymill_shared.board.away import AWAY
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.ingest import Extend, Ingest, IngestedDocument, Ingestible, IngestResult
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.jobs.faults import Failed, Refused, Unavailable, kinds_of
+from querymill_workers.jobs.faults import CallFailed, Refused, Unavailable, kinds_of
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
@@ -86,7 +86,7 @@ def store_or_halve(documents: Sequence[D], store: Store[D]) -> list[IngestedDocu
 
 
 def _failed(document: Ingestible, error: Exception) -> IngestedDocument:
-    is_told = isinstance(error, Refused | Failed)
+    is_told = isinstance(error, Refused | CallFailed)
     if not is_told:
         _log.error("a document could not be stored", fault=kinds_of(error))
     reason = str(error) if is_told else f"internal error: {type(error).__name__}"
@@ -95,7 +95,7 @@ def _failed(document: Ingestible, error: Exception) -> IngestedDocument:
 
 def is_of_the_documents(error: Exception) -> bool:
     """Return whether other documents may be stored although these could not."""
-    return isinstance(error, Failed) or not isinstance(error, (Unavailable, *AWAY))
+    return isinstance(error, CallFailed) or not isinstance(error, (Unavailable, *AWAY))
 
 
 def ending_of(result: type[IngestResult], notes: type[IngestNotes] = IngestNotes) -> Ending[Any, IngestNotes]:

@@ -15,7 +15,7 @@ import structlog
 from cachetools import LRUCache
 from psycopg import sql
 
-from querymill_workers.jobs.faults import Conflict, Failed
+from querymill_workers.jobs.faults import CallFailed, Conflict
 from querymill_workers.postgres.connection import Pool, lent
 
 _log = structlog.get_logger(__name__)
@@ -56,7 +56,7 @@ class Statistics:
         try:
             with lent(self._pool) as connection:
                 connection.execute(self._statement)
-        except (Conflict, Failed) as error:  # it took too long, for example: statements are slower, not wrong
+        except (Conflict, CallFailed) as error:  # it took too long, for example: statements are slower, not wrong
             _log.warning("could not take statistics", fault=str(error))
             return False
         return True

@@ -7,7 +7,7 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.modules.search import SPLIT, WEIGHT, ModuleSearch
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import caller_of
-from querymill_workers.jobs.faults import Failed
+from querymill_workers.jobs.faults import CallFailed
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.text.queries import wrapped
@@ -46,7 +46,7 @@ def find_parts(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Reque
     reply, usage = ports.rewriter.rewrite("parts", request.query, terms={}, caller=caller)
     parts = weighted_parts(reply)
     if not parts:
-        raise Failed("the chat model's reply held no parts")
+        raise CallFailed("the chat model's reply held no parts")
     return RequestParts(parts, usage)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, SUBQUESTION, ReportSearch, Routing
 from querymill_workers.jobs.deadline import caller_of
-from querymill_workers.jobs.faults import Failed
+from querymill_workers.jobs.faults import CallFailed
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.retrievers.reports.ports import SPACE, ReportPorts
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
@@ -107,13 +107,13 @@ def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tu
         return [], usage
     said = without_thinking(reply).strip()
     if is_refusal(said):
-        raise Failed("the chat model refused to reply")
+        raise CallFailed("the chat model refused to reply")
     if claim.step == HYDE and not has_table(said):
-        raise Failed("the chat model's reply held no table")
+        raise CallFailed("the chat model's reply held no table")
     proposed = [said[:MAX_HYDE_CHARS]] if claim.step == HYDE else wrapped(said)
     fresh = distinct(request.query, proposed)[1:]
     if not fresh:
-        raise Failed("the chat model's reply held no new query")
+        raise CallFailed("the chat model's reply held no new query")
     return fresh, usage
 
 
