@@ -15,7 +15,7 @@ from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import Lines
-from querymill.ingesting.sources.documents import DocumentOptions, Feed, Loaded, Say, found_at
+from querymill.ingesting.sources.documents import DocumentFeed, DocumentOptions, Loaded, Say, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
 from querymill_reading.process import Reader
 from querymill_reading.sources import LeftOut, Source
@@ -64,7 +64,9 @@ def loaded(
     with tempfile.TemporaryDirectory(prefix="querymill-") as made:
         folder = Path(made)
         found, roots = found_at(paths, folder)
-        feed = Feed(mill, reader, lines, collection, options, done, folder, _sayer(console), _namer(console, record))
+        feed = DocumentFeed(
+            mill, reader, lines, collection, options, done, folder, _sayer(console), _namer(console, record)
+        )
         feed.learn_what_is_stored(found, roots)
         size = sum(source.path.stat().st_size for source in found if isinstance(source, Source))
         for outcome in outcomes_with_bar(

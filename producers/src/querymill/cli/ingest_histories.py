@@ -16,7 +16,7 @@ from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import recorded
-from querymill.ingesting.sources.histories import Feed, HistoryOptions, found_at
+from querymill.ingesting.sources.histories import HistoryFeed, HistoryOptions, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
 from querymill_histories.finding import FoundFiles
 from querymill_histories.session import Unread
@@ -69,7 +69,7 @@ def load_histories(
         recorded(mill, kind.name, collection) as (noting, record),
     ):
         found = found_at(paths, only, Path(folder))
-        feed = Feed(lines, asked, tools, leave_out)
+        feed = HistoryFeed(lines, asked, tools, leave_out)
         for unread in found.unread:
             leave_out(unread)
         for outcome in outcomes_with_bar(

@@ -21,7 +21,7 @@ from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import STDIN
-from querymill.ingesting.sources.documents import DocumentOptions, Feed, Loaded
+from querymill.ingesting.sources.documents import DocumentFeed, DocumentOptions, Loaded
 from querymill.ingesting.sources.histories import HistoryOptions
 from querymill.watch.documents import DocumentFollower, TreeFollower
 from querymill.watch.histories import HistoryFollower, Spot
@@ -160,7 +160,9 @@ def _documents(asked: Watching, mill: Querymill, stack: ExitStack) -> Follower:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querymill-")))
     reader = stack.enter_context(Reader())
     # It prints nothing by itself: every round is printed as a whole.
-    feed = Feed(mill, reader, asked.kind.loadable.documents, asked.collection, asked.documents, Loaded(), folder)
+    feed = DocumentFeed(
+        mill, reader, asked.kind.loadable.documents, asked.collection, asked.documents, Loaded(), folder
+    )
     follower = DocumentFollower(asked.paths, feed)
     found = list(follower.sources())
     if not follower.paths():

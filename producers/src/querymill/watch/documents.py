@@ -7,7 +7,7 @@ from typing import Any
 
 from watchfiles import Change, DefaultFilter
 
-from querymill.ingesting.sources.documents import Feed
+from querymill.ingesting.sources.documents import DocumentFeed
 from querymill.ingesting.submitting import ingest, pack
 from querymill.watch.changes import Roots
 from querymill.watch.histories import is_young
@@ -23,7 +23,7 @@ class DocumentFollower:
     """
 
     given: Sequence[str]
-    feed: Feed
+    feed: DocumentFeed
     later: set[Path] = field(default_factory=set)
 
     def paths(self) -> list[Path]:

@@ -110,7 +110,7 @@ def _standard_input(folder: Path) -> Source:
 
 
 @dataclass(slots=True)
-class Feed:
+class DocumentFeed:
     """Yields a report for each file that changed. What it reads and leaves out is noted in ``done``.
 
     ``say`` is called with what was read, and with each remark and its style; ``on_left_out`` each file that was not.

@@ -147,7 +147,7 @@ def _found_in_places(only: Format | None) -> FoundFiles:
 
 
 @dataclass(slots=True)
-class Feed:
+class HistoryFeed:
     """Yields a line for each session, and counts them by format. ``on_unread`` is called for what cannot be read."""
 
     lines: Lines[Any]

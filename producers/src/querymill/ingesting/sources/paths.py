@@ -73,7 +73,7 @@ def _load_documents(
     with tempfile.TemporaryDirectory(prefix="querymill-") as made, Reader() as reader:
         folder = Path(made)
         found, roots = documents.found_at([path], folder)
-        feed = documents.Feed(mill, reader, lines, collection, asked, read, folder, on_left_out=leave_out)
+        feed = documents.DocumentFeed(mill, reader, lines, collection, asked, read, folder, on_left_out=leave_out)
         feed.learn_what_is_stored(found, roots)
         for advance in ingest(mill, pack(feed.lines_of(found), lines.asking(collection))):
             # A document is known to the caller by its file. What was read of it is no longer needed.
@@ -103,7 +103,7 @@ def _load_histories(
             leave_out(unread)
         for unknown in found.unknown:
             _note(UnreadPath(found.shown(str(unknown)), "not recognised", failed=False), done, tell)
-        feed = histories.Feed(lines, asked, tools, leave_out)
+        feed = histories.HistoryFeed(lines, asked, tools, leave_out)
         for advance in ingest(mill, pack(feed.sessions_of(found), lines.asking(collection))):
             _advance(advance, done, tell)
     return done
