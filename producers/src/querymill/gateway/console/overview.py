@@ -20,7 +20,7 @@ MIN_JOBS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class OverviewFinding:
     """Something that is wrong, and what mends it. ``at`` is the page on which to do so, "" if it is no page."""
 
     said: str
@@ -113,27 +113,27 @@ class Caches:
     set_aside: int
 
 
-def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Finding]:
+def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[OverviewFinding]:
     """Return what is wrong with the fleet, the worst first, at most three.
 
     Who does not operate it hears of queues alone: providers, and jobs of others, are none of theirs.
     """
     queues = figures["queues"]
-    found = [] if figures["workers"] else [Finding("No worker is alive.", "querymill worker")]
+    found = [] if figures["workers"] else [OverviewFinding("No worker is alive.", "querymill worker")]
     if figures["workers"]:
         deserted = [queue for queue in queues if not queue["workers"] and queue["bells"]]
         found += [_deserted(queue) for queue in sorted(deserted, key=lambda queue: -(queue["oldest_s"] or 0))]
     for provider in figures["providers"] if operates else ():
         if provider["breaker"] == "open":
             said = f"The provider of {provider['model']} failed {provider['failures']} times and is left alone."
-            found.append(Finding(said, _LOOK))
+            found.append(OverviewFinding(said, _LOOK))
         elif provider["paused_s"]:
             said = f"The provider of {provider['model']} asked for a pause of {duration(provider['paused_s'])}."
-            found.append(Finding(said, "lower its limit (…_RPM, …_TPM) if this comes often", "warn"))
+            found.append(OverviewFinding(said, "lower its limit (…_RPM, …_TPM) if this comes often", "warn"))
         elif provider["breaker"] == "half-open":
             often = "once" if provider["failures"] == 1 else f"{provider['failures']} times in a row"
             said = f"The provider of {provider['model']} failed {often} and is being tried again."
-            found.append(Finding(said, _LOOK, "warn"))
+            found.append(OverviewFinding(said, _LOOK, "warn"))
     if operates:
         found += _of_jobs(figures)
     slow = [queue for queue in queues if queue["workers"] and (queue["oldest_s"] or 0) > LONG_S]
@@ -141,7 +141,7 @@ def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Findi
     if figures["dead_letters"] and operates:
         dead = figures["dead_letters"]
         said = f"{count(dead)} {'job was' if dead == 1 else 'jobs were'} given up for good."
-        found.append(Finding(said, "read why under Dead, and replay or drop", "warn", "/console/dead"))
+        found.append(OverviewFinding(said, "read why under Dead, and replay or drop", "warn", "/console/dead"))
     return found[:SAID]
 
 
@@ -149,7 +149,7 @@ def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Findi
 _LOOK: Final = "look at its address, key and status; it is tried again by itself"
 
 
-def _of_jobs(figures: Mapping[str, Any]) -> list[Finding]:
+def _of_jobs(figures: Mapping[str, Any]) -> list[OverviewFinding]:
     """Return what is wrong with the jobs that ended in the last minutes: too many failed, or too many lack a part."""
     jobs, minutes = figures["lately"]["jobs"], figures["lately"]["minutes"]
     ended = {kind: sum(job["ended"].values()) - job["ended"].get("cancelled", 0) for kind, job in jobs.items()}
@@ -158,10 +158,12 @@ def _of_jobs(figures: Mapping[str, Any]) -> list[Finding]:
     found = []
     if said := _too_many(failed, ended, FAILED_SHARE):
         said = f"{said} failed in the last {minutes} min."
-        found.append(Finding(said, "read why under the failed jobs", at="/console/jobs?state=failed"))
+        found.append(OverviewFinding(said, "read why under the failed jobs", at="/console/jobs?state=failed"))
     if said := _too_many(incomplete, ended, INCOMPLETE_SHARE):
         said = f"{said} ended in the last {minutes} min with a part missing."
-        found.append(Finding(said, "read which under the incomplete jobs", "warn", "/console/jobs?state=incomplete"))
+        found.append(
+            OverviewFinding(said, "read which under the incomplete jobs", "warn", "/console/jobs?state=incomplete")
+        )
     return found
 
 
@@ -195,19 +197,19 @@ def _severity(state: Mapping[str, Any]) -> tuple[int, float, int]:
     return ("closed", "half-open", "open").index(state["breaker"]), state["paused_s"], state["failures"]
 
 
-def _deserted(queue: Mapping[str, Any]) -> Finding:
+def _deserted(queue: Mapping[str, Any]) -> OverviewFinding:
     wait = f", the oldest for {duration(queue['oldest_s'])}" if queue["oldest_s"] else ""
     steps = "1 step waits" if queue["bells"] == 1 else f"{count(queue['bells'])} steps wait"
-    return Finding(
+    return OverviewFinding(
         f"Nobody listens on `{queue['queue']}`: {steps}{wait}.", f"querymill worker --queues {queue['queue']}"
     )
 
 
-def _slow(queue: Mapping[str, Any]) -> Finding:
+def _slow(queue: Mapping[str, Any]) -> OverviewFinding:
     said = (
         f"The oldest of {count(queue['bells'])} steps on `{queue['queue']}` has waited {duration(queue['oldest_s'])}."
     )
-    return Finding(said, "more workers or threads for this queue, if its provider allows more", "warn")
+    return OverviewFinding(said, "more workers or threads for this queue, if its provider allows more", "warn")
 
 
 def points_of(values: Sequence[float]) -> str:
