@@ -8,7 +8,7 @@ from typing import Final
 
 from querymill_histories.files import BROKEN, head_of, reason_of
 from querymill_histories.formats import BY_NAME, FORMATS
-from querymill_histories.session import Format, Head, ReadOptions, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, ReadOptions, Session, Unread
 
 #: Folders that hold no histories, and very many files.
 _NOT_WALKED: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
@@ -33,19 +33,19 @@ class FoundFiles:
                 return archive + place.removeprefix(str(folder))
         return place
 
-    def add(self, path: Path, known: Format | None) -> None:
+    def add(self, path: Path, known: HistoryFormat | None) -> None:
         """Note a file, once."""
         held = self.unknown if known is None else self.files.setdefault(known.name, [])
         if path not in held:
             held.append(path)
 
 
-def format_of(head: Head, formats: Sequence[Format] = FORMATS) -> Format | None:
+def format_of(head: Head, formats: Sequence[HistoryFormat] = FORMATS) -> HistoryFormat | None:
     """Return the format that recognises a file, None if there is none."""
     return next((known for known in formats if known.recognise(head)), None)
 
 
-def find(paths: Iterable[Path], only: Format | None = None) -> FoundFiles:
+def find(paths: Iterable[Path], only: HistoryFormat | None = None) -> FoundFiles:
     """Find the histories at paths. Folders are walked.
 
     Args:
@@ -75,7 +75,7 @@ def read_sessions(found: FoundFiles, asked: ReadOptions | None = None) -> Iterat
             yield name, read
 
 
-def _add_recognised(path: Path, found: FoundFiles, formats: Sequence[Format]) -> None:
+def _add_recognised(path: Path, found: FoundFiles, formats: Sequence[HistoryFormat]) -> None:
     try:
         found.add(path, format_of(head_of(path), formats))
     except BROKEN as error:
@@ -94,8 +94,8 @@ def walked(folder: Path, found: FoundFiles) -> Iterator[Path]:
 
 
 def places(
-    formats: Sequence[Format], home: Path, near: Path, environment: Mapping[str, str]
-) -> Iterator[tuple[Format, Path]]:
+    formats: Sequence[HistoryFormat], home: Path, near: Path, environment: Mapping[str, str]
+) -> Iterator[tuple[HistoryFormat, Path]]:
     """Yield the places of each format that exist.
 
     Args:

@@ -121,7 +121,7 @@ Together = Literal["sessions", "new", "folder", "format"]
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class HistoryFormat:
     """A format of histories.
 
     ``homes`` are patterns below the home directory where the tool keeps its files, ``near`` below the working

@@ -14,7 +14,7 @@ from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import FoundFiles, format_of, walked
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import rows_of
-from querymill_histories.session import Format, ReadOptions, Session, Tools, Unread
+from querymill_histories.session import HistoryFormat, ReadOptions, Session, Tools, Unread
 
 #: A file that changed less than this many seconds ago may be half written.
 SETTLED_S: Final = 2.0
@@ -27,7 +27,7 @@ class Spot:
     """A file or folder that is followed, and the formats that it may hold. A file that is ``sure`` is of the first."""
 
     path: Path
-    formats: Sequence[Format] = FORMATS
+    formats: Sequence[HistoryFormat] = FORMATS
     sure: bool = False
 
     @property
@@ -121,7 +121,9 @@ class HistoryFollower:
             return ""
         return "" if found is None else found.name
 
-    def _take_format(self, known: Format, changed: set[Path], stamps: Mapping[Path, FileChange], told: Told) -> None:
+    def _take_format(
+        self, known: HistoryFormat, changed: set[Path], stamps: Mapping[Path, FileChange], told: Told
+    ) -> None:
         together = self._together(known, changed)
         stamps = {path: stamps.get(path) or FileChange.of(path) for path in together if path.exists()}
         sessions, broken = self._read(known, sorted(stamps), told)
@@ -148,7 +150,7 @@ class HistoryFollower:
         told.counts["files"] += len(stamps)
         self.sent.note_files(done)
 
-    def _together(self, known: Format, changed: set[Path]) -> set[Path]:
+    def _together(self, known: HistoryFormat, changed: set[Path]) -> set[Path]:
         """Return the files that are read with those that have changed, as far as that is known before."""
         new = {path for path in changed if not (path in self.sent.files and self.sent.files[path].ids)}
         match known.together:
@@ -161,14 +163,14 @@ class HistoryFollower:
             case _:
                 return changed
 
-    def _known(self, known: Format, folders: set[Path] | None) -> set[Path]:
+    def _known(self, known: HistoryFormat, folders: set[Path] | None) -> set[Path]:
         return {
             path
             for path, file in self.sent.files.items()
             if file.format == known.name and (folders is None or path.parent in folders)
         }
 
-    def _others(self, known: Format, sessions: Sequence[Session]) -> set[Path]:
+    def _others(self, known: HistoryFormat, sessions: Sequence[Session]) -> set[Path]:
         """Return the files that told of the same sessions when they were read."""
         paths = {path for session in sessions for path in session.files}
         ids = {session.id for session in sessions}
@@ -180,7 +182,7 @@ class HistoryFollower:
             if file.format == known.name and not ids.isdisjoint(file.ids) and path.is_file()
         }
 
-    def _read(self, known: Format, paths: Sequence[Path], told: Told) -> tuple[list[Session], set[Path]]:
+    def _read(self, known: HistoryFormat, paths: Sequence[Path], told: Told) -> tuple[list[Session], set[Path]]:
         sessions: list[Session] = []
         broken: set[Path] = set()
         for read in known.read(paths, self.asked):

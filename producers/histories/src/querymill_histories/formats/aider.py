@@ -9,7 +9,18 @@ from typing import Final
 from querymill_histories.files import each
 from querymill_histories.rules.contents import given
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, TOOL, USER, Format, Head, Read, ReadOptions, Said, Session, ToolCall
+from querymill_histories.session import (
+    ASSISTANT,
+    TOOL,
+    USER,
+    Head,
+    HistoryFormat,
+    Read,
+    ReadOptions,
+    Said,
+    Session,
+    ToolCall,
+)
 
 _START: Final = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
 _THINKING: Final = re.compile(
@@ -101,4 +112,4 @@ def typed_of(text: str) -> str:
     return "" if _COMMAND.match(text) else text
 
 
-FORMAT: Final = Format("aider", recognise, each(_read), near=(".aider.chat.history.md",))
+FORMAT: Final = HistoryFormat("aider", recognise, each(_read), near=(".aider.chat.history.md",))

@@ -11,8 +11,8 @@ from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
     USER,
-    Format,
     Head,
+    HistoryFormat,
     Read,
     ReadOptions,
     Said,
@@ -103,4 +103,4 @@ def _text(content: dict[str, Any]) -> str:
     return str(content.get("text") or "").strip()
 
 
-FORMAT: Final = Format("chatgpt", recognise, each(_read))
+FORMAT: Final = HistoryFormat("chatgpt", recognise, each(_read))

@@ -11,8 +11,8 @@ from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
     USER,
-    Format,
     Head,
+    HistoryFormat,
     Read,
     ReadOptions,
     Said,
@@ -95,4 +95,4 @@ def _visible(text: str) -> str:
     return _ARTIFACT.sub("", _THINKING.sub("", text)).strip()
 
 
-FORMAT: Final = Format("claude", recognise, each(_read))
+FORMAT: Final = HistoryFormat("claude", recognise, each(_read))

@@ -15,8 +15,8 @@ from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
     USER,
-    Format,
     Head,
+    HistoryFormat,
     Read,
     ReadOptions,
     Said,
@@ -197,7 +197,7 @@ def _session(told: _Told, results: dict[str, str]) -> Session:
     return Session(told.id, told.source, entries, told.title, started, told.about | given({"models": told.models}))
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "claude-code",
     recognise,
     read,

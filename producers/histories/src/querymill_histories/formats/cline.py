@@ -12,8 +12,8 @@ from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
     USER,
-    Format,
     Head,
+    HistoryFormat,
     Read,
     ReadOptions,
     Said,
@@ -114,7 +114,7 @@ def _sent(rows: list[dict[str, Any]]) -> Iterator[Said | ToolCall]:
                 yield Said(ASSISTANT, text, at=moment(row.get("ts")))
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "cline",
     recognise,
     read,

@@ -14,8 +14,8 @@ from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
     USER,
-    Format,
     Head,
+    HistoryFormat,
     Read,
     ReadOptions,
     Said,
@@ -201,6 +201,6 @@ def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
         yield from one_each(sessions)
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "codex", recognise, read, homes=(".codex/sessions", ".codex/archived_sessions", "$CODEX_HOME/sessions")
 )

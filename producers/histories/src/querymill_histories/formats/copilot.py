@@ -10,8 +10,8 @@ from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
     USER,
-    Format,
     Head,
+    HistoryFormat,
     Read,
     ReadOptions,
     Said,
@@ -130,7 +130,7 @@ def _shown(item: dict[str, Any]) -> str:
             return ""
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "copilot",
     recognise,
     each(_read),

@@ -13,8 +13,8 @@ from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
     USER,
-    Format,
     Head,
+    HistoryFormat,
     Read,
     ReadOptions,
     Said,
@@ -75,4 +75,4 @@ def _entries(number: int, row: dict[str, Any], kind: str, event: dict[str, Any])
             yield ToolCall(str(call.get("name")), call.get("arguments"), "", word(call.get("toolCallId")), at, number)
 
 
-FORMAT: Final = Format("copilot-cli", recognise, each(_read), homes=(".copilot/session-state",))
+FORMAT: Final = HistoryFormat("copilot-cli", recognise, each(_read), homes=(".copilot/session-state",))

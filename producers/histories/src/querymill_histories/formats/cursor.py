@@ -15,8 +15,8 @@ from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
     USER,
-    Format,
     Head,
+    HistoryFormat,
     Read,
     ReadOptions,
     Said,
@@ -159,7 +159,7 @@ def _folder(path: Path) -> str | None:
     return unquote(urlsplit(uri).path) if uri else None
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "cursor",
     recognise,
     read,

@@ -12,7 +12,7 @@ from querymill_histories.formats.discord_html import is_html, read_page
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session
+from querymill_histories.session import Head, HistoryFormat, Read, ReadOptions, Said, Session
 
 #: Types of messages that a person wrote, by name and by number.
 _WRITTEN: Final = ("Default", "Reply", "0", "19", "20", "ChatInputCommand", "ThreadStarterMessage")
@@ -104,4 +104,4 @@ def _form(path: Path) -> int:
     return next((place for place, end in enumerate(_FORMS) if end in path.suffixes), len(_FORMS) - 1)
 
 
-FORMAT: Final = Format("discord", recognise, read)
+FORMAT: Final = HistoryFormat("discord", recognise, read)

@@ -13,8 +13,8 @@ from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
     USER,
-    Format,
     Head,
+    HistoryFormat,
     Read,
     ReadOptions,
     Said,
@@ -107,4 +107,6 @@ def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     yield from one_each(sessions)
 
 
-FORMAT: Final = Format("gemini", recognise, read, homes=(".gemini/tmp/*/chats", ".gemini/tmp/*/checkpoint*.json"))
+FORMAT: Final = HistoryFormat(
+    "gemini", recognise, read, homes=(".gemini/tmp/*/chats", ".gemini/tmp/*/checkpoint*.json")
+)

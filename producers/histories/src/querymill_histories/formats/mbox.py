@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from querymill_histories.files import each
 from querymill_histories.rules.quotations import own_words
-from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, Read, ReadOptions, Said, Session, Unread
 
 _HEADER: Final = re.compile(r"^[A-Za-z][A-Za-z0-9-]*: ?", re.MULTILINE)
 _REPLY: Final = re.compile(r"^\s*((re|aw|sv|antw|fwd?|wg|回复|答复)\s*(\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
@@ -188,4 +188,4 @@ def _without_tags(html: str) -> str:
     return re.sub(r"\n\s*\n+", "\n\n", "".join(parser.parts))
 
 
-FORMAT: Final = Format("mbox", recognise, each(_read))
+FORMAT: Final = HistoryFormat("mbox", recognise, each(_read))

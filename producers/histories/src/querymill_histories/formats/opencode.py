@@ -14,8 +14,8 @@ from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
     USER,
-    Format,
     Head,
+    HistoryFormat,
     Read,
     ReadOptions,
     Said,
@@ -138,7 +138,7 @@ def _entries(message: dict[str, Any]) -> Iterator[Said | ToolCall]:
             yield ToolCall(str(part.get("tool")), state.get("input"), result, word(part.get("callID")), at)
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "opencode",
     recognise,
     read,

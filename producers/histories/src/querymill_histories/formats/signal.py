@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from querymill_histories.files import each, head_of, lines_of
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, Read, ReadOptions, Said, Session, Unread
 
 #: ``[2026-01-05 10:00:00] Ann: `` of Markdown, and ``[Jan 05, 2026 10:00:00] <Ann> `` of text, with ``***`` for events.
 _IN_MARKDOWN: Final = re.compile(
@@ -124,4 +124,4 @@ def _said(line: _Line, asked: ReadOptions) -> Said | None:
     return Said(line.author, text, None, line.at.replace(tzinfo=asked.zone), line.number)
 
 
-FORMAT: Final = Format("signal", recognise, each(_read))
+FORMAT: Final = HistoryFormat("signal", recognise, each(_read))

@@ -10,7 +10,7 @@ from typing import Any, Final
 from querymill_histories.files import BROKEN, object_of, reason_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, Read, ReadOptions, Said, Session, Unread
 
 #: Lists of channels, and other files of an export that hold no messages.
 _CHANNELS: Final = ("channels.json", "groups.json", "dms.json", "mpims.json")
@@ -126,4 +126,4 @@ def plain(text: str, names: dict[str, str]) -> str:
     return _LINK.sub(shown, text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-FORMAT: Final = Format("slack", recognise, read, together="folder")
+FORMAT: Final = HistoryFormat("slack", recognise, read, together="folder")

@@ -12,7 +12,7 @@ from querymill_histories.rules.contents import given
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Format, Head, Read, ReadOptions, Said, Session, ToolCall
+from querymill_histories.session import ASSISTANT, USER, Head, HistoryFormat, Read, ReadOptions, Said, Session, ToolCall
 
 _SESSION: Final = re.compile(r"<!-- (?P<tool>[\w .-]+?) Session (?P<id>[\w-]+)(?: \((?P<at>[^)]*)\))? -->\s*$")
 _SPEAKER: Final = re.compile(
@@ -121,4 +121,4 @@ def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     yield from one_each(sessions)
 
 
-FORMAT: Final = Format("specstory", recognise, read, near=(".specstory/history",))
+FORMAT: Final = HistoryFormat("specstory", recognise, read, near=(".specstory/history",))

@@ -11,7 +11,7 @@ from querymill_histories.formats.telegram_html import is_html, read_page
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session
+from querymill_histories.session import Head, HistoryFormat, Read, ReadOptions, Said, Session
 
 #: How the ids of chats begin that were exported as web pages.
 _OF_PAGES: Final = "telegram-"
@@ -88,4 +88,4 @@ def text_of(text: Any) -> str:
     return "".join(part if isinstance(part, str) else str(mapping(part).get("text") or "") for part in parts)
 
 
-FORMAT: Final = Format("telegram", recognise, read, together="new")
+FORMAT: Final = HistoryFormat("telegram", recognise, read, together="new")

@@ -11,7 +11,7 @@ from typing import Final
 from querymill_histories.files import each
 from querymill_histories.rules.day_order import WrittenDate, order_of
 from querymill_histories.rules.phone_dates import MARKS, START, stamp_of
-from querymill_histories.session import Format, Head, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, Read, ReadOptions, Said, Session, Unread
 
 _AUTHOR: Final = re.compile(r"(?P<author>[^:\"“”«»\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)
 #: What WhatsApp says at the top of a chat, where it may look as if the group said it.
@@ -135,4 +135,4 @@ def _said(line: _Line, at: datetime, *, is_at_top: bool) -> Said | None:
     return Said(author or "unknown", text, None, at, line.number)
 
 
-FORMAT: Final = Format("whatsapp", recognise, each(_read))
+FORMAT: Final = HistoryFormat("whatsapp", recognise, each(_read))

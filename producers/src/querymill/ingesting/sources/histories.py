@@ -18,7 +18,7 @@ from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import FoundFiles, find, format_of, places, read_sessions
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import rows_of
-from querymill_histories.session import Format, ReadOptions, Session, Tools, Unread
+from querymill_histories.session import HistoryFormat, ReadOptions, Session, Tools, Unread
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Unreadable
 from querymill_reading.process import Reader
@@ -44,7 +44,7 @@ class HistoryOptions:
         """Whether there is any."""
         return any((self.origin, self.tools, self.time_zone))
 
-    def format(self) -> Format | None:
+    def format(self) -> HistoryFormat | None:
         """Return the format.
 
         Raises:
@@ -89,7 +89,7 @@ def are_histories(paths: Sequence[str], options: HistoryOptions) -> bool:
         return False
 
 
-def found_at(paths: Sequence[str], only: Format | None, folder: Path) -> FoundFiles:
+def found_at(paths: Sequence[str], only: HistoryFormat | None, folder: Path) -> FoundFiles:
     """Return the files to read. Standard input is kept in ``folder``.
 
     Raises:
@@ -136,7 +136,7 @@ def unpacked(archive: Path, into: Path) -> list[Unread]:
     return [Unread(f"{archive}!/{member}", why) for member, why in members if why]
 
 
-def _found_in_places(only: Format | None) -> FoundFiles:
+def _found_in_places(only: HistoryFormat | None) -> FoundFiles:
     found = FoundFiles()
     for known, place in places(FORMATS if only is None else (only,), Path.home(), Path.cwd(), os.environ):
         here = find([place], known)
