@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey
+from querymill_workers.retrievers.reports.rules.fusion import FusedPassage, HitKey
 from querymill_workers.retrievers.reports.rules.pending import (
     PendingHit,
     explain_pending,
@@ -16,15 +16,15 @@ def key(number: int) -> HitKey:
     return HitKey("a", "chunk", number)
 
 
-def ranked(*numbers: int) -> list[FusedHit]:
-    return [FusedHit(key(number), 1 - number / 100, 1 - number / 100, 1, ("q",), number) for number in numbers]
+def ranked(*numbers: int) -> list[FusedPassage]:
+    return [FusedPassage(key(number), 1 - number / 100, 1 - number / 100, 1, ("q",), number) for number in numbers]
 
 
 def pending(*numbers: int, is_rare: bool = True) -> list[PendingHit]:
     return [PendingHit(key(number), number, 100.0 - number, is_rare) for number in numbers]
 
 
-def numbers(ranking: list[FusedHit], waiting: list[PendingHit], top_n: int) -> list[int]:
+def numbers(ranking: list[FusedPassage], waiting: list[PendingHit], top_n: int) -> list[int]:
     return [hit.key.number for hit in with_pending(ranking, waiting, query="q", top_n=top_n)]
 
 

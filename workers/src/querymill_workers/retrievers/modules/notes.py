@@ -18,7 +18,7 @@ class ChannelRank(NamedTuple):
     score: float
 
 
-class FusedHit(NamedTuple):
+class FusedDocument(NamedTuple):
     """A document in the whole ranking: its score, and its place in each channel that found it."""
 
     document: DocumentId
@@ -45,7 +45,7 @@ class BranchNotes(StepNotes):
     """
 
     raw: tuple[RawRecall, ...]
-    ranking: tuple[FusedHit, ...]
+    ranking: tuple[FusedDocument, ...]
     matches: tuple[Matches, ...]
     weights: dict[str, float]
     degraded: tuple[Degradation, ...]
