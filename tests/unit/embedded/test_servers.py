@@ -16,7 +16,7 @@ from querymill_embedded.parts import Program, StackPart
 from querymill_embedded.passwords import choose_passwords
 from querymill_embedded.processes import ProcessIdentity
 from querymill_embedded.servers import leash_process, part_process, prepare_parts, program_process
-from querymill_embedded.supervisor import Group
+from querymill_embedded.supervisor import StopGroup
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_model_is_served_by_a_module_of_this_package(data: Path, part: StackPa
 @pytest.mark.parametrize("part", list(StackPart))
 def test_every_part_has_a_private_folder_of_its_own_among_the_servers(data: Path, part: StackPart) -> None:
     process = part_process(part, data=data, port=20_001, durable=False)
-    assert (process.folder, process.group, process.program.name) == (data / part, Group.SERVERS, part.value)
+    assert (process.folder, process.group, process.program.name) == (data / part, StopGroup.SERVERS, part.value)
     assert stat.S_IMODE(process.folder.stat().st_mode) == 0o700
     assert process.program.stop_wait_s > 0
     assert part_process(part, data=data, port=20_001, durable=False) == process
@@ -93,7 +93,7 @@ def test_a_program_is_started_by_the_launcher_and_keeps_what_it_asked_for(data: 
         launcher_module.__file__,
     ]
     assert (path, name) == (str(data / "programs.json"), "search")
-    assert (process.program.stop_wait_s, process.group, process.autostart) == (25, Group.PROGRAMS, False)
+    assert (process.program.stop_wait_s, process.group, process.autostart) == (25, StopGroup.PROGRAMS, False)
     assert "HUNTER" not in " ".join(process.program.command)
 
 
@@ -106,7 +106,7 @@ def test_the_leash_is_given_its_owner_exactly(data: Path) -> None:
     parser.add_argument("--created", type=float)
     given = parser.parse_args(process.program.command[4:])
     assert (given.data, ProcessIdentity(given.pid, given.created)) == (data, owner)
-    assert process.group is Group.LEASH
+    assert process.group is StopGroup.LEASH
     assert process.autostart
 
 

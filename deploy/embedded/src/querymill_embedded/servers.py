@@ -20,7 +20,7 @@ from querymill_embedded.postgres import (
 )
 from querymill_embedded.processes import ProcessIdentity
 from querymill_embedded.state import PROGRAMS_FILE, write_private
-from querymill_embedded.supervisor import Group, Supervised
+from querymill_embedded.supervisor import StopGroup, Supervised
 from querymill_embedded.wheels import valkey_server
 
 
@@ -52,7 +52,7 @@ def program_process(program: Program, data: Path) -> Supervised:
     return Supervised(
         program=replace(program, command=launcher),
         folder=data,
-        group=Group.PROGRAMS,
+        group=StopGroup.PROGRAMS,
         autostart=False,
     )
 
@@ -61,7 +61,7 @@ def leash_process(data: Path, owner: ProcessIdentity) -> Supervised:
     """Return the process that stops the stack in `data` when its owner has ended."""
     words = ("--data", str(data), "--pid", str(owner.pid), "--created", repr(owner.created))
     command = (sys.executable, "-P", "-m", "querymill_embedded.leash", *words)
-    return Supervised(program=Program(name="leash", command=command, stop_wait_s=2), folder=data, group=Group.LEASH)
+    return Supervised(program=Program(name="leash", command=command, stop_wait_s=2), folder=data, group=StopGroup.LEASH)
 
 
 def prepare_parts(ports: Mapping[StackPart, int], *, data: Path, durable: bool) -> None:
@@ -78,7 +78,7 @@ def prepare_parts(ports: Mapping[StackPart, int], *, data: Path, durable: bool) 
 
 def _process(part: StackPart, folder: Path, command: tuple[str, ...], *, stop_wait_s: float) -> Supervised:
     program = Program(name=part, command=command, stop_wait_s=stop_wait_s)
-    return Supervised(program=program, folder=folder, group=Group.SERVERS)
+    return Supervised(program=program, folder=folder, group=StopGroup.SERVERS)
 
 
 def _valkey(data: Path, folder: Path, port: int) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def _postgres(data: Path, port: int, *, durable: bool) -> Supervised:
         # SIGINT closes connections and writes a checkpoint. SIGTERM would wait for the last client.
         program=Program(name=StackPart.POSTGRES, command=command, stop_signal="INT", stop_wait_s=30),
         folder=cluster.folder,
-        group=Group.SERVERS,
+        group=StopGroup.SERVERS,
         user=None if cluster.account is None else cluster.account.name,
         autostart=False,
     )

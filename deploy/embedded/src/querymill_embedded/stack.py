@@ -28,8 +28,8 @@ from querymill_embedded.status import PartStatus, part_statuses
 from querymill_embedded.supervisor import (
     CONFIGURATION_FILE,
     PID_FILE,
-    Group,
     ProcessState,
+    StopGroup,
     Supervised,
     SupervisorClient,
     configuration,
@@ -160,12 +160,12 @@ class Stack:
         # The other servers load while the database cluster is created.
         prepare_parts(state.ports, data=self.data, durable=self._owner is None)
         for part in state.ports:
-            client.start(Group.SERVERS, part)
+            client.start(StopGroup.SERVERS, part)
         self._await(client, state.ports, ())
         if prepare is not None:
             prepare(endpoints(state.ports, passwords_of(state.ports, self.data)))
         for name in state.programs:
-            client.start(Group.PROGRAMS, name)
+            client.start(StopGroup.PROGRAMS, name)
         self._await(client, {}, tuple(state.programs))
         reports = client.processes()
         pids = {name: pid for name in state.names if (pid := reports[name].pid) is not None}

@@ -25,7 +25,7 @@ _PARTICULARS: Final = re.compile(r"[0-9a-f]{12,}|\d+(?:\.\d+)?|'[^']*'|\"[^\"]*\
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DeadLetterGroup:
     """Dead jobs of one kind with one reason, but for numbers and names in it."""
 
     kind: str
@@ -38,13 +38,13 @@ class Group:
         return any(row.reason != self.reason for row in self.rows)
 
 
-def groups(records: Iterable[Record]) -> list[Group]:
+def groups(records: Iterable[Record]) -> list[DeadLetterGroup]:
     """Group dead jobs, the largest group first."""
     found: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         found.setdefault((record.kind, _PARTICULARS.sub("…", record.reason)), []).append(record)
     return sorted(
-        (Group(kind, rows[0].reason, tuple(rows)) for (kind, _), rows in found.items()),
+        (DeadLetterGroup(kind, rows[0].reason, tuple(rows)) for (kind, _), rows in found.items()),
         key=lambda group: -len(group.rows),
     )
 
