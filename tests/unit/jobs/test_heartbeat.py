@@ -15,7 +15,7 @@ from querymill_shared.board import Claim, ValkeyBoard, WorkerLife
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.settings import Settings
 from querymill_workers.jobs import heartbeat as room
-from querymill_workers.jobs.heartbeat import Heartbeat, is_dead, this_host
+from querymill_workers.jobs.heartbeat import HeartbeatThread, is_dead, this_host
 from tests.fakes.jobs import CommonPorts, claimed
 from tests.fixtures.boards import let_pass, new_board, new_board_of
 
@@ -58,8 +58,8 @@ def beaten_board(*, failures: int = 0, lease_s: float = LEASE_S) -> BeatenBoard:
     return new_board_of(BeatenBoard, Settings(querymill_lease_s=lease_s), failures=failures)
 
 
-def beating(board: ValkeyBoard, name: str = "a@host", lease_s: float = LEASE_S) -> Heartbeat:
-    return Heartbeat(board, name=name, lease_s=lease_s)
+def beating(board: ValkeyBoard, name: str = "a@host", lease_s: float = LEASE_S) -> HeartbeatThread:
+    return HeartbeatThread(board, name=name, lease_s=lease_s)
 
 
 def dead_process() -> int:
@@ -91,7 +91,7 @@ def test_one_thread_beats_again_and_again_whatever_the_process_holds() -> None:
 
 def test_each_beat_says_how_many_steps_run_now() -> None:
     board = beaten_board(lease_s=4)
-    heart = Heartbeat(board, name="w@host", lease_s=4)
+    heart = HeartbeatThread(board, name="w@host", lease_s=4)
     heart.describe(queues=["search"], slots=8)
     assert [worker.busy for worker in board.workers()] == [None]
     heart.describe(queues=["search"], slots=8, count_busy=lambda: 3)
@@ -189,12 +189,12 @@ def test_after_the_board_was_away_nobody_is_buried_who_is_still_heard_of(monkeyp
     now = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     board = new_board(Settings(querymill_lease_s=4))
-    one, other = (Heartbeat(board, name=name, lease_s=4) for name in ("one@host", "other@elsewhere"))
+    one, other = (HeartbeatThread(board, name=name, lease_s=4) for name in ("one@host", "other@elsewhere"))
     for heartbeat in (one, other):
         heartbeat._began_at = now[0]
         heartbeat._beat()
 
-    def pass_time(seconds: float, *beating: Heartbeat) -> list[str]:
+    def pass_time(seconds: float, *beating: HeartbeatThread) -> list[str]:
         for _ in range(int(seconds / 0.5)):
             now[0] += 0.5
             let_pass(board, 0.5)

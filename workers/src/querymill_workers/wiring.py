@@ -30,7 +30,7 @@ from querymill_workers.inference.ports import Judge, PreviousModel
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.refusals import HalvingJudge
 from querymill_workers.inference.rewriter import ChatRewriter
-from querymill_workers.jobs.heartbeat import Heartbeat, NoHeartbeat
+from querymill_workers.jobs.heartbeat import HeartbeatThread, NoHeartbeat
 from querymill_workers.jobs.log_lines import log_end
 from querymill_workers.ledger.memory import MemoryLedger
 from querymill_workers.ledger.postgres import PostgresLedger
@@ -130,9 +130,9 @@ def name_worker(name: str) -> None:
 
 
 @cache
-def heartbeat() -> Heartbeat:
+def heartbeat() -> HeartbeatThread:
     """Return this process's heartbeat."""
-    return Heartbeat(board(), name=_name[0], lease_s=settings().querymill_lease_s)
+    return HeartbeatThread(board(), name=_name[0], lease_s=settings().querymill_lease_s)
 
 
 @cache

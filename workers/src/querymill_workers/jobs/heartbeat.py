@@ -34,7 +34,7 @@ LOOK_FOR_LOST_S = 10.0
 RENEW_EVERY_S = 20.0
 
 
-class Heartbeat:
+class HeartbeatThread:
     """Reports that this process lives, buries processes that do not, from one thread."""
 
     def __init__(self, board: Board, *, name: str, lease_s: float) -> None:
