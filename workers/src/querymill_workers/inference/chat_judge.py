@@ -17,7 +17,7 @@ TOKENS_AROUND = 40
 
 
 # Names and docstrings of these two are part of the JSON schema that the model gets, and so of the cache key.
-class Judgement(BaseModel):
+class PassageJudgement(BaseModel):
     """What is said of one passage. Its range is checked judgement by judgement, not reply by reply."""
 
     model_config = ConfigDict(extra="forbid")
@@ -31,7 +31,7 @@ class Judgements(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    judgements: list[Judgement]
+    judgements: list[PassageJudgement]
 
 
 class ChatJudge:
