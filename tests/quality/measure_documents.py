@@ -21,7 +21,7 @@ from typing import Any, Final
 import pypdfium2
 
 from querymill_reading.asked import ReadRequest
-from querymill_reading.document import Document, Limits, Unreadable
+from querymill_reading.document import Document, ReadLimits, Unreadable
 from querymill_reading.formats import BY_NAME
 from querymill_reading.process import Reader
 from querymill_reading.rules.tables import is_value
@@ -168,7 +168,7 @@ def speeds(kinds: Sequence[Path]) -> list[tuple[str, int, float, float]]:
     found = []
     for path in sorted(path for kind in kinds for path in kind.glob("*.pdf")):
         try:
-            pages = len(BY_NAME["pdf"].read(ReadRequest(path, path.name, Limits())).pages)
+            pages = len(BY_NAME["pdf"].read(ReadRequest(path, path.name, ReadLimits())).pages)
         except Unreadable:
             continue
         engine = min(_timed(lambda path=path: _text_of(path)) for _ in range(REPEATS))

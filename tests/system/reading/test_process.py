@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from querymill_reading.document import Limits, Unreadable
+from querymill_reading.document import ReadLimits, Unreadable
 from querymill_reading.process import Reader
 from tests.fixtures import documents
 
@@ -65,21 +65,23 @@ def test_hostile_files_are_named_and_the_next_file_is_read(reader: Reader, tmp_p
 
 def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     path = written(tmp_path / "a.pdf", documents.pdf(documents.lines("one")))
-    with Reader(Limits(seconds=0)) as hurried, pytest.raises(Unreadable, match="took longer than 0 s"):
+    with Reader(ReadLimits(seconds=0)) as hurried, pytest.raises(Unreadable, match="took longer than 0 s"):
         hurried.read(path)
 
 
 def test_a_file_that_needs_too_much_memory_costs_that_file(tmp_path: Path) -> None:
     large = written(tmp_path / "large.txt", b"a" * 150_000_000)
     small = written(tmp_path / "small.txt", b"all is well")
-    with Reader(Limits(memory_bytes=400 << 20)) as frugal:
+    with Reader(ReadLimits(memory_bytes=400 << 20)) as frugal:
         with pytest.raises(Unreadable, match=r"memory|ended the process|characters"):
             frugal.read(large)
         assert frugal.read(small).pages[0].text == "all is well"
 
 
-@pytest.mark.parametrize("limits", [Limits(memory_bytes=400 << 20), Limits(seconds_a_page=2)], ids=["memory", "time"])
-def test_a_page_that_ends_the_process_costs_itself(tmp_path: Path, limits: Limits) -> None:
+@pytest.mark.parametrize(
+    "limits", [ReadLimits(memory_bytes=400 << 20), ReadLimits(seconds_a_page=2)], ids=["memory", "time"]
+)
+def test_a_page_that_ends_the_process_costs_itself(tmp_path: Path, limits: ReadLimits) -> None:
     heavy = documents.heavy_pdf("one", "two", "three", heavy=2, size=200_000_000)
     with Reader(limits) as reading:
         document = reading.read(written(tmp_path / "heavy.pdf", heavy))
@@ -89,14 +91,14 @@ def test_a_page_that_ends_the_process_costs_itself(tmp_path: Path, limits: Limit
 
 def test_the_time_of_a_file_bounds_what_its_pages_cost(tmp_path: Path) -> None:
     heavy = documents.heavy_pdf("one", "two", "three", heavy=2, size=200_000_000)
-    with Reader(Limits(seconds=1.0)) as hurried, pytest.raises(Unreadable, match="longer than"):
+    with Reader(ReadLimits(seconds=1.0)) as hurried, pytest.raises(Unreadable, match="longer than"):
         hurried.read(written(tmp_path / "heavy.pdf", heavy))
 
 
 def test_an_archive_is_unpacked_within_limits(tmp_path: Path) -> None:
     bomb = written(tmp_path / "bomb.zip", documents.zipped({"a.txt": b"0" * 5_000_000}))
     into = tmp_path / "into"
-    with Reader(Limits(unpacked_bytes=1_000_000)) as careful:
+    with Reader(ReadLimits(unpacked_bytes=1_000_000)) as careful:
         with pytest.raises(Unreadable, match=r"unpacks to more than 1000000 bytes|broken archive"):
             careful.unpack(bomb, into)
         good = written(tmp_path / "good.zip", documents.zipped({"in/a.txt": "all is well", "../b.txt": "out"}))

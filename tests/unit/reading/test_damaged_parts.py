@@ -21,14 +21,14 @@ from pptx.util import Inches
 
 from querymill_reading.asked import ReadRequest
 from querymill_reading.child import bounded
-from querymill_reading.document import Document, Limits, Page, Remark, Remarks, Unreadable
+from querymill_reading.document import Document, Page, ReadLimits, Remark, Remarks, Unreadable
 from querymill_reading.formats import html, pdf
 from querymill_reading.formats import pptx as slides_of
 from querymill_reading.recognising import recognise
 from querymill_reading.reports import report_of
 from tests.fixtures import documents
 
-LIMITS = Limits()
+LIMITS = ReadLimits()
 TROUBLES = Path(__file__).parents[2] / "fixtures" / "troubles"
 OFFICE = "http://schemas.openxmlformats.org"
 NAMES = f'xmlns:c="{OFFICE}/drawingml/2006/chart" xmlns:r="{OFFICE}/officeDocument/2006/relationships"'

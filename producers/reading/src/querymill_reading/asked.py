@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from querymill_reading.document import Limits, Remarks
+from querymill_reading.document import ReadLimits, Remarks
 from querymill_reading.rules.proposals import propose
 
 
@@ -17,7 +17,7 @@ class ReadRequest:
 
     path: Path
     name: str
-    limits: Limits = field(default_factory=Limits)
+    limits: ReadLimits = field(default_factory=ReadLimits)
     password: str | None = None
     on_page: Callable[[int], None] = lambda _: None
 

@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from querymill_reading.archives import check_members
-from querymill_reading.document import Limits, Unreadable
+from querymill_reading.document import ReadLimits, Unreadable
 from querymill_reading.formats import BY_NAME, BY_SUFFIX, DocumentFormat
 from querymill_reading.rules.beginnings import LOOKED_AT, looks_like_text
 
@@ -31,7 +31,7 @@ _MAIN: Final = {
 MAX_TYPES_BYTES: Final = 1 << 20
 
 
-def recognise(path: Path, name: str, limits: Limits) -> DocumentFormat:
+def recognise(path: Path, name: str, limits: ReadLimits) -> DocumentFormat:
     """Return the format of a file.
 
     Raises:
@@ -62,7 +62,7 @@ def _of_text(head: bytes, by_name: DocumentFormat | None) -> DocumentFormat:
     raise Unreadable("its format is none that can be read")
 
 
-def _of_zip(path: Path, limits: Limits) -> DocumentFormat:
+def _of_zip(path: Path, limits: ReadLimits) -> DocumentFormat:
     try:
         with zipfile.ZipFile(path) as archive:
             check_members(archive, limits)
