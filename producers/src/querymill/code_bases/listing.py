@@ -8,7 +8,7 @@ from querymill_shared.contracts.files.ingest import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedFile:
     """A file to ingest; a ``remark`` says what is changed in it before."""
 
     path: str
@@ -34,7 +34,7 @@ class Noted:
     remark: str
 
 
-Entry = Listed | Skipped | Noted
+Entry = ListedFile | Skipped | Noted
 
 
 class CodeBase(Protocol):

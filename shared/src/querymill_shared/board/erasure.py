@@ -26,7 +26,7 @@ _LAST: Final = ("done", "failed", "cancelled")
 
 
 @value
-class Listed:
+class ListedJob:
     """A job of a collection."""
 
     job_id: str
@@ -41,7 +41,7 @@ def some_at_a_time(many: Iterable[T]) -> Iterator[list[T]]:
         yield some
 
 
-def jobs_of(client: redis.Redis, collection: str) -> Iterator[Listed]:
+def jobs_of(client: redis.Redis, collection: str) -> Iterator[ListedJob]:
     """Yield the jobs of a collection, followers too: at least all that are on the board when the first is asked for."""
     for some in some_at_a_time(client.scan_iter(match="qm:{?}:*:job", count=LOOKED_AT)):
         pipeline = client.pipeline(transaction=False)
@@ -51,7 +51,7 @@ def jobs_of(client: redis.Redis, collection: str) -> Iterator[Listed]:
         for found in pipeline.execute(raise_on_error=False):
             match found:
                 case [str(job_id), str(kind), str(of), str(state)] if of == collection:
-                    yield Listed(job_id, kind, state)
+                    yield ListedJob(job_id, kind, state)
                 case _:
                     continue
 

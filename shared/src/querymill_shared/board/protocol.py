@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from querymill_shared.board.attempts import AttemptPart
 from querymill_shared.board.counts import JobCounts
-from querymill_shared.board.erasure import Kept, Listed, Scrubbed
+from querymill_shared.board.erasure import Kept, ListedJob, Scrubbed
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Verdict, WorkerLife
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import Event, ProgressEvent
@@ -222,7 +222,7 @@ class Board(Protocol):
         """Record that these collections hold nothing of a kind any more."""
         ...
 
-    def jobs_of(self, collection: str) -> Iterator[Listed]:
+    def jobs_of(self, collection: str) -> Iterator[ListedJob]:
         """Yield the jobs of a collection: at least all that are on the board when the first is asked for."""
         ...
 

@@ -325,7 +325,7 @@ class ValkeyBoard(Board):
             self._client.hdel(keys.COLLECTIONS, *(f"{kind}/{name}" for name in collections))
 
     @override
-    def jobs_of(self, collection: str) -> Iterator[erasure.Listed]:
+    def jobs_of(self, collection: str) -> Iterator[erasure.ListedJob]:
         return erasure.jobs_of(self._client, collection)
 
     @override
