@@ -13,7 +13,7 @@ import redis
 from querymill_shared import bells
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.queues import Queue
-from querymill_workers.bell_consumer import LOOK_PAST_S, Listener
+from querymill_workers.bell_consumer import LOOK_PAST_S, BellListener
 from querymill_workers.dispatch.step_pool import Crew
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.bell import Bell
@@ -58,18 +58,18 @@ def heard() -> Iterator[Heard]:
     heard.may_end.set()
 
 
-Listening = Callable[..., Listener]
+Listening = Callable[..., BellListener]
 
 
 @pytest.fixture
 def listening(valkey_url: str, heard: Heard) -> Iterator[Listening]:
     """Start a listener for a crew."""
-    started: list[Listener] = []
+    started: list[BellListener] = []
 
-    def start(*, threads: int, queues: tuple[str, ...] = ("search", "expand"), url: str = valkey_url) -> Listener:
+    def start(*, threads: int, queues: tuple[str, ...] = ("search", "expand"), url: str = valkey_url) -> BellListener:
         crew = Crew()
         crew.widen(threads)
-        listener = Listener(
+        listener = BellListener(
             lambda: redis.Redis.from_url(url), lambda: queues, crew, heard, lambda jobs: [""] * len(jobs)
         )
         started.append(listener)
@@ -183,7 +183,7 @@ def test_the_flood_of_one_collection_does_not_keep_the_bells_of_another_in_the_q
         submit("hog", number)
     for number in range(5):
         submit("shy", number)
-    listener = Listener(
+    listener = BellListener(
         lambda: server,
         lambda: ("embed",),
         crew,

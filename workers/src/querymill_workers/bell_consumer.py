@@ -35,7 +35,7 @@ LOOK_PAST_S, LOOK_PAST = 0.25, 64
 RETRY_S = 1.0
 
 
-class Listener:
+class BellListener:
     """Hands each bell of some queues to the crew."""
 
     def __init__(

@@ -16,7 +16,7 @@ from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import open_commands
 from querymill_shared.urls import is_redis
 from querymill_workers import preflight, wiring
-from querymill_workers.bell_consumer import Listener
+from querymill_workers.bell_consumer import BellListener
 from querymill_workers.dispatch.announce import Announcer, announce_all
 from querymill_workers.dispatch.backlog import BacklogWatch
 from querymill_workers.dispatch.sweeper import TERM_S, Sweeper
@@ -31,7 +31,7 @@ SHUTDOWN_S = 10.0
 #: How long a thread may compute while others wait for the interpreter, in seconds. With Python's 5 ms, each of a
 #: hundred threads that wait wakes two hundred times a second to ask for its turn.
 SWITCH_S = 0.05
-_upkeep: list[Sweeper | Announcer | BacklogWatch | Listener] = []
+_upkeep: list[Sweeper | Announcer | BacklogWatch | BellListener] = []
 
 
 @celeryd_init.connect
@@ -92,7 +92,7 @@ def take_up_work(consumer: Any) -> None:
         sys.setswitchinterval(SWITCH_S)
         if is_redis(wiring.settings().broker_url):
             BellChannel.fetches_bells = False
-            listener = Listener(
+            listener = BellListener(
                 partial(open_broker, consumer.app), lambda: queues.consume_from, wiring.crew(), respond,
                 wiring.board().collections_of,
             )  # fmt: skip
