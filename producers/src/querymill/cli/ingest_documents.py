@@ -15,7 +15,7 @@ from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import Lines
-from querymill.ingesting.sources.documents import DocumentFeed, DocumentOptions, Loaded, Say, found_at
+from querymill.ingesting.sources.documents import DocumentFeed, DocumentOptions, LoadedFiles, Say, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
 from querymill_reading.process import Reader
 from querymill_reading.sources import LeftOut, Source
@@ -54,13 +54,13 @@ def loaded(
     options: DocumentOptions,
     console: Console,
     record: BatchRecord | None = None,
-) -> Loaded:
+) -> LoadedFiles:
     """Read documents, load them, and return what became of each.
 
     Raises:
         UnusablePath: There is nothing to read, or a field breaks a rule.
     """
-    done = Loaded()
+    done = LoadedFiles()
     with tempfile.TemporaryDirectory(prefix="querymill-") as made:
         folder = Path(made)
         found, roots = found_at(paths, folder)
@@ -92,7 +92,7 @@ def _namer(console: Console, record: BatchRecord | None) -> Callable[[LeftOut], 
     return name
 
 
-def _note(outcome: LoadProgress, done: Loaded, console: Console) -> None:
+def _note(outcome: LoadProgress, done: LoadedFiles, console: Console) -> None:
     """Note what became of a document."""
     document = done.documents[str(outcome.document)]
     if outcome.result is None:
@@ -103,7 +103,7 @@ def _note(outcome: LoadProgress, done: Loaded, console: Console) -> None:
         done.passages += outcome.result.total
 
 
-def report(done: Loaded, console: Console, *, as_json: bool) -> None:
+def report(done: LoadedFiles, console: Console, *, as_json: bool) -> None:
     """Print what was loaded and what was not."""
     counts = {name: done.outcomes(name) for name in ("ingested", "superseded", "forgotten", "failed")}
     unchanged = done.unchanged + done.outcomes("unchanged")

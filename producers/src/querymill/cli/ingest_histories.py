@@ -29,7 +29,7 @@ _STORED: Final = ("ingested", "unchanged", "superseded", "forgotten")
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadedSessions:
     """What became of the sessions."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -55,7 +55,7 @@ def load_histories(
         UnusablePath: There is nothing to read.
         typer.Exit: Something could not be read or loaded; the rest was.
     """
-    console, done, lines = Console(stderr=True), Loaded(), kind.loadable.documents
+    console, done, lines = Console(stderr=True), LoadedSessions(), kind.loadable.documents
 
     def leave_out(unread: Unread) -> None:
         done.unread.append(unread)
@@ -84,7 +84,7 @@ def load_histories(
 
 
 def report(
-    done: Loaded, found: FoundFiles, sessions: Counter[str], counted: str, console: Console, *, as_json: bool
+    done: LoadedSessions, found: FoundFiles, sessions: Counter[str], counted: str, console: Console, *, as_json: bool
 ) -> None:
     """Print what was loaded and what was not."""
     outcomes = {outcome: done.outcomes[outcome] for outcome in _STORED}

@@ -21,7 +21,7 @@ from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import STDIN
-from querymill.ingesting.sources.documents import DocumentFeed, DocumentOptions, Loaded
+from querymill.ingesting.sources.documents import DocumentFeed, DocumentOptions, LoadedFiles
 from querymill.ingesting.sources.histories import HistoryOptions
 from querymill.watch.documents import DocumentFollower, TreeFollower
 from querymill.watch.histories import HistoryFollower, Spot
@@ -161,7 +161,7 @@ def _documents(asked: Watching, mill: Querymill, stack: ExitStack) -> Follower:
     reader = stack.enter_context(Reader())
     # It prints nothing by itself: every round is printed as a whole.
     feed = DocumentFeed(
-        mill, reader, asked.kind.loadable.documents, asked.collection, asked.documents, Loaded(), folder
+        mill, reader, asked.kind.loadable.documents, asked.collection, asked.documents, LoadedFiles(), folder
     )
     follower = DocumentFollower(asked.paths, feed)
     found = list(follower.sources())

@@ -57,7 +57,7 @@ class DocumentOptions:
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadedFiles:
     """What became of the files."""
 
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class DocumentFeed:
     lines: Lines[Any]
     collection: str
     options: DocumentOptions
-    done: Loaded
+    done: LoadedFiles
     folder: Path
     say: Say = _say_nothing
     on_left_out: Callable[[LeftOut], None] = _say_nothing

@@ -64,7 +64,7 @@ def refuse_foreign(kind: Loadable, options: PathOptions, *, as_documents: bool) 
 def _load_documents(
     mill: Stores, lines: Lines[Any], path: str, collection: str, options: PathOptions, tell: Tell
 ) -> Ingestion:
-    done, read = Ingestion(), documents.Loaded()
+    done, read = Ingestion(), documents.LoadedFiles()
 
     def leave_out(left: LeftOut) -> None:
         _note(UnreadPath(left.place, left.reason, left.failed), done, tell)
