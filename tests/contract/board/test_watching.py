@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 import redis
 
-from querymill_shared.board import Board, Look, Outcome, Seen, ValkeyBoard, Verdict, WatchedBoard, keys
+from querymill_shared.board import Board, Outcome, Seen, Subscription, ValkeyBoard, Verdict, WatchedBoard, keys
 from querymill_shared.board.valkey_watching import MAX_WATCHERS
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Progress
@@ -42,15 +42,15 @@ def submitted_branches(board: Board, number: int) -> str:
     return board.submit(asked)[0]
 
 
-def every_event(job_id: str, after: str = "0-0") -> Look:
-    return Look(job_id, every_event=True, after=after)
+def every_event(job_id: str, after: str = "0-0") -> Subscription:
+    return Subscription(job_id, every_event=True, after=after)
 
 
-def the_end(job_id: str) -> Look:
-    return Look(job_id, every_event=False)
+def the_end(job_id: str) -> Subscription:
+    return Subscription(job_id, every_event=False)
 
 
-def seen(watching: WatchedBoard, look: Look) -> Seen:
+def seen(watching: WatchedBoard, look: Subscription) -> Seen:
     (reply,) = watching.watch([look], WATCHER)
     assert isinstance(reply, Seen)
     return reply

@@ -23,7 +23,7 @@ from querymill_shared.board.protocol import Board
 from querymill_shared.board.valkey import ValkeyBoard
 from querymill_shared.board.valkey_async import AsyncValkeyBoard
 from querymill_shared.board.valkey_watching import ValkeyWatchedBoard
-from querymill_shared.board.watching import Listener, Look, Seen, Told, WatchedBoard
+from querymill_shared.board.watching import Listener, Seen, Subscription, Told, WatchedBoard
 
 __all__ = [
     "CANCELLED",
@@ -40,7 +40,6 @@ __all__ = [
     "JobCounts",
     "Latency",
     "Listener",
-    "Look",
     "OnEnd",
     "Outcome",
     "Picture",
@@ -48,6 +47,7 @@ __all__ = [
     "Seen",
     "SetbackCounts",
     "Step",
+    "Subscription",
     "Told",
     "ValkeyBoard",
     "ValkeyWatchedBoard",

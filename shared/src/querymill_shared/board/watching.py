@@ -10,7 +10,7 @@ LAST_TYPES: Final = frozenset(("done", "failed", "cancelled"))
 
 
 @value
-class Look:
+class Subscription:
     """What a caller wants to know of a job: every event after an event id, or its end only."""
 
     job_id: str
@@ -71,14 +71,14 @@ class WatchedBoard(Protocol):
         """Start to receive the events for a watcher."""
         ...
 
-    def watch(self, looks: Sequence[Look], watcher: str) -> list[Seen | Exception]:
+    def watch(self, looks: Sequence[Subscription], watcher: str) -> list[Seen | Exception]:
         """Register a watcher of each job, and return what has happened so far. The watcher receives everything later.
 
         An exception stands in the place of a job that cannot be watched: `UnknownJob` if there is none.
         """
         ...
 
-    def overlooked(self, looks: Sequence[Look]) -> list[Look]:
+    def overlooked(self, looks: Sequence[Subscription]) -> list[Subscription]:
         """Return the looks at jobs that have gone on, ended or vanished since."""
         ...
 

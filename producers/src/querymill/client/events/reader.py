@@ -12,7 +12,7 @@ from uuid import uuid4
 import redis
 
 from querymill.client.events.waits import Delivery, Heard, Wait
-from querymill_shared.board import Look, Seen, Told, WatchedBoard
+from querymill_shared.board import Seen, Subscription, Told, WatchedBoard
 from querymill_shared.board.away import BoardRefuses
 from querymill_shared.contracts.errors import ClientClosed
 
@@ -269,7 +269,7 @@ class Reader:
         """Look for what nobody told: jobs that vanished, and events whose news was lost."""
         with self._changed:
             self._checked += 1
-            waits: dict[Look, list[Wait]] = {}
+            waits: dict[Subscription, list[Wait]] = {}
             for wait in self._all():
                 if wait.part == self._checked % PARTS and wait.order.is_caught_up:
                     waits.setdefault(wait.look, []).append(wait)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from querymill_shared.board import Look, Seen, Told
+from querymill_shared.board import Seen, Subscription, Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,11 @@ class Wait:
         self.unattended: tuple[str, ...] = ()
         #: In which part of the checks it is looked at.
         self.part = 0
-        self._end_only = Look(job_id, every_event=False)
+        self._end_only = Subscription(job_id, every_event=False)
 
     @property
-    def look(self) -> Look:
+    def look(self) -> Subscription:
         """What to ask the board."""
-        return Look(self.job_id, every_event=True, after=self.order.after) if self.every_event else self._end_only
+        return (
+            Subscription(self.job_id, every_event=True, after=self.order.after) if self.every_event else self._end_only
+        )
