@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from querymill.watch.growth import Mark
+from querymill.watch.growth import SessionMark
 from querymill_shared.contracts.errors import QuerymillError
 
 _TABLES: Final = """
@@ -115,12 +115,12 @@ class Sent:
         with suppress(sqlite3.Error):
             self._database.close()
 
-    def mark(self, session_id: str) -> Mark | None:
+    def mark(self, session_id: str) -> SessionMark | None:
         """Return the mark of a session as it was sent last."""
         row = self._database.execute("SELECT head, messages, name FROM sessions WHERE id = ?", (session_id,)).fetchone()
-        return None if row is None else Mark(*row)
+        return None if row is None else SessionMark(*row)
 
-    def note_sessions(self, marks: Mapping[str, Mark]) -> None:
+    def note_sessions(self, marks: Mapping[str, SessionMark]) -> None:
         """Note that sessions are stored."""
         rows = [(id_, mark.head, mark.messages, mark.name) for id_, mark in marks.items()]
         self._write("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)", rows)

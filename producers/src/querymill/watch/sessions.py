@@ -11,7 +11,7 @@ from querymill.broken_rules import rule_broken
 from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.ingesting.submitting import ingest, pack
-from querymill.watch.growth import Mark, added_after, mark_of
+from querymill.watch.growth import SessionMark, added_after, mark_of
 from querymill.watch.sent import Sent
 
 Row = Mapping[str, Any]
@@ -39,7 +39,7 @@ class SessionSender:
 
         Of several versions of one session, the last is sent.
         """
-        marks: dict[str, Mark] = {}
+        marks: dict[str, SessionMark] = {}
         wholes: dict[str, Row] = {}
         grown: dict[str, tuple[Row, int]] = {}
         for row in rows:
@@ -58,7 +58,9 @@ class SessionSender:
         short = self._send_grown(grown, marks, told)
         return self._send_wholes({**wholes, **{id_: grown[id_][0] for id_ in short}}, marks, told)
 
-    def _send_grown(self, grown: Mapping[str, tuple[Row, int]], marks: Mapping[str, Mark], told: Told) -> list[str]:
+    def _send_grown(
+        self, grown: Mapping[str, tuple[Row, int]], marks: Mapping[str, SessionMark], told: Told
+    ) -> list[str]:
         """Send the new messages of sessions, and return the ids of those that are to be sent whole."""
         growth = self.lines.growth
         if growth is None or not grown:
@@ -86,7 +88,7 @@ class SessionSender:
             self.sent.note_sessions({id_: marks[id_]})
         return short
 
-    def _send_wholes(self, wholes: Mapping[str, Row], marks: Mapping[str, Mark], told: Told) -> frozenset[str]:
+    def _send_wholes(self, wholes: Mapping[str, Row], marks: Mapping[str, SessionMark], told: Told) -> frozenset[str]:
         """Send sessions whole, and return the ids of those that could not be stored."""
         lost: set[str] = set()
 

@@ -43,7 +43,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class AxisMark:
     """A mark of the axis. ``anchor`` says which side of the text stands at ``x`` percent."""
 
     label: str
@@ -66,7 +66,7 @@ class Drawing:
     """The drawing of a job."""
 
     rows: tuple[DrawnRow, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[AxisMark, ...]
     legend: tuple[tuple[str, str, str, float], ...]
     deadline_x: float | None
     first_hits_x: float | None
@@ -118,7 +118,7 @@ def _percent(share: float) -> float:
     return round(share * 100, 3)
 
 
-def _marks(fall: Waterfall) -> Iterator[Mark]:
+def _marks(fall: Waterfall) -> Iterator[AxisMark]:
     """Mark the axis at round times; one that would stand in a cut, or too near the one before, is left out."""
     step = next((step for step in _STEPS if fall.axis_ms / step <= MARKS), _STEPS[-1])
     last = -100.0
@@ -129,7 +129,7 @@ def _marks(fall: Waterfall) -> Iterator[Mark]:
         if is_in_cut or x - last < 100 / (MARKS * 2):
             continue
         last = x
-        yield Mark(_label(at), x, "start" if x < 2 else "end" if x > 94 else "middle")
+        yield AxisMark(_label(at), x, "start" if x < 2 else "end" if x > 94 else "middle")
 
 
 def _label(ms: float) -> str:
