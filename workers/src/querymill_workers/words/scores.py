@@ -49,14 +49,16 @@ class Snapshot:
 
 
 @value
-class Match:
+class EntryMatch:
     """An entry that has terms of the query."""
 
     number: int
     scored: bm25.Scored
 
 
-def best(snapshot: Snapshot, asked: Mapping[str, int], *, limit: int, tuning: bm25.Tuning = bm25.PLAIN) -> list[Match]:
+def best(
+    snapshot: Snapshot, asked: Mapping[str, int], *, limit: int, tuning: bm25.Tuning = bm25.PLAIN
+) -> list[EntryMatch]:
     """Return the best ``limit`` entries and all that tie with the last, in any order.
 
     Args:
@@ -123,7 +125,7 @@ def _matches(
     statistics: bm25.Statistics,
     limit: int,
     tuning: bm25.Tuning,
-) -> list[Match]:
+) -> list[EntryMatch]:
     """Score entries. ``places`` tells of each posting which of the terms it is of."""
     weights = np.array([term.times * bm25.idf(statistics.units, term.df) for term in terms])
     tfs = found["tf"].astype(np.float64)
@@ -145,5 +147,5 @@ def _matches(
         }
         length = int(found["length"][own[0]])
         scored = bm25.score(counts, length, terms=terms, statistics=statistics, k1=k1, b=b)
-        matches.append(Match(int(ordered[starts[winner]]), scored))
+        matches.append(EntryMatch(int(ordered[starts[winner]]), scored))
     return matches

@@ -16,7 +16,7 @@ from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.retrievers.messages.search.matches import (
     SIMILARITY_PLACES,
     Gap,
-    Match,
+    MessageMatch,
     MessageMatches,
     passage_of,
 )
@@ -105,7 +105,7 @@ def waiting(matches: MessageMatches) -> tuple[Gap, ...]:
     return (Gap("embed", f"{matches.pending} row{'s' if matches.pending > 1 else ''} pending", "pending"),)
 
 
-def hit_of(match: Match, request: MessageSearch, *, uncalibrated: bool = False) -> MessageHit:
+def hit_of(match: MessageMatch, request: MessageSearch, *, uncalibrated: bool = False) -> MessageHit:
     """Turn a match into a hit. A hit must be used if its vector is as similar as the preset asks for."""
     row = match.row
     source, line = place_in_file(row.metadata)
