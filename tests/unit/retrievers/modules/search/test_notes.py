@@ -19,7 +19,7 @@ from querymill_workers.retrievers.modules.notes import (
     ChannelRank,
     FusedDocument,
     LexiconNotes,
-    Matches,
+    MatchReasons,
 )
 from tests.fixtures.world import World, example
 
@@ -186,7 +186,7 @@ def test_notes_survive_the_board(ranking: list[FusedDocument], documents: list[i
         description="x", weight=5, normalized_weight=1, modules=(), total=len(documents), documents=tuple(documents)
     )
     notes = BranchNotes(
-        raw=(raw,), ranking=tuple(ranking), matches=(Matches(),), weights={}, degraded=(), lexicon_version=3
+        raw=(raw,), ranking=tuple(ranking), matches=(MatchReasons(),), weights={}, degraded=(), lexicon_version=3
     )
     board = json.loads(json.dumps(notes.for_board()))
     assert BranchNotes.of(step_with(board)) == notes

@@ -26,7 +26,7 @@ class FusedDocument(NamedTuple):
     channels: Mapping[str, ChannelRank]
 
 
-class Matches(NamedTuple):
+class MatchReasons(NamedTuple):
     """Why a document was found: what each part of the request adds to its score, and the modules that hit.
 
     Both are empty for a document that only the text channel found.
@@ -46,7 +46,7 @@ class BranchNotes(StepNotes):
 
     raw: tuple[RawRecall, ...]
     ranking: tuple[FusedDocument, ...]
-    matches: tuple[Matches, ...]
+    matches: tuple[MatchReasons, ...]
     weights: dict[str, float]
     degraded: tuple[Degradation, ...]
     lexicon_version: int

@@ -5,7 +5,7 @@ from typing import Final
 
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.values import value
-from querymill_workers.retrievers.modules.notes import ChannelRank, FusedDocument, Matches
+from querymill_workers.retrievers.modules.notes import ChannelRank, FusedDocument, MatchReasons
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, order_of
 from querymill_workers.retrievers.modules.rules.names import Rule
 from querymill_workers.retrievers.modules.rules.scores import AskedPart, ScoredDocument
@@ -42,7 +42,7 @@ class ChosenDocuments:
 
     ranking: Sequence[FusedDocument]
     weights: Mapping[str, float]
-    matches: tuple[Matches, ...]
+    matches: tuple[MatchReasons, ...]
 
 
 def choose_documents(understood: UnderstoodRequest, judged: JudgedDocuments, request: ModuleSearch) -> ChosenDocuments:
@@ -53,9 +53,9 @@ def choose_documents(understood: UnderstoodRequest, judged: JudgedDocuments, req
     ranking = fuse_channels(judged.by_modules, judged.others, weights=weights)
     scored = {hit.document: hit for hit in judged.by_modules}
     matches = tuple(
-        Matches(tuple(each.explained for each in hit.found), hit.keywords)
+        MatchReasons(tuple(each.explained for each in hit.found), hit.keywords)
         if (hit := scored.get(ranked.document))
-        else Matches()
+        else MatchReasons()
         for ranked in ranking[: request.top_k]
     )
     return ChosenDocuments(ranking, weights, matches)

@@ -22,7 +22,7 @@ from querymill_shared.contracts.modules.search import (
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.stages import missing, stage, timing, used, worth_telling
 from querymill_workers.jobs.verdicts import done, lost_search
-from querymill_workers.retrievers.modules.notes import BranchNotes, FusedDocument, Matches
+from querymill_workers.retrievers.modules.notes import BranchNotes, FusedDocument, MatchReasons
 from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import encode_id
 from querymill_workers.retrievers.modules.rules.scores import SHOWN_PLACES
@@ -124,7 +124,11 @@ def fetch_hits(notes: BranchNotes, request: ModuleSearch, ports: ModulePorts) ->
 
 
 def to_hit(
-    document: ModuleDocument, hit: FusedDocument, matches: Matches, weights: Mapping[str, float], request: ModuleSearch
+    document: ModuleDocument,
+    hit: FusedDocument,
+    matches: MatchReasons,
+    weights: Mapping[str, float],
+    request: ModuleSearch,
 ) -> ModuleDocumentHit:
     """Build a hit, with every number that its score is made of."""
     why: dict[str, Any] = (
