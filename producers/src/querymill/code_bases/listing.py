@@ -27,14 +27,14 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class NotedFolder:
     """A folder whose files are read by rules of their own."""
 
     path: str
     remark: str
 
 
-Entry = ListedFile | Skipped | Noted
+Entry = ListedFile | Skipped | NotedFolder
 
 
 class CodeBase(Protocol):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from querymill.code_bases.directory import Directory
-from querymill.code_bases.listing import ListedFile, Noted, Skipped
+from querymill.code_bases.listing import ListedFile, NotedFolder, Skipped
 
 TOKEN = "ghp_" + "Kf9sPq2LmZ7xRt4WbN8vYc3HdJ6gTa1eUo5i"
 
@@ -91,7 +91,7 @@ def test_submodules_are_read_by_their_own_rules_and_other_repositories_are_not(t
     assert [entry.path for entry in entries if isinstance(entry, ListedFile)] == [
         ".gitattributes", ".gitignore", ".gitmodules", "d.py", "libs/x/b.log", "libs/x/b.py",
     ]  # fmt: skip
-    assert [entry.path for entry in entries if isinstance(entry, Noted)] == ["libs/x"]
+    assert [entry.path for entry in entries if isinstance(entry, NotedFolder)] == ["libs/x"]
     assert skipped(tmp_path) == {
         "clone": "a repository of its own and no submodule: ingest it by itself",
         "libs/y": "a submodule that is not checked out",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from querymill.code_bases.listing import CodeBase, ListedFile, Noted, Skipped
+from querymill.code_bases.listing import CodeBase, ListedFile, NotedFolder, Skipped
 from querymill.ingesting.kinds.files import LINES, lines_of
 from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import UnreadPath, UnusablePath
@@ -24,7 +24,7 @@ class Listing:
 
     listed: Mapping[str, ListedFile]
     skipped: Sequence[Skipped]
-    noted: Sequence[Noted] = ()
+    noted: Sequence[NotedFolder] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -40,7 +40,7 @@ def find(code_base: CodeBase, path: Path) -> Listing:
     """
     listed: dict[str, ListedFile] = {}
     skipped: list[Skipped] = []
-    noted: list[Noted] = []
+    noted: list[NotedFolder] = []
     try:
         for entry in code_base.listed():
             match entry:
@@ -48,7 +48,7 @@ def find(code_base: CodeBase, path: Path) -> Listing:
                     listed[entry.path] = entry
                 case Skipped():
                     skipped.append(entry)
-                case Noted():
+                case NotedFolder():
                     noted.append(entry)
     except OSError as error:
         raise UnusablePath(f"path: {error}") from error

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from querymill_workers.postgres.connection import Pool
 from querymill_workers.postgres.filters import Column, Predicate, predicate
-from querymill_workers.postgres.metadata_index import Noted
+from querymill_workers.postgres.metadata_index import MetadataTables
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.postgres.reading import fetch_all, snapshot
 from querymill_workers.postgres.vector_index import LARGE_ROWS, NearIndexes
@@ -54,7 +54,7 @@ _FIELDS: Final = {
     "time": Column(sql.SQL("p.created_at"), "time"),
 }
 #: The metadata of a passage is that of its session and that of its message.
-_NOTED: Final = Noted(sql.SQL("p.session_id"), "messages", "chat_messages", "session_id")
+_NOTED: Final = MetadataTables(sql.SQL("p.session_id"), "messages", "chat_messages", "session_id")
 _WHOLE: Final = sql.SQL(
     "CASE WHEN p.text_id IS NULL THEN p.content ELSE ("
     "SELECT string_agg(part.content, '' ORDER BY part.number) FROM chat_passages AS part"
@@ -203,7 +203,7 @@ def escaped(text: str) -> str:
     return text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
 
 
-def predicates(where: MessageFilter, noted: Noted | None = _NOTED) -> sql.Composed:
+def predicates(where: MessageFilter, noted: MetadataTables | None = _NOTED) -> sql.Composed:
     """Write a predicate for each filter that is set, and for no other."""
     session = sql.SQL("AND p.session_id = %(session_id)s")
     excluded = sql.SQL(
@@ -220,7 +220,7 @@ def predicates(where: MessageFilter, noted: Noted | None = _NOTED) -> sql.Compos
     return sql.SQL(" ").join(part for value, part in given if value is not None)
 
 
-def _conditions(where: MessageFilter, noted: Noted | None) -> Predicate:
+def _conditions(where: MessageFilter, noted: MetadataTables | None) -> Predicate:
     return predicate(where.conditions, _FIELDS, metadata=sql.SQL("p.metadata"), noted=noted)
 
 
