@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from querymill.cli.bulk.embed_file import Backfill, EmbedProgress, Order, Piece, read_pieces
+from querymill.cli.bulk.embed_file import Backfill, EmbedOptions, EmbedProgress, Piece, read_pieces
 from querymill.cli.bulk.vector_file import VectorFile
 from querymill.cli.exits import Exit, WrongUse, why_unusable
 from querymill.cli.progress import progress_bar
@@ -38,7 +38,7 @@ def embed(
     if (out is None) is not table:
         raise WrongUse("--out FILE or --table: give one of them")
     size = _size(path)
-    order = Order(collection, input_type, "table" if table else "result")
+    order = EmbedOptions(collection, input_type, "table" if table else "result")
     console = Console(stderr=True)
     with Querymill() as mill, _opened(out) as file:
         done = follow(Backfill(mill, order, file).run(read_pieces(path)), size, console)

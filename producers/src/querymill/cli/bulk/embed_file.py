@@ -46,7 +46,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class EmbedOptions:
     """What is asked for with every text of the file."""
 
     collection: str
@@ -143,7 +143,7 @@ class _Handed:
 class Backfill:
     """Embeds pieces of a file into ``out``, or into the table if there is no ``out``."""
 
-    def __init__(self, mill: Querymill, order: Order, out: VectorFile | None) -> None:
+    def __init__(self, mill: Querymill, order: EmbedOptions, out: VectorFile | None) -> None:
         self._mill = mill
         self._order = order
         self._out = out

@@ -18,7 +18,7 @@ class Heard:
 Delivery = Heard | Exception
 
 
-class Order:
+class EventOrder:
     """Puts the events of one job into their order, each once.
 
     They arrive in two ways: in the board's reply to a look, and as events after it. An event that arrives before the
@@ -98,7 +98,7 @@ class Wait:
         self.every_event = every_event
         self.deliver = deliver
         self.since = since
-        self.order = Order(after)
+        self.order = EventOrder(after)
         #: Whether the board knows of this wait, and whether a look is to be made for it.
         self.is_registered = False
         self.is_asked = False
