@@ -14,7 +14,7 @@ import pytest
 
 from querymill import EmbedTexts, Querymill, TextToEmbed, UnknownJob
 from querymill.cli.bulk.appended_file import UnusableFile
-from querymill.cli.bulk.embed_file import IN_FLIGHT, Backfill, EmbedOptions, Piece, read_pieces
+from querymill.cli.bulk.embed_file import IN_FLIGHT, Backfill, EmbedOptions, FileSlice, read_pieces
 from querymill.cli.bulk.vector_file import VectorFile
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.vectors import DIMENSIONS, vector_of
@@ -159,7 +159,7 @@ def test_a_result_that_expires_before_it_is_read_is_asked_for_again(
 ) -> None:
     first, *others = read_pieces(write(tmp_path / "texts.jsonl", texts), texts_per_job=5)
 
-    def expiring() -> Iterator[Piece]:
+    def expiring() -> Iterator[FileSlice]:
         yield first
         (job,) = mill.recent(most=1)
         job.result(timeout=20)
@@ -194,9 +194,9 @@ def test_only_a_few_jobs_are_in_flight(
     mill: Querymill, openai_server: OpenAIServer, tmp_path: Path, texts: dict[str, str]
 ) -> None:
     pieces = list(read_pieces(write(tmp_path / "texts.jsonl", texts), texts_per_job=1))
-    drawn: list[Piece] = []
+    drawn: list[FileSlice] = []
 
-    def counted() -> Iterator[Piece]:
+    def counted() -> Iterator[FileSlice]:
         for piece in pieces:
             drawn.append(piece)
             yield piece
@@ -215,7 +215,7 @@ def test_vectors_of_two_models_do_not_meet_in_one_file(
     first, second = read_pieces(write(tmp_path / "texts.jsonl", texts), texts_per_job=5)
     other = deployment.environment | {"EMBEDDING_MODEL": "other", "QUERYMILL_EMBEDDING_DIMENSIONS": str(DIMENSIONS)}
 
-    def changing() -> Iterator[Piece]:
+    def changing() -> Iterator[FileSlice]:
         yield first
         mill.recent(most=1)[0].result(timeout=20)
         worker.kill()

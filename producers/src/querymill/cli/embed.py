@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from querymill.cli.bulk.embed_file import Backfill, EmbedOptions, EmbedProgress, Piece, read_pieces
+from querymill.cli.bulk.embed_file import Backfill, EmbedOptions, EmbedProgress, FileSlice, read_pieces
 from querymill.cli.bulk.vector_file import VectorFile
 from querymill.cli.exits import Exit, WrongUse, why_unusable
 from querymill.cli.progress import progress_bar
@@ -63,7 +63,7 @@ class Tally:
     failed: list[dict[str, str]] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
 
-    def see(self, advance: EmbedProgress, piece: Piece) -> None:
+    def see(self, advance: EmbedProgress, piece: FileSlice) -> None:
         """Count a piece that is finished."""
         self.texts += len(piece.texts)
         self.there += advance.there
@@ -98,7 +98,7 @@ def follow(advances: Iterable[EmbedProgress], size: int, console: Console) -> Ta
     return tally
 
 
-def _complain(advance: EmbedProgress, piece: Piece, console: Console) -> None:
+def _complain(advance: EmbedProgress, piece: FileSlice, console: Console) -> None:
     for line in piece.bad:
         console.print(f"line {line.number}: {line.reason}", style="red")
     if advance.reason:

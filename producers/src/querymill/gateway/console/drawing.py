@@ -33,7 +33,7 @@ MARKS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DrawnBar:
     """A bar as it is drawn, in percent of the width."""
 
     css: str
@@ -57,7 +57,7 @@ class DrawnRow:
 
     row: StepRow
     spent: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[DrawnBar, ...]
     folded: tuple["DrawnRow", ...] = ()
 
 
@@ -106,12 +106,12 @@ def _drawn(row: StepRow, fall: Waterfall) -> DrawnRow:
     )
 
 
-def _pieces(bars: Sequence[Bar], fall: Waterfall) -> Iterator[Piece]:
+def _pieces(bars: Sequence[Bar], fall: Waterfall) -> Iterator[DrawnBar]:
     for bar in bars:
         start, end = fall.place(bar.start), fall.place(bar.end)
         x = min(_percent(start), 100 - LEAST_WIDTH)
         _, css = NAMES[bar.kind]
-        yield Piece(css, x, max(_percent(end - start), LEAST_WIDTH), _PATTERNS.get(bar.kind, ""))
+        yield DrawnBar(css, x, max(_percent(end - start), LEAST_WIDTH), _PATTERNS.get(bar.kind, ""))
 
 
 def _percent(share: float) -> float:
