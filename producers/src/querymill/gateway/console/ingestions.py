@@ -19,7 +19,7 @@ LISTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class UploadProgress:
     """How far an upload is. ``rate`` is in documents per second since it began, None if nothing is stored yet."""
 
     sentence: str
@@ -29,7 +29,7 @@ class Progress:
     left_s: float | None
 
 
-def progress_of(batch: BatchBody, now: float) -> Progress:
+def progress_of(batch: BatchBody, now: float) -> UploadProgress:
     """Return how far an upload is at a time (s since the epoch), by the board's clock.
 
     480 of 500 documents that are searchable after 60 s are 8 a second: the other 20 take about 2.5 s.
@@ -45,7 +45,7 @@ def progress_of(batch: BatchBody, now: float) -> Progress:
     said += [f"about {age(left_s)} left"] if left_s is not None else []
     said += ["lines are still being read"] if batch.is_open else []
     failed = sum(batch.jobs.get(state, 0) for state in ("failed", "dead", "cancelled"))
-    return Progress(", ".join(said) + ".", is_open, failed, rate, left_s)
+    return UploadProgress(", ".join(said) + ".", is_open, failed, rate, left_s)
 
 
 @router.get("/console/ingestions")
