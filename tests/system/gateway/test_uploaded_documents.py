@@ -141,7 +141,7 @@ def test_without_the_engines_the_answer_says_what_to_install(
     def missing(*_: Any, **__: Any) -> None:
         raise EngineMissing(f"pypdfium2 is not installed; {INSTALL_HINT}")
 
-    monkeypatch.setattr(process.Reader, "read", missing)
+    monkeypatch.setattr(process.FileReader, "read", missing)
     answer = quiet_http.post(AT, content=TIDES, headers=PDF)
     assert (answer.status_code, INSTALL_HINT in answer.json()["detail"]) == (415, True)
 

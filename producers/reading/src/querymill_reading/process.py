@@ -29,7 +29,7 @@ class _Lost(Unreadable):
     """Raised when the process was lost over a page, or must be ended."""
 
 
-class Reader:
+class FileReader:
     """Reads files, one at a time, in a process that is started when it is needed. Not for several threads at once."""
 
     def __init__(self, limits: ReadLimits | None = None) -> None:

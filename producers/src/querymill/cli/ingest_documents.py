@@ -17,7 +17,7 @@ from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import Lines
 from querymill.ingesting.sources.documents import DocumentFeed, DocumentOptions, LoadedFiles, Say, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
 from querymill_reading.sources import LeftOut, Source
 
 #: Documents and files that ``--json`` names; of more it gives the number.
@@ -36,7 +36,7 @@ def load_documents(
         typer.Exit: A file was not loaded; the others were.
     """
     console = Console(stderr=True)
-    with Reader() as reader:
+    with FileReader() as reader:
         reader.start()  # it imports the engines while this connects and asks what is stored
         with Querymill() as mill, recorded(mill, kind.name, collection) as (noting, record):
             done = loaded(noting, reader, kind.loadable.documents, paths, collection, options, console, record)
@@ -47,7 +47,7 @@ def load_documents(
 
 def loaded(
     mill: Querymill,
-    reader: Reader,
+    reader: FileReader,
     lines: Lines[Any],
     paths: Sequence[str],
     collection: str,

@@ -34,7 +34,7 @@ from querymill_histories.files import head_of
 from querymill_histories.finding import format_of, places
 from querymill_histories.formats import FORMATS
 from querymill_reading.archives import is_archive
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
 from querymill_shared.settings import Settings
 from querymill_shared.urls import mask
 
@@ -158,7 +158,7 @@ def _is_history(path: Path) -> bool:
 
 def _documents(asked: Watching, mill: Querymill, stack: ExitStack) -> Follower:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querymill-")))
-    reader = stack.enter_context(Reader())
+    reader = stack.enter_context(FileReader())
     # It prints nothing by itself: every round is printed as a whole.
     feed = DocumentFeed(
         mill, reader, asked.kind.loadable.documents, asked.collection, asked.documents, LoadedFiles(), folder

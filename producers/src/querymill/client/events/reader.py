@@ -42,7 +42,7 @@ AT_ONCE: Final = 200
 _REFUSED = (redis.AuthenticationError, redis.exceptions.AuthorizationError, redis.ResponseError)
 
 
-class Reader:
+class EventReader:
     """Serves waits until it is stopped, or until it has been idle for `IDLE_S`."""
 
     def __init__(self, board: WatchedBoard) -> None:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from weakref import WeakSet
 
-from querymill.client.events.reader import Reader
+from querymill.client.events.reader import EventReader
 from querymill.client.events.waits import Delivery, Heard, Wait
 from querymill_shared.board import Told, WatchedBoard
 
@@ -25,7 +25,7 @@ class Watch:
     def forget(self) -> None:
         """Begin again, as in a forked process, which has none of the threads."""
         self._lock = threading.Lock()
-        self._reader: Reader | None = None
+        self._reader: EventReader | None = None
 
     def close(self) -> None:
         """End every wait with `ClientClosed`, and close the connections. A later wait opens them again."""
@@ -45,7 +45,7 @@ class Watch:
         wait = Wait(job_id, deliver, every_event=every_event, since=time.monotonic(), after=after)
         with self._lock:
             if self._reader is None or not self._reader.take(wait):
-                self._reader = Reader(self._open_board())
+                self._reader = EventReader(self._open_board())
                 self._reader.take(wait)
             reader = self._reader
         try:

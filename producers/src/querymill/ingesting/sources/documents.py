@@ -20,7 +20,7 @@ from querymill.ingesting.path_options import UnusablePath
 from querymill.ingesting.submitting import Stores
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Document, EngineMissing, Unreadable
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
 from querymill_reading.reports import ROOT, SOURCE, STAMP, asked_hash, report_of
 from querymill_reading.sources import FileStamp, LeftOut, Source, is_unchanged, paths_at, sources_in
 from querymill_shared.contracts.filters import MAX_CHARS, MAX_VALUES
@@ -118,7 +118,7 @@ class DocumentFeed:
     """
 
     mill: Stores
-    reader: Reader
+    reader: FileReader
     lines: Lines[Any]
     collection: str
     options: DocumentOptions

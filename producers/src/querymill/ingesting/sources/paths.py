@@ -18,7 +18,7 @@ from querymill.ingesting.sources.lines import are_lines, plain_file
 from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest, pack
 from querymill_histories.compressed import open_plain
 from querymill_histories.session import Unread
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
 from querymill_reading.sources import LeftOut
 
 Tell = Callable[[LoadProgress | BadLine | UnreadPath], None]
@@ -70,7 +70,7 @@ def _load_documents(
         _note(UnreadPath(left.place, left.reason, left.failed), done, tell)
 
     asked = documents.DocumentOptions(options.fields, options.password, options.sync)
-    with tempfile.TemporaryDirectory(prefix="querymill-") as made, Reader() as reader:
+    with tempfile.TemporaryDirectory(prefix="querymill-") as made, FileReader() as reader:
         folder = Path(made)
         found, roots = documents.found_at([path], folder)
         feed = documents.DocumentFeed(mill, reader, lines, collection, asked, read, folder, on_left_out=leave_out)
