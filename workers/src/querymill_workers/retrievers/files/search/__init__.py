@@ -123,7 +123,7 @@ def settle(
     query = analyze_query(request.query, request.kinds, ports.thesauri["files"])
     chosen = choose_files(rounds, request)
     hits, low = show_files(chosen, request, ports)
-    read = Reading(is_late=is_late)
+    read = StoredParts(is_late=is_late)
     returned = read.part("metadata", lambda: with_metadata(hits, request, ports), without=hits)
     context = read.part(
         "context", lambda: join_context(chosen.kept[: request.top_n], query, request, ports), without=Context("", ())
@@ -140,7 +140,7 @@ def settle(
     ports.board.settle(picture.record.job_id, done(result))
 
 
-class Reading:
+class StoredParts:
     """What is read from a store for a result. ``missing`` names the parts that could not be read."""
 
     def __init__(self, *, is_late: bool) -> None:
