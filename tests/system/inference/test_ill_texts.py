@@ -19,7 +19,7 @@ from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.gateway import SAME_FAILURES, Gateway
 from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankEndpoint, open_endpoint
 from querymill_workers.inference.prompts import Turn
-from querymill_workers.inference.refusals import Embedded, HalvingJudge, Refusal, embed_each
+from querymill_workers.inference.refusals import Embedded, HalvingJudge, TextRefusal, embed_each
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.fakes.openai_server import (
@@ -49,10 +49,10 @@ def texts(count: int = 16, *, ill_at: Sequence[int] = (4,)) -> list[str]:
 def check(found: Sequence[Embedded], asked: Sequence[str]) -> list[str]:
     """Check that every other text has its own vector. Return why the ill ones have none."""
     for text, one in zip(asked, found, strict=True):
-        assert isinstance(one, Refusal) is ("xyzzy" in text)
-        if not isinstance(one, Refusal):
+        assert isinstance(one, TextRefusal) is ("xyzzy" in text)
+        if not isinstance(one, TextRefusal):
             np.testing.assert_allclose(one, vector_of(text), rtol=1e-6)
-    return [one.reason for one in found if isinstance(one, Refusal)]
+    return [one.reason for one in found if isinstance(one, TextRefusal)]
 
 
 def counts(provider: Provider) -> dict[str, float]:

@@ -7,7 +7,7 @@ import pytest
 
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.ports import InputType, Vectors
-from querymill_workers.inference.refusals import MAX_REASON_CHARS, HalvingJudge, Refusal, embed_each
+from querymill_workers.inference.refusals import MAX_REASON_CHARS, HalvingJudge, TextRefusal, embed_each
 from querymill_workers.inference.work import Misfit, Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -41,7 +41,7 @@ class Picky:
 
 def embedded(texts: Sequence[str], model: Picky) -> list[float | str]:
     found, _ = embed_each(texts, model, input_type="passage", caller=CALLER)
-    return [one.reason if isinstance(one, Refusal) else float(one[0]) for one in found]
+    return [one.reason if isinstance(one, TextRefusal) else float(one[0]) for one in found]
 
 
 def test_the_others_of_a_refused_batch_get_their_vectors() -> None:

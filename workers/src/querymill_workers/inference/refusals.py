@@ -23,13 +23,13 @@ MAX_REASON_CHARS: Final = 300
 
 
 @value
-class Refusal:
+class TextRefusal:
     """Why a provider refused a text. ``reason`` holds nothing of the text."""
 
     reason: str
 
 
-Embedded = npt.NDArray[np.float32] | Refusal
+Embedded = npt.NDArray[np.float32] | TextRefusal
 
 
 def embed_each(
@@ -45,7 +45,7 @@ def embed_each(
             allows no call before the caller's deadline.
     """
     found, usage = _embed(texts, model, input_type, caller)
-    if found and all(isinstance(result, Refusal) for result in found):
+    if found and all(isinstance(result, TextRefusal) for result in found):
         # Not the text of an earlier probe, whose vector may be cached: the provider is asked now.
         probe = f"probe {hashlib.sha256(chr(0).join(texts).encode('utf-8', 'replace')).hexdigest()[:8]}"
         _, spent = model.embed([probe], input_type=input_type, caller=caller)
@@ -74,7 +74,7 @@ def _embed(
     others = [index for index in range(len(texts)) if index not in refused]
     found, usage = _embed([texts[index] for index in others], model, input_type, caller)
     results: dict[int, Embedded] = dict(zip(others, found, strict=True))
-    results |= {index: Refusal(reason_of(error, texts[index])) for index, error in refused.items()}
+    results |= {index: TextRefusal(reason_of(error, texts[index])) for index, error in refused.items()}
     return [results[index] for index in range(len(texts))], usage
 
 

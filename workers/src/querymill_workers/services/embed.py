@@ -16,7 +16,7 @@ from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed, pack_vector
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.inference.refusals import Refusal, embed_each
+from querymill_workers.inference.refusals import TextRefusal, embed_each
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
@@ -63,9 +63,9 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
         )
         usage += spent
         refused |= {
-            text.id: result.reason for text, result in zip(asked, found, strict=True) if isinstance(result, Refusal)
+            text.id: result.reason for text, result in zip(asked, found, strict=True) if isinstance(result, TextRefusal)
         }
-        rows = [result for result in found if not isinstance(result, Refusal)]
+        rows = [result for result in found if not isinstance(result, TextRefusal)]
         texts = [text for text in asked if text.id not in refused]
         if request.into == "table":
             written += store(claim, texts, rows, request, ports)

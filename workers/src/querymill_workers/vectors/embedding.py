@@ -20,7 +20,7 @@ from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
 from querymill_shared.values import value
 from querymill_workers.inference.ports import Embeddings
-from querymill_workers.inference.refusals import Refusal, embed_each
+from querymill_workers.inference.refusals import TextRefusal, embed_each
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.follow_up import submit_once
@@ -164,7 +164,7 @@ def embed_batch(
     texts = [passage.text for passage in passages]
     found, usage = embed_each(texts, model, input_type="passage", caller=caller)
     results = {
-        passage: Refused(result.reason) if isinstance(result, Refusal) else result
+        passage: Refused(result.reason) if isinstance(result, TextRefusal) else result
         for passage, result in zip(passages, found, strict=True)
     }
     refused = [passage for passage, result in results.items() if isinstance(result, Refused)]
