@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 from querymill_workers.postgres.connection import Pool, joined, open_pool
-from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, PassageCounts, Refused, RefusedKey
+from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, PassageCounts, RefusedEmbedding, RefusedKey
 from tests.fakes.vectors import vector_of
 from tests.fixtures.passages import IN_MEMORY, IN_POSTGRES, StoredPassages, embed, text_of
 from tests.fixtures.plans import plans_of, recorded, rows_read
 
-REFUSED = Refused("HTTP 400")
+REFUSED = RefusedEmbedding("HTTP 400")
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +161,8 @@ def test_refused_texts_are_listed_with_who_refused_them_and_why(stored: StoredPa
     waiting = stored.vectors.pending(collection, model="m", limit=9)
     stored.vectors.fill(collection, dict.fromkeys(waiting, REFUSED), model="m")
     last = waiting[-1]
-    stored.vectors.fill(collection, {last: Refused("too long")}, model="n")
-    stored.vectors.fill(collection, {last: Refused("still too long")}, model="n")
+    stored.vectors.fill(collection, {last: RefusedEmbedding("too long")}, model="n")
+    stored.vectors.fill(collection, {last: RefusedEmbedding("still too long")}, model="n")
     listed = stored.vectors.refused(collection, limit=9)
     assert [(each.key, each.reason) for each in listed] == [
         *((RefusedKey(passage.document, passage.key, "m"), "HTTP 400") for passage in waiting),

@@ -28,7 +28,7 @@ from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.ledger.ports import Subject, Version
-from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, Refused, VectorPorts
+from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, RefusedEmbedding, VectorPorts
 
 #: Pending passages listed at a time.
 LISTED: Final = 512
@@ -164,10 +164,10 @@ def embed_batch(
     texts = [passage.text for passage in passages]
     found, usage = embed_each(texts, model, input_type="passage", caller=caller)
     results = {
-        passage: Refused(result.reason) if isinstance(result, TextRefusal) else result
+        passage: RefusedEmbedding(result.reason) if isinstance(result, TextRefusal) else result
         for passage, result in zip(passages, found, strict=True)
     }
-    refused = [passage for passage, result in results.items() if isinstance(result, Refused)]
+    refused = [passage for passage, result in results.items() if isinstance(result, RefusedEmbedding)]
     if not refused:
         vectors.fill(collection, results, model=model.model)
         return Embedded(len(passages), 0, usage)

@@ -30,7 +30,7 @@ class Passage(NamedTuple):
 
 
 @value
-class Refused:
+class RefusedEmbedding:
     """In place of a vector: the provider refused the text. ``reason`` holds nothing of the text."""
 
     reason: str
@@ -98,7 +98,7 @@ class Vectors(Protocol):
         """Return those passages that are stored and still wait for a vector of the model."""
         ...
 
-    def fill(self, collection: str, results: Mapping[Passage, Vector | Refused], *, model: str) -> None:
+    def fill(self, collection: str, results: Mapping[Passage, Vector | RefusedEmbedding], *, model: str) -> None:
         """Store vectors, which searches compare from then on, and refusals.
 
         A refused passage waits no longer, until `retry` or a change of its text. What is no longer stored is skipped.

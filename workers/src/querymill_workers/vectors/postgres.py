@@ -16,7 +16,7 @@ from querymill_workers.vectors.ports import (
     CollectionPart,
     Passage,
     PassageCounts,
-    Refused,
+    RefusedEmbedding,
     RefusedKey,
     RefusedPassage,
     Vector,
@@ -83,15 +83,15 @@ class PostgresVectors:
         left = set(self._rows("still_pending", collection, model=model, **_places(passages)))
         return [passage for passage in passages if (passage.document, passage.key) in left]
 
-    def fill(self, collection: str, results: Mapping[Passage, Vector | Refused], *, model: str) -> None:
+    def fill(self, collection: str, results: Mapping[Passage, Vector | RefusedEmbedding], *, model: str) -> None:
         """See `Vectors.fill`."""
         found = list(results.values())
-        reasons = [result.reason if isinstance(result, Refused) else None for result in found]
+        reasons = [result.reason if isinstance(result, RefusedEmbedding) else None for result in found]
         self._run(
             "fill_vectors",
             collection,
             model=model,
-            embeddings=[None if isinstance(result, Refused) else literal(result) for result in found],
+            embeddings=[None if isinstance(result, RefusedEmbedding) else literal(result) for result in found],
             reasons=reasons,
             **_places(list(results)),
         )
