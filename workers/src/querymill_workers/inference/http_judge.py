@@ -51,7 +51,7 @@ class PassageRelevance(BaseModel):
     relevance: Annotated[float, Field(validation_alias=AliasChoices("relevance_score", "score"))]
 
 
-class Reply(BaseModel):
+class JudgeReply(BaseModel):
     """Cohere's and Jina's response. That of Text Embeddings Inference is the bare list."""
 
     results: list[PassageRelevance]
@@ -166,14 +166,18 @@ def _error_body(response: httpx2.Response) -> object:
         return response.text
 
 
-def read(content: bytes, *, shape: RerankShape) -> Reply:
+def read(content: bytes, *, shape: RerankShape) -> JudgeReply:
     """Parse a response of a shape.
 
     Raises:
         NoResponse: It does not have the shape.
     """
     try:
-        return Reply(results=_BARE.validate_json(content)) if shape == "tei" else Reply.model_validate_json(content)
+        return (
+            JudgeReply(results=_BARE.validate_json(content))
+            if shape == "tei"
+            else JudgeReply.model_validate_json(content)
+        )
     except ValidationError as error:
         raise error_instead(content) or NoResponse(f"the response does not have the {shape} shape") from error
 

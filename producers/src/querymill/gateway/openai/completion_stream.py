@@ -28,7 +28,7 @@ _DONE: Final = b"data: [DONE]\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReplyHead:
     """What every part of a reply says of it."""
 
     model: str
@@ -93,7 +93,7 @@ class CompletionStream(EventSourceResponse):
     def __init__(
         self,
         told: Told,
-        reply: Reply,
+        reply: ReplyHead,
         *,
         with_usage: bool,
         stopping: Stopping,

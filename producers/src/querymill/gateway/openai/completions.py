@@ -27,7 +27,7 @@ from querymill.gateway.http.routing import COMMON, JSON, GatewayRoute, check_med
 from querymill.gateway.http.submitting import read_body
 from querymill.gateway.http.waiting import until_gone
 from querymill.gateway.mcp import KeyAccess
-from querymill.gateway.openai.completion_stream import CompletionStream, Finished, Reply, Told, Transcript
+from querymill.gateway.openai.completion_stream import CompletionStream, Finished, ReplyHead, Told, Transcript
 from querymill.gateway.openai.shape import (
     COMPLETIONS,
     MODELS,
@@ -104,7 +104,7 @@ async def complete(request: Request) -> Response:
     collection, kind = await _model(request, asked.model)
     question = AgentQuestion(kind, collection, _question(asked.questions), asked.answer_tokens)
     gate, caller = gate_of(request), caller_of(request)
-    reply = Reply(model=asked.model or collection, created=int(time.time()))
+    reply = ReplyHead(model=asked.model or collection, created=int(time.time()))
     parts = told(KeyAccess(request), question)
     if asked.stream:
         return CompletionStream(
@@ -250,7 +250,7 @@ async def _end_of(parts: Told) -> Finished:
     raise Problem("bug")
 
 
-def _completion(reply: Reply, end: Finished) -> Response:
+def _completion(reply: ReplyHead, end: Finished) -> Response:
     message = ReplyMessage(content=end.text, annotations=annotations_of(end.text, end.sources, end.links))
     body = Completion(
         id=reply.id,
