@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="search")
 
 
-class Run(Protocol):
+class CommandBody(Protocol):
     """Does what a command is for."""
 
     def __call__(self, kind: Kind[Any], request: Search, *, as_json: bool) -> None:
@@ -38,7 +38,7 @@ class Run(Protocol):
         ...
 
 
-def command_of(kind: Kind[Any], run: Run) -> Callable[..., None]:
+def command_of(kind: Kind[Any], run: CommandBody) -> Callable[..., None]:
     """Make the command of a kind: its options are the fields of the search, and it runs with the request they make."""
 
     def command(**parameters: Any) -> None:
