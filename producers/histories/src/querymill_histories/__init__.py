@@ -2,6 +2,16 @@
 
 from querymill_histories.finding import FoundFiles, find, read_sessions
 from querymill_histories.rows import rows_of
-from querymill_histories.session import ReadOptions, Said, Session, ToolCall, Unread
+from querymill_histories.session import HistoryMessage, ReadOptions, Session, ToolCall, Unread
 
-__all__ = ["FoundFiles", "ReadOptions", "Said", "Session", "ToolCall", "Unread", "find", "read_sessions", "rows_of"]
+__all__ = [
+    "FoundFiles",
+    "HistoryMessage",
+    "ReadOptions",
+    "Session",
+    "ToolCall",
+    "Unread",
+    "find",
+    "read_sessions",
+    "rows_of",
+]

@@ -18,7 +18,7 @@ HEAD_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HistoryMessage:
     """A message: its text, the role or the author, and where it stands in its file.
 
     ``source`` is that file, if it is another than that of its session.
@@ -55,7 +55,7 @@ class Session:
 
     id: str
     source: Path
-    entries: list[Said | ToolCall]
+    entries: list[HistoryMessage | ToolCall]
     name: str | None = None
     started_at: datetime | None = None
     about: dict[str, Any] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class Session:
         """The files from which it was read."""
         return tuple(dict.fromkeys((self.source, *self.others)))
 
-    def entries_for(self, source: Path) -> list[Said | ToolCall]:
+    def entries_for(self, source: Path) -> list[HistoryMessage | ToolCall]:
         """Return the entries as those of a session whose file is another: each says which file it is in."""
         if source == self.source:
             return self.entries

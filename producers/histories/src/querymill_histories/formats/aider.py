@@ -15,9 +15,9 @@ from querymill_histories.session import (
     USER,
     Head,
     HistoryFormat,
+    HistoryMessage,
     Read,
     ReadOptions,
-    Said,
     Session,
     ToolCall,
 )
@@ -84,7 +84,7 @@ def runs(lines: list[tuple[int, str]]) -> list[_Run]:
     return [run for run in found if any(map(str.strip, run[1]))]
 
 
-def _entries(found: list[_Run]) -> Iterator[Said | ToolCall]:
+def _entries(found: list[_Run]) -> Iterator[HistoryMessage | ToolCall]:
     asked = ""
     for role, lines, number in found:
         text = "\n".join(lines).strip()
@@ -100,7 +100,7 @@ def _entries(found: list[_Run]) -> Iterator[Said | ToolCall]:
                 continue  # a question that a command asked stands twice
             asked = text if command != text else ""
         if text:
-            yield Said(role, text, line=number)
+            yield HistoryMessage(role, text, line=number)
 
 
 def typed_of(text: str) -> str:

@@ -13,9 +13,9 @@ from querymill_histories.session import (
     USER,
     Head,
     HistoryFormat,
+    HistoryMessage,
     Read,
     ReadOptions,
-    Said,
     Session,
     ToolCall,
     Unread,
@@ -79,7 +79,7 @@ def _message(nodes: dict[str, Any], node: str) -> dict[str, Any]:
     return mapping(mapping(nodes[node]).get("message"))
 
 
-def _entries(nodes: dict[str, Any], node: str) -> Iterator[Said | ToolCall]:
+def _entries(nodes: dict[str, Any], node: str) -> Iterator[HistoryMessage | ToolCall]:
     message = _message(nodes, node)
     content, role = mapping(message.get("content")), mapping(message.get("author")).get("role")
     hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or message.get("weight") == 0
@@ -92,7 +92,7 @@ def _entries(nodes: dict[str, Any], node: str) -> Iterator[Said | ToolCall]:
     elif role == ASSISTANT and message.get("recipient") not in (None, "all"):
         yield ToolCall(str(message.get("recipient")), text, "", id_, at)
     elif role in (USER, ASSISTANT) and content.get("content_type") in _SHOWN and text:
-        yield Said(str(role), text, id_, at)
+        yield HistoryMessage(str(role), text, id_, at)
 
 
 def _text(content: dict[str, Any]) -> str:

@@ -13,9 +13,9 @@ from querymill_histories.session import (
     USER,
     Head,
     HistoryFormat,
+    HistoryMessage,
     Read,
     ReadOptions,
-    Said,
     Session,
     ToolCall,
     Unread,
@@ -68,7 +68,7 @@ def shown_branch(messages: list[dict[str, Any]], leaf: Any) -> list[dict[str, An
     return path[::-1]
 
 
-def _entries(message: dict[str, Any]) -> Iterator[Said | ToolCall]:
+def _entries(message: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     role, at = _ROLES.get(str(message.get("sender"))), moment(message.get("created_at"))
     if role is None:
         return
@@ -87,7 +87,7 @@ def _entries(message: dict[str, Any]) -> Iterator[Said | ToolCall]:
             id_ = word(block.get("id"))
             yield ToolCall(str(block.get("name")), block.get("input"), results.get(id_, ""), id_, at)
     if text := "\n\n".join(filter(None, map(_visible, texts))):
-        yield Said(role, text, word(message.get("uuid")), at)
+        yield HistoryMessage(role, text, word(message.get("uuid")), at)
 
 
 def _visible(text: str) -> str:

@@ -17,9 +17,9 @@ from querymill_histories.session import (
     USER,
     Head,
     HistoryFormat,
+    HistoryMessage,
     Read,
     ReadOptions,
-    Said,
     Session,
     ToolCall,
     Unread,
@@ -53,7 +53,7 @@ class _Told:
     id: str
     source: Path
     parents: dict[str, str | None] = field(default_factory=dict)
-    entries: dict[str, list[Said | ToolCall]] = field(default_factory=dict)
+    entries: dict[str, list[HistoryMessage | ToolCall]] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
     models: list[str] = field(default_factory=list)
     title: str | None = None
@@ -63,15 +63,15 @@ class _Told:
         """The lines that a person typed."""
         return [id_ for id_, said in self.entries.items() if any(entry_is_typed(entry) for entry in said)]
 
-    def spoken(self) -> list[Said | ToolCall]:
+    def spoken(self) -> list[HistoryMessage | ToolCall]:
         """Return the entries that are not on an abandoned branch, in the order of the file."""
         left_out = abandoned(self.parents, self.typed)
         return [entry for id_, entries in self.entries.items() if id_ not in left_out for entry in entries]
 
 
-def entry_is_typed(entry: Said | ToolCall) -> bool:
+def entry_is_typed(entry: HistoryMessage | ToolCall) -> bool:
     """Return whether a person typed it."""
-    return isinstance(entry, Said) and entry.role == USER
+    return isinstance(entry, HistoryMessage) and entry.role == USER
 
 
 def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
@@ -139,7 +139,7 @@ def _take(
         session.models.append(model)
 
 
-def _entries(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[Said | ToolCall]:
+def _entries(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[HistoryMessage | ToolCall]:
     match row.get("type"):
         case "user":
             yield from _of_user(number, row, results)
@@ -153,7 +153,7 @@ def _entries(number: int, row: dict[str, Any], results: dict[str, str]) -> Itera
             pass
 
 
-def _of_user(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[Said]:
+def _of_user(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[HistoryMessage]:
     content = mapping(row.get("message")).get("content")
     for block in mappings(content):
         if block.get("type") == "tool_result":
@@ -162,15 +162,15 @@ def _of_user(number: int, row: dict[str, Any], results: dict[str, str]) -> Itera
         yield from _typed(number, row, content)
 
 
-def _typed(number: int, row: dict[str, Any], content: Any) -> Iterator[Said]:
+def _typed(number: int, row: dict[str, Any], content: Any) -> Iterator[HistoryMessage]:
     blocks = [content] if isinstance(content, str) else [
         str(block.get("text") or "") for block in mappings(content) if block.get("type") == "text"
     ]  # fmt: skip
     if text := "\n\n".join(filter(None, map(typed, blocks))):
-        yield Said(USER, text, word(row.get("uuid")), moment(row.get("timestamp")), number)
+        yield HistoryMessage(USER, text, word(row.get("uuid")), moment(row.get("timestamp")), number)
 
 
-def _of_assistant(number: int, row: dict[str, Any]) -> Iterator[Said | ToolCall]:
+def _of_assistant(number: int, row: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     message = mapping(row.get("message"))
     if message.get("model") == "<synthetic>" or row.get("isApiErrorMessage"):
         return
@@ -179,13 +179,13 @@ def _of_assistant(number: int, row: dict[str, Any]) -> Iterator[Said | ToolCall]
     for block in [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content):
         text = str(block.get("text") or "").strip()
         if block.get("type") == "text" and text not in ("", *_EMPTY):
-            yield Said(ASSISTANT, text, id_, at, number)
+            yield HistoryMessage(ASSISTANT, text, id_, at, number)
         elif block.get("type") == "tool_use":
             yield ToolCall(str(block.get("name")), block.get("input"), "", word(block.get("id")), at, number)
 
 
 def _session(told: _Told, results: dict[str, str]) -> Session:
-    entries: list[Said | ToolCall] = []
+    entries: list[HistoryMessage | ToolCall] = []
     seen: set[tuple[str | None, str]] = set()
     for entry in told.spoken():
         if isinstance(entry, ToolCall):

@@ -14,9 +14,9 @@ from querymill_histories.session import (
     USER,
     Head,
     HistoryFormat,
+    HistoryMessage,
     Read,
     ReadOptions,
-    Said,
     Session,
     ToolCall,
     Unread,
@@ -66,7 +66,7 @@ def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
         yield Session(id_, path, entries, None, started or moment(id_), given({"cwd": folder}))
 
 
-def _seen(rows: list[dict[str, Any]]) -> Iterator[Said | ToolCall]:
+def _seen(rows: list[dict[str, Any]]) -> Iterator[HistoryMessage | ToolCall]:
     is_first, before = True, ""
     for row in rows:
         kind = str(row.get("say") or row.get("ask"))
@@ -80,7 +80,7 @@ def _seen(rows: list[dict[str, Any]]) -> Iterator[Said | ToolCall]:
         role = USER if is_first and kind == "text" else _SAYS[kind]
         is_first = False
         if text != before or role == USER:  # a result is said, and then asked about
-            yield Said(role, text, id_, at)
+            yield HistoryMessage(role, text, id_, at)
         before = text if kind == "completion_result" else ""
 
 
@@ -99,7 +99,7 @@ def _read_json(text: str) -> Any:
         return text
 
 
-def _sent(rows: list[dict[str, Any]]) -> Iterator[Said | ToolCall]:
+def _sent(rows: list[dict[str, Any]]) -> Iterator[HistoryMessage | ToolCall]:
     for row in rows:
         content = row.get("content")
         blocks = [content] if isinstance(content, str) else [
@@ -108,10 +108,12 @@ def _sent(rows: list[dict[str, Any]]) -> Iterator[Said | ToolCall]:
         for block in blocks:
             if row.get("role") == USER:
                 yield from (
-                    Said(USER, match[2], at=moment(row.get("ts"))) for match in _TYPED.finditer(block) if match[2]
+                    HistoryMessage(USER, match[2], at=moment(row.get("ts")))
+                    for match in _TYPED.finditer(block)
+                    if match[2]
                 )
             elif text := _SENT_CALL.sub("", block).strip():
-                yield Said(ASSISTANT, text, at=moment(row.get("ts")))
+                yield HistoryMessage(ASSISTANT, text, at=moment(row.get("ts")))
 
 
 FORMAT: Final = HistoryFormat(

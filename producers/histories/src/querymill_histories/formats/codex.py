@@ -16,9 +16,9 @@ from querymill_histories.session import (
     USER,
     Head,
     HistoryFormat,
+    HistoryMessage,
     Read,
     ReadOptions,
-    Said,
     Session,
     ToolCall,
     Unread,
@@ -72,8 +72,8 @@ class _Rollout:
         self.about: dict[str, Any] = {}
         self.models: list[str] = []
         self.is_of_agent = False
-        self.events: list[Said | ToolCall] = []
-        self.items: list[Said | ToolCall] = []
+        self.events: list[HistoryMessage | ToolCall] = []
+        self.items: list[HistoryMessage | ToolCall] = []
         self.results: dict[str, str] = {}
         self.name: str | None = None
 
@@ -149,14 +149,14 @@ class _Rollout:
         elif kind in _RESULTS:
             self.results[str(payload.get("call_id"))] = result_of(payload.get("output") or payload.get("tools"))
 
-    def _say(self, entries: list[Said | ToolCall], role: str, text: str, number: int | None, at: Any) -> None:
+    def _say(self, entries: list[HistoryMessage | ToolCall], role: str, text: str, number: int | None, at: Any) -> None:
         text = typed(text) if role == USER else text.strip()
         if text:
-            entries.append(Said(role, text, None, moment(at), number))
+            entries.append(HistoryMessage(role, text, None, moment(at), number))
 
     def session(self) -> Session:
         """Return the session. Events are what the person saw; without any, the items are taken."""
-        entries = self.events if any(isinstance(entry, Said) for entry in self.events) else self.items
+        entries = self.events if any(isinstance(entry, HistoryMessage) for entry in self.events) else self.items
         with_results = [
             ToolCall(entry.name, entry.arguments, self.results.get(entry.id or "", ""), entry.id, entry.at, entry.line)
             if isinstance(entry, ToolCall)
@@ -179,9 +179,11 @@ def _part(text: str) -> str:
     return typed(text)
 
 
-def _roll_back(entries: list[Said | ToolCall], turns: Any) -> None:
+def _roll_back(entries: list[HistoryMessage | ToolCall], turns: Any) -> None:
     """Take back the last turns, each from what was typed on."""
-    typed_at = [number for number, entry in enumerate(entries) if isinstance(entry, Said) and entry.role == USER]
+    typed_at = [
+        number for number, entry in enumerate(entries) if isinstance(entry, HistoryMessage) and entry.role == USER
+    ]
     if isinstance(turns, int) and turns > 0 and typed_at:
         del entries[typed_at[-min(turns, len(typed_at))] :]
 

@@ -12,9 +12,9 @@ from querymill_histories.session import (
     USER,
     Head,
     HistoryFormat,
+    HistoryMessage,
     Read,
     ReadOptions,
-    Said,
     Session,
     ToolCall,
     Unread,
@@ -92,11 +92,11 @@ def applied(whole: Any, change: dict[str, Any]) -> Any:
     return whole
 
 
-def _entries(request: dict[str, Any]) -> Iterator[Said | ToolCall]:
+def _entries(request: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     asked_at = moment(request.get("timestamp"))
     id_ = word(request.get("requestId"))
     if text := text_of(request.get("message")).strip():
-        yield Said(USER, text, id_, asked_at)
+        yield HistoryMessage(USER, text, id_, asked_at)
     items = list(mappings(request.get("response")))
     for item in items:
         if item.get("kind") == "toolInvocationSerialized":
@@ -104,7 +104,7 @@ def _entries(request: dict[str, Any]) -> Iterator[Said | ToolCall]:
             yield ToolCall(str(item.get("toolId") or "tool"), said, "", word(item.get("toolCallId")), asked_at)
     if answer := "".join(map(_shown, items)).strip():
         answered_at = moment(mapping(request.get("modelState")).get("completedAt")) or asked_at
-        yield Said(
+        yield HistoryMessage(
             ASSISTANT, answer, word(request.get("responseId")) or (f"{id_}-answer" if id_ else None), answered_at
         )
 

@@ -15,9 +15,9 @@ from querymill_histories.session import (
     USER,
     Head,
     HistoryFormat,
+    HistoryMessage,
     Read,
     ReadOptions,
-    Said,
     Session,
     ToolCall,
     Unread,
@@ -34,7 +34,7 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
     about: dict[str, Any] = {}
     models: dict[str, None] = {}
     results: dict[str, str] = {}
-    entries: list[Said | ToolCall] = []
+    entries: list[HistoryMessage | ToolCall] = []
     name = plain_name(path)
     id_: str | None = name.parent.name if name.name == "events.jsonl" else name.stem
     started: Any = None
@@ -64,13 +64,13 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
     yield Session(id_ or path.stem, path, told, None, moment(started), about | given({"models": list(models)}))
 
 
-def _entries(number: int, row: dict[str, Any], kind: str, event: dict[str, Any]) -> Iterator[Said | ToolCall]:
+def _entries(number: int, row: dict[str, Any], kind: str, event: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     at, text = moment(row.get("timestamp")), str(event.get("content") or "").strip()
     if kind == "user.message" and (text := typed(text)):
-        yield Said(USER, text, word(row.get("id")), at, number)
+        yield HistoryMessage(USER, text, word(row.get("id")), at, number)
     elif kind == "assistant.message":
         if text:
-            yield Said(ASSISTANT, text, word(event.get("messageId")) or word(row.get("id")), at, number)
+            yield HistoryMessage(ASSISTANT, text, word(event.get("messageId")) or word(row.get("id")), at, number)
         for call in mappings(event.get("toolRequests")):
             yield ToolCall(str(call.get("name")), call.get("arguments"), "", word(call.get("toolCallId")), at, number)
 

@@ -17,9 +17,9 @@ from querymill_histories.session import (
     USER,
     Head,
     HistoryFormat,
+    HistoryMessage,
     Read,
     ReadOptions,
-    Said,
     Session,
     ToolCall,
     Unread,
@@ -136,14 +136,14 @@ def _models(bubbles: Iterator[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(filter(None, named)))
 
 
-def _entries(bubble: dict[str, Any]) -> Iterator[Said | ToolCall]:
+def _entries(bubble: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     """Read a bubble. The last of a tab is the box in which the next question is typed, and may be empty."""
     role = _ROLES.get(str(bubble.get("type")))
     id_ = word(bubble.get("bubbleId")) or word(bubble.get("id"))
     at = moment(bubble.get("createdAt")) or moment(mapping(bubble.get("timingInfo")).get("clientStartTime"))
     text = str(bubble.get("text") or bubble.get("rawText") or "").strip()
     if role and text and not bubble.get("isThought"):
-        yield Said(role, text, id_, at)
+        yield HistoryMessage(role, text, id_, at)
     tool = mapping(bubble.get("toolFormerData"))
     if tool.get("name"):
         arguments = tool.get("rawArgs") or tool.get("params")

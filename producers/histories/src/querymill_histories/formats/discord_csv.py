@@ -12,7 +12,7 @@ from typing import Final
 from querymill_histories.compressed import open_plain
 from querymill_histories.rules.day_order import WrittenDate, order_of
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Head, ReadOptions, Said
+from querymill_histories.session import Head, HistoryMessage, ReadOptions
 
 _COLUMNS: Final = ["AuthorID", "Author", "Date", "Content"]
 #: What the exporter writes in place of a message of Discord itself.
@@ -44,7 +44,7 @@ def is_csv(head: Head) -> bool:
     return [name.strip().strip('"') for name in first.split(",")][: len(_COLUMNS)] == _COLUMNS
 
 
-def messages_in_csv(path: Path, asked: ReadOptions) -> Iterator[Said]:
+def messages_in_csv(path: Path, asked: ReadOptions) -> Iterator[HistoryMessage]:
     """Yield the messages of a channel.
 
     Raises:
@@ -57,7 +57,9 @@ def messages_in_csv(path: Path, asked: ReadOptions) -> Iterator[Said]:
     for row in rows:
         stamp = stamps.get(row.date)
         at = _named(row.date, asked) if stamp is None else stamp.moment(order)
-        yield Said(row.author, row.text, None, at and (at if at.tzinfo else at.replace(tzinfo=asked.zone)), row.number)
+        yield HistoryMessage(
+            row.author, row.text, None, at and (at if at.tzinfo else at.replace(tzinfo=asked.zone)), row.number
+        )
 
 
 def _rows(path: Path) -> Iterator[_Row]:

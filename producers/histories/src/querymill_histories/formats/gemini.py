@@ -15,9 +15,9 @@ from querymill_histories.session import (
     USER,
     Head,
     HistoryFormat,
+    HistoryMessage,
     Read,
     ReadOptions,
-    Said,
     Session,
     ToolCall,
     Unread,
@@ -77,14 +77,14 @@ def _last_versions(messages: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _entries(message: dict[str, Any]) -> Iterator[Said | ToolCall]:
+def _entries(message: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     role, at, id_ = _ROLES.get(str(message.get("type"))), moment(message.get("timestamp")), word(message.get("id"))
     if role is None:
         return
     text = text_of(message.get("displayContent") or message.get("content"))
     text = typed(text.partition(_REFERENCED)[0]) if role == USER else text.strip()
     if text:
-        yield Said(role, text, id_, at)
+        yield HistoryMessage(role, text, id_, at)
     for call in mappings(message.get("toolCalls")):
         yield ToolCall(
             str(call.get("name")), call.get("args"), _result(call), word(call.get("id")), moment(call.get("timestamp"))

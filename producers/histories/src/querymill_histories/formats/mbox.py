@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from querymill_histories.files import each
 from querymill_histories.rules.quotations import own_words
-from querymill_histories.session import Head, HistoryFormat, Read, ReadOptions, Said, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, Unread
 
 _HEADER: Final = re.compile(r"^[A-Za-z][A-Za-z0-9-]*: ?", re.MULTILINE)
 _REPLY: Final = re.compile(r"^\s*((re|aw|sv|antw|fwd?|wg|回复|答复)\s*(\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
@@ -39,7 +39,7 @@ class _Mail:
     id: str
     answers: tuple[str, ...]
     subject: str
-    said: Said
+    said: HistoryMessage
 
 
 def _read(path: Path, asked: ReadOptions) -> Read:
@@ -66,7 +66,7 @@ def _mail(message: Message, otherwise: str, asked: ReadOptions) -> _Mail:
     text = body_of(message)
     if answers or _REPLY.match(subject):
         text = own_words(text)
-    said = Said(sender_of(_header(message, "From")), text, id_, _date(_header(message, "Date"), asked))
+    said = HistoryMessage(sender_of(_header(message, "From")), text, id_, _date(_header(message, "Date"), asked))
     return _Mail(id_, tuple(answers), subject, said)
 
 

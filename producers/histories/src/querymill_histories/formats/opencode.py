@@ -16,9 +16,9 @@ from querymill_histories.session import (
     USER,
     Head,
     HistoryFormat,
+    HistoryMessage,
     Read,
     ReadOptions,
-    Said,
     Session,
     ToolCall,
     Unread,
@@ -120,7 +120,7 @@ def _session(path: Path, info: dict[str, Any], messages: list[dict[str, Any]]) -
     return Session(word(info.get("id")) or path.stem, path, entries, word(info.get("title")), started, about)
 
 
-def _entries(message: dict[str, Any]) -> Iterator[Said | ToolCall]:
+def _entries(message: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     info = mapping(message.get("info"))
     role, id_ = info.get("role"), word(info.get("id"))
     at = moment(mapping(info.get("time")).get("created"))
@@ -131,7 +131,7 @@ def _entries(message: dict[str, Any]) -> Iterator[Said | ToolCall]:
         if kind == "text" and not part.get("synthetic") and not part.get("ignored"):
             text = str(part.get("text") or "")
             if text := typed(text) if role == USER else text.strip():
-                yield Said(str(role), text, id_, at)
+                yield HistoryMessage(str(role), text, id_, at)
         elif kind == "tool":
             state = mapping(part.get("state"))
             result = result_of(state.get("output") or state.get("error"))

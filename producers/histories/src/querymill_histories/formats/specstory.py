@@ -12,7 +12,17 @@ from querymill_histories.rules.contents import given
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Head, HistoryFormat, Read, ReadOptions, Said, Session, ToolCall
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+)
 
 _SESSION: Final = re.compile(r"<!-- (?P<tool>[\w .-]+?) Session (?P<id>[\w-]+)(?: \((?P<at>[^)]*)\))? -->\s*$")
 _SPEAKER: Final = re.compile(
@@ -55,7 +65,7 @@ def _read(path: Path, asked: ReadOptions) -> Read:
 
 def _session(path: Path, lines: list[str], start: int, asked: ReadOptions, *, heading: list[str]) -> Session:
     match = _SESSION.match(lines[0])
-    entries: list[Said | ToolCall] = []
+    entries: list[HistoryMessage | ToolCall] = []
     models: dict[str, None] = {}
     for number, speaker, body in _blocks(lines):
         if speaker["side"]:
@@ -86,7 +96,7 @@ def _blocks(lines: list[str]) -> Iterator[tuple[int, re.Match[str], str]]:
         yield *held, "\n".join(body)
 
 
-def _entries(role: str, body: str, at: datetime | None, line: int) -> Iterator[Said | ToolCall]:
+def _entries(role: str, body: str, at: datetime | None, line: int) -> Iterator[HistoryMessage | ToolCall]:
     body = _THOUGHT.sub("", body)
     for tool in _TOOL.finditer(body):
         named = re.search(r'data-tool-name="([^"]*)"', tool["about"] or "")
@@ -94,7 +104,7 @@ def _entries(role: str, body: str, at: datetime | None, line: int) -> Iterator[S
         yield ToolCall(name, None, (tool["inside"] or tool["rest"] or "").strip(), None, at, line)
     text = _RULE.sub("", _TOOL.sub("", body).strip()).strip()
     if text := typed(text) if role == USER else text:
-        yield Said(role, text, None, at, line)
+        yield HistoryMessage(role, text, None, at, line)
 
 
 def title_of(path: Path, heading: Sequence[str]) -> str | None:

@@ -11,7 +11,7 @@ from querymill_histories.formats.telegram_html import is_html, read_page
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Head, HistoryFormat, Read, ReadOptions, Said, Session
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
 
 #: How the ids of chats begin that were exported as web pages.
 _OF_PAGES: Final = "telegram-"
@@ -67,12 +67,12 @@ def _session(path: Path, chat: dict[str, Any], asked: ReadOptions) -> Session:
     return Session(word(chat.get("id")) or path.stem, path, list(said), name, None, about)
 
 
-def _messages(chat: dict[str, Any], asked: ReadOptions) -> Iterator[Said]:
+def _messages(chat: dict[str, Any], asked: ReadOptions) -> Iterator[HistoryMessage]:
     for row in mappings(chat.get("messages")):
         text = text_of(row.get("text") or row.get("text_entities")).strip()
         if row.get("type") == "message" and text:
             author = word(row.get("from")) or word(row.get("from_id")) or "unknown"
-            yield Said(author, text, word(row.get("id")), _time(row, asked))
+            yield HistoryMessage(author, text, word(row.get("id")), _time(row, asked))
 
 
 def _time(row: dict[str, Any], asked: ReadOptions) -> datetime | None:

@@ -10,7 +10,7 @@ from querymill_shared.contracts.sessions import ChatSession, message_key
 from querymill_shared.values import value
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.ledger.ports import Versioned
-from querymill_workers.retrievers.conversations.history import Acceptance, History, LiveMessage, Said
+from querymill_workers.retrievers.conversations.history import Acceptance, FieldWrite, History, LiveMessage
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.references import Reference
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
@@ -120,7 +120,7 @@ class Outline:
     facts_version: str
     revision: Revision
     sketch: Sketch
-    said: Mapping[str, Said]
+    said: Mapping[str, FieldWrite]
     live: Sequence[tuple[Acceptance, str | None, int]]
     whole: bool
 
@@ -131,7 +131,7 @@ class Extension:
 
     facts: SessionFacts
     messages: Sequence[LiveMessage]
-    said: Mapping[str, Said]
+    said: Mapping[str, FieldWrite]
     sketch: Sketch
     revision: Revision
     replacing: Revision
