@@ -27,7 +27,7 @@ from querymill.watch.documents import DocumentFollower, TreeFollower
 from querymill.watch.histories import HistoryFollower, Spot
 from querymill.watch.lines import LineFollower
 from querymill.watch.rounds import Follower, follow
-from querymill.watch.sent import Sent, sent_path
+from querymill.watch.sent import SentLog, sent_path
 from querymill.watch.sessions import SessionSender, Told
 from querymill.watch.several import Several
 from querymill_histories.files import head_of
@@ -73,7 +73,7 @@ def watch(asked: Watching, *, as_documents: bool, as_histories: bool) -> None:
         if as_documents:
             follower: Follower = _documents(asked, mill, stack)
         elif asked.kind.load is None:
-            sent = stack.enter_context(Sent(_state_of(asked)))
+            sent = stack.enter_context(SentLog(_state_of(asked)))
             if asked.kind.name not in mill.collections().get(asked.collection, ()):
                 sent.forget()
             follower = _lines_and_histories(asked, mill, sent, as_histories=as_histories)
@@ -124,7 +124,7 @@ def _state_of(asked: Watching) -> Path:
     })  # fmt: skip
 
 
-def _lines_and_histories(asked: Watching, mill: Querymill, sent: Sent, *, as_histories: bool) -> Follower:
+def _lines_and_histories(asked: Watching, mill: Querymill, sent: SentLog, *, as_histories: bool) -> Follower:
     lines = asked.kind.loadable.documents
     sender = SessionSender(mill, lines, asked.collection, sent)
     paths = [Path(path).absolute() for path in asked.paths]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from querymill.watch.changes import Roots
-from querymill.watch.sent import FileChange, ReadFile, Sent
+from querymill.watch.sent import FileChange, ReadFile, SentLog
 from querymill.watch.sessions import SessionSender, Told
 from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import FoundFiles, format_of, walked
@@ -54,7 +54,7 @@ class HistoryFollower:
     asked: ReadOptions
     tools: Tools
     sender: SessionSender
-    sent: Sent
+    sent: SentLog
     spots: Sequence[Spot] = ()
     later: set[Path] = field(default_factory=set)
     told_once: set[tuple[str, str]] = field(default_factory=set)

@@ -14,7 +14,7 @@ from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import MAX_LINE_BYTES, BadLine, GoodLine, Lines
 from querymill.ingesting.submitting import ingest, pack
 from querymill.watch.changes import Roots
-from querymill.watch.sent import Sent, Tail
+from querymill.watch.sent import SentLog, Tail
 from querymill.watch.sessions import SessionSender, Told
 from querymill_histories.compressed import is_compressed
 
@@ -42,7 +42,7 @@ class LineFollower:
     lines: Lines[Any]
     collection: str
     sender: SessionSender
-    sent: Sent
+    sent: SentLog
     leaves_out: Callable[[Path], bool] = lambda _: False
     later: set[Path] = field(default_factory=set)
 

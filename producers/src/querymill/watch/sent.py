@@ -72,7 +72,7 @@ def sent_path(asked: Mapping[str, object]) -> Path:
     return Path(home) / "querymill" / f"watch-{named}.sqlite"
 
 
-class Sent:
+class SentLog:
     """The sessions that were sent and the files that were read. One process at a time has it open."""
 
     def __init__(self, path: Path) -> None:

@@ -12,7 +12,7 @@ from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.ingesting.submitting import ingest, pack
 from querymill.watch.growth import SessionMark, added_after, mark_of
-from querymill.watch.sent import Sent
+from querymill.watch.sent import SentLog
 
 Row = Mapping[str, Any]
 
@@ -32,7 +32,7 @@ class SessionSender:
     mill: Querymill
     lines: Lines[Any]
     collection: str
-    sent: Sent
+    sent: SentLog
 
     def send(self, rows: Iterable[Row], told: Told) -> frozenset[str]:
         """Send what is new of some sessions, and return the ids of those that could not be stored.
