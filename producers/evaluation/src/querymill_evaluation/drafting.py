@@ -130,7 +130,7 @@ def terms_of(text: str) -> list[str]:
     return latin + [piece for piece in chinese if len(piece) > 1]
 
 
-class Source:
+class DraftSource:
     """The passages of a collection, read once: how rare its words are, and a sample of its passages.
 
     The sample is the same each time, and does not follow the order of the documents. However large the collection is,

@@ -23,7 +23,7 @@ _HASHED_AT_ONCE: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FileSource:
     """A file to read. ``place`` names it for good: its path, or ``archive!member``. ``root`` is where it was found.
 
     ``given`` are the fields that `metadata.csv` has of it.
@@ -35,7 +35,7 @@ class Source:
     given: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def single(cls, path: Path) -> "Source":
+    def single(cls, path: Path) -> "FileSource":
         """A file that was given by itself; a `metadata.csv` beside it counts too."""
         given = read_metadata(path.parent / METADATA_FILE)
         fields = {} if isinstance(given, LeftOut) else given.get(path.name, {})
@@ -77,7 +77,7 @@ def _matches(pattern: str) -> list[str]:
     return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207  # of an absolute pattern too
 
 
-def sources_in(folder: Path, root: str, *, prefix: str = "") -> Iterator[Source | LeftOut]:
+def sources_in(folder: Path, root: str, *, prefix: str = "") -> Iterator[FileSource | LeftOut]:
     """Yield the documents below a folder, in the order of their names. Links are not followed.
 
     Hidden files are passed over, files without a known ending are left out. ``prefix`` stands for the folder in the
@@ -101,7 +101,7 @@ def sources_in(folder: Path, root: str, *, prefix: str = "") -> Iterator[Source 
         elif why := _why_not(entry, in_archive=bool(prefix)):
             yield LeftOut(place, why)
         else:
-            yield Source(folder / entry.name, place, root, given.get(entry.name, {}))
+            yield FileSource(folder / entry.name, place, root, given.get(entry.name, {}))
 
 
 def _why_not(entry: os.DirEntry[str], *, in_archive: bool) -> str:

@@ -18,7 +18,7 @@ from querymill.ingesting.jsonl import Lines
 from querymill.ingesting.sources.documents import DocumentFeed, DocumentOptions, LoadedFiles, Say, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
 from querymill_reading.process import FileReader
-from querymill_reading.sources import LeftOut, Source
+from querymill_reading.sources import FileSource, LeftOut
 
 #: Documents and files that ``--json`` names; of more it gives the number.
 NAMED: Final = 1_000
@@ -68,7 +68,7 @@ def loaded(
             mill, reader, lines, collection, options, done, folder, _sayer(console), _namer(console, record)
         )
         feed.learn_what_is_stored(found, roots)
-        size = sum(source.path.stat().st_size for source in found if isinstance(source, Source))
+        size = sum(source.path.stat().st_size for source in found if isinstance(source, FileSource))
         for outcome in outcomes_with_bar(
             mill, pack(feed.lines_of(found), lines.asking(collection)), console, size=size
         ):

@@ -12,7 +12,7 @@ from querymill.ingesting.submitting import ingest, pack
 from querymill.watch.changes import Roots
 from querymill.watch.histories import is_young
 from querymill.watch.sessions import Told
-from querymill_reading.sources import METADATA_FILE, LeftOut, Source, paths_at, sources_in
+from querymill_reading.sources import METADATA_FILE, FileSource, LeftOut, paths_at, sources_in
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class DocumentFollower:
 
     def everything(self) -> set[Path]:
         """Return all documents; those that are stored as they are cost a look."""
-        found = {source.path for source in self.sources() if isinstance(source, Source)}
+        found = {source.path for source in self.sources() if isinstance(source, FileSource)}
         return found | {Path(place) for place in self.feed.stored}
 
     def take(self, changed: Iterable[Path], told: Told) -> None:
@@ -48,7 +48,7 @@ class DocumentFollower:
         found = [
             source
             for source in self.sources()
-            if isinstance(source, Source) and (source.path in meant or not folders.isdisjoint(source.path.parents))
+            if isinstance(source, FileSource) and (source.path in meant or not folders.isdisjoint(source.path.parents))
         ]
         for source in found:
             self.feed.seen.discard(source.place)
@@ -62,13 +62,13 @@ class DocumentFollower:
         if self.feed.options.sync:
             self._drop(meant, told)
 
-    def sources(self) -> Iterator[Source | LeftOut]:
+    def sources(self) -> Iterator[FileSource | LeftOut]:
         """Find the documents that are there."""
         for path in self.paths():
             if path.is_dir():
                 yield from sources_in(path, str(path))
             elif path.is_file():
-                yield Source.single(path)
+                yield FileSource.single(path)
 
     def _note(self, id_: str, result: Any, reason: str, told: Told) -> None:
         document = self.feed.done.documents.pop(id_)
