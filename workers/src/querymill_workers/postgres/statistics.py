@@ -30,7 +30,7 @@ class _Growth:
     next_at: int = FIRST_ROWS
 
 
-class Statistics:
+class ColumnStatistics:
     """The statistics of some columns of a table with the column ``collection``."""
 
     def __init__(self, pool: Pool, table: str, columns: Sequence[str]) -> None:

@@ -101,7 +101,7 @@ class MemoryWords(Words):
             if self.stale(collection, space):
                 raise Refused(stale_index(collection, space), code="pending")
             units = dict(self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True)).units)
-        statistics = bm25.Statistics(len(units), sum(counts.total() for _, counts in units.values()))
+        statistics = bm25.IndexStatistics(len(units), sum(counts.total() for _, counts in units.values()))
         terms = [
             bm25.QueryTerm(term, times, sum(term in counts for _, counts in units.values()))
             for term, times in asked.items()

@@ -67,7 +67,7 @@ def best(
         limit: How many entries are wanted; 1 or more.
         tuning: The constants of the formula.
     """
-    statistics = bm25.Statistics(snapshot.units + snapshot.tail.units, snapshot.length + snapshot.tail.length)
+    statistics = bm25.IndexStatistics(snapshot.units + snapshot.tail.units, snapshot.length + snapshot.tail.length)
     terms: list[bm25.QueryTerm] = []
     parts: list[Postings] = []
     for term, times in asked.items():
@@ -122,7 +122,7 @@ def _matches(
     found: Postings,
     places: Numbers,
     terms: Sequence[bm25.QueryTerm],
-    statistics: bm25.Statistics,
+    statistics: bm25.IndexStatistics,
     limit: int,
     tuning: bm25.Tuning,
 ) -> list[EntryMatch]:

@@ -54,7 +54,9 @@ def test_what_a_vector_found_too_is_shown_once() -> None:
 
 def test_a_rare_word_is_one_that_at_most_half_of_the_passages_have() -> None:
     def scored(df: int) -> bm25.Scored:
-        return bm25.score({"ships": 1}, 4, terms=[bm25.QueryTerm("ships", 1, df)], statistics=bm25.Statistics(10, 40))
+        return bm25.score(
+            {"ships": 1}, 4, terms=[bm25.QueryTerm("ships", 1, df)], statistics=bm25.IndexStatistics(10, 40)
+        )
 
     assert (has_rare_word(scored(5)), has_rare_word(scored(6)), has_rare_word(None)) == (True, False, False)
 

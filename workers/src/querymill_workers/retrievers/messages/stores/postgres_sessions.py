@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from querymill_workers.postgres.connection import Pool, unhurried, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.postgres.statistics import Statistics
+from querymill_workers.postgres.statistics import ColumnStatistics
 from querymill_workers.retrievers.messages.ports import ChangedTexts, DroppedSession, PreparedSession, Sessions
 from querymill_workers.retrievers.messages.rules.sessions import MessageText, texts_of
 
@@ -29,7 +29,7 @@ class PostgresSessions(Sessions):
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._statistics = Statistics(pool, "chat_passages", STATISTICS)
+        self._statistics = ColumnStatistics(pool, "chat_passages", STATISTICS)
 
     @override
     def put(self, collection: str, prepared: Sequence[PreparedSession]) -> Mapping[str, ChangedTexts]:
