@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from querymill_workers import app as workers_app
-from querymill_workers.ledger.ports import Standing, Subject, Version
+from querymill_workers.ledger.ports import Standing, Version, WrittenDocument
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import joined
 
@@ -20,7 +20,7 @@ def _together(self: PostgresLedger, place: Mapping[str, Any], documents: Sequenc
 
 
 def _always_newest(
-    self: PostgresLedger, place: Mapping[str, Any], subjects: Sequence[Subject], version: Version, **_: bool
+    self: PostgresLedger, place: Mapping[str, Any], subjects: Sequence[WrittenDocument], version: Version, **_: bool
 ) -> dict[str, Standing]:
     return {subject.document: Standing(version, None, forgotten=False) for subject in subjects}
 

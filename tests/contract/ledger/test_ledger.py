@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from querymill_shared.board import Claim
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_workers.ledger.memory import MemoryLedger
-from querymill_workers.ledger.ports import Ledger, Standing, Subject, Version, version_of
+from querymill_workers.ledger.ports import Ledger, Standing, Version, WrittenDocument, version_of
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import Pool, lent, open_pool, within
 
@@ -44,14 +44,14 @@ def at(ms: int, job_id: str = "0a") -> Version:
 
 def write(ledger: Ledger, collection: str, version: Version, *documents: str, whole: bool = True) -> list[bool]:
     """Write documents, and return for each whether the write was the newest."""
-    subjects = [Subject(document) for document in documents]
+    subjects = [WrittenDocument(document) for document in documents]
     with ledger.changing(collection, KIND, subjects, version, whole=whole) as standings:
         return [standings[document].newest for document in documents]
 
 
 def look(ledger: Ledger, collection: str, document: str = "d") -> Standing:
     """Return the standing of a write that is newer than all others, without writing."""
-    with ledger.changing(collection, KIND, [Subject(document)], at(2**40), whole=False) as standings:
+    with ledger.changing(collection, KIND, [WrittenDocument(document)], at(2**40), whole=False) as standings:
         return standings[document]
 
 
@@ -115,14 +115,14 @@ def test_forgetting_a_collection_covers_every_earlier_write(ledger: Ledger, coll
     assert write(ledger, collection, at(4), "a", "new") == [True, True]
 
 
-def write_one(ledger: Ledger, collection: str, version: Version, subject: Subject) -> bool:
+def write_one(ledger: Ledger, collection: str, version: Version, subject: WrittenDocument) -> bool:
     with ledger.changing(collection, KIND, [subject], version) as standings:
         return standings[subject.document].newest
 
 
 def test_forgetting_a_filter_covers_what_passes_it(ledger: Ledger, collection: str) -> None:
-    ada = Subject("a", {"user_name": "Ada"}, {"team": "red", "n": 7})
-    bob = Subject("b", {"user_name": "Bob"}, {"team": "blue", "n": [7.0]})
+    ada = WrittenDocument("a", {"user_name": "Ada"}, {"team": "red", "n": 7})
+    bob = WrittenDocument("b", {"user_name": "Bob"}, {"team": "blue", "n": [7.0]})
     assert write_one(ledger, collection, at(1), bob)
     ledger.forget(collection, KIND, at(5), conditions={"user_name": ["Ada", "Eve"]})
     assert not write_one(ledger, collection, at(4), ada)
@@ -137,7 +137,7 @@ BLUE = {"team": "blue"}
 
 
 def write_team(ledger: Ledger, collection: str, version: Version, team: str, document: str = "d") -> Standing:
-    with ledger.changing(collection, KIND, [Subject(document, metadata={"team": team})], version) as standings:
+    with ledger.changing(collection, KIND, [WrittenDocument(document, metadata={"team": team})], version) as standings:
         return standings[document]
 
 
@@ -163,7 +163,7 @@ def test_what_replaced_a_forgotten_document_is_not_buried(ledger: Ledger, collec
 
 def test_a_buried_document_stays_replaceable_by_what_came_between(ledger: Ledger, collection: str) -> None:
     write_team(ledger, collection, at(2), "blue")
-    with ledger.changing(collection, KIND, [Subject("d")], at(9), whole=False):
+    with ledger.changing(collection, KIND, [WrittenDocument("d")], at(9), whole=False):
         ledger.bury(collection, KIND, "d", written=at(2), parts=at(9))
     assert look(ledger, collection).known is None
     assert [write(ledger, collection, at(ms), "d", whole=False)[0] for ms in (8, 10)] == [False, True]
@@ -179,9 +179,9 @@ def test_a_filter_can_be_for_some_documents(ledger: Ledger, collection: str) -> 
 def test_a_part_is_told_of_the_filters_that_came_after_it(ledger: Ledger, collection: str) -> None:
     for ms, team in ((3, "red"), (9, "blue"), (11, "blue")):
         ledger.forget(collection, KIND, at(ms), conditions={"team": team})
-    with ledger.changing(collection, KIND, [Subject("d")], at(5), whole=False) as standings:
+    with ledger.changing(collection, KIND, [WrittenDocument("d")], at(5), whole=False) as standings:
         assert standings["d"].newest
-        found = [standings["d"].buried_as(Subject("d", metadata={"team": team})) for team in ("blue", "red")]
+        found = [standings["d"].buried_as(WrittenDocument("d", metadata={"team": team})) for team in ("blue", "red")]
     assert found == [at(11), None]
 
 
@@ -190,7 +190,7 @@ def test_a_tombstone_keeps_nothing_of_a_person(pool: Pool, collection: str) -> N
     drop(ledger, collection, at(1), "session of Ada")
     ledger.forget(collection, KIND, at(2), conditions={"user_name": "Ada", "path": {"prefix": "home/Ada"}})
     ledger.forget(collection, KIND, at(3), conditions=BLUE, documents=["session of Ada"])
-    with ledger.changing(collection, KIND, [Subject("session of Ada")], at(4), whole=False):
+    with ledger.changing(collection, KIND, [WrittenDocument("session of Ada")], at(4), whole=False):
         ledger.bury(collection, KIND, "session of Ada", written=at(2), parts=at(4))
     with within(pool, collection) as connection:
         rows = connection.execute(
@@ -206,7 +206,7 @@ def test_collections_and_kinds_do_not_see_each_other(ledger: Ledger, collection:
     write(ledger, collection, at(5), "d")
     ledger.forget(collection, KIND, at(6))
     assert write(ledger, f"{collection}-other", at(1), "d") == [True]
-    with ledger.changing(collection, "reports", [Subject("d")], at(1)) as standings:
+    with ledger.changing(collection, "reports", [WrittenDocument("d")], at(1)) as standings:
         assert standings["d"].newest
 
 
@@ -216,7 +216,7 @@ def test_a_write_that_fails_leaves_no_version(pool: Pool, collection: str) -> No
     def fail_after_writing() -> None:
         values = {"collection": collection}
         with (
-            ledger.changing(collection, KIND, [Subject("d")], at(1)),
+            ledger.changing(collection, KIND, [WrittenDocument("d")], at(1)),
             within(pool, collection) as connection,
         ):
             connection.execute(ADDED, values)
@@ -231,7 +231,7 @@ def test_a_write_that_fails_leaves_no_version(pool: Pool, collection: str) -> No
 def test_stores_join_the_transaction_of_the_change(pool: Pool, collection: str) -> None:
     values = {"collection": collection}
     with (
-        PostgresLedger(pool).changing(collection, KIND, [Subject("d")], at(1)),
+        PostgresLedger(pool).changing(collection, KIND, [WrittenDocument("d")], at(1)),
         within(pool, collection) as connection,
     ):
         connection.execute(ADDED, values)
@@ -250,7 +250,7 @@ def test_one_writer_at_a_time_changes_a_document(ledger: Ledger, collection: str
     total = [0]
 
     def add(ms: int) -> None:
-        with ledger.changing(collection, KIND, [Subject("d"), Subject(f"own {ms}")], at(ms)):
+        with ledger.changing(collection, KIND, [WrittenDocument("d"), WrittenDocument(f"own {ms}")], at(ms)):
             before = total[0]
             look_elsewhere()
             total[0] = before + 1
@@ -290,7 +290,7 @@ def test_others_are_buried_within_a_change_once_their_writers_are_done(ledger: L
             told.append("buried")
 
     with ThreadPoolExecutor(1) as other:
-        with ledger.changing(collection, "texts", [Subject("t")], at(3), whole=False) as standings:
+        with ledger.changing(collection, "texts", [WrittenDocument("t")], at(3), whole=False) as standings:
             assert not standings["t"].forgotten
             burying = other.submit(bury_other)
             for _ in range(50):
@@ -299,7 +299,9 @@ def test_others_are_buried_within_a_change_once_their_writers_are_done(ledger: L
         burying.result()
     assert told == ["written", "buried"]
     for version, forgotten in ((at(3), True), (at(6), False)):
-        with ledger.changing(collection, "texts", [Subject("t"), Subject("other")], version, whole=False) as standings:
+        with ledger.changing(
+            collection, "texts", [WrittenDocument("t"), WrittenDocument("other")], version, whole=False
+        ) as standings:
             assert (standings["t"].forgotten, standings["other"].forgotten) == (forgotten, False)
 
 
@@ -321,7 +323,7 @@ def test_writers_of_the_same_documents_in_any_order_do_not_deadlock(pool: Pool, 
 
 def bury(ledger: Ledger, collection: str, version: Version, document: str) -> Standing:
     """Bury what is known of a document as of a version, as dropping by a filter does."""
-    with ledger.changing(collection, KIND, [Subject(document)], version, whole=False) as standings:
+    with ledger.changing(collection, KIND, [WrittenDocument(document)], version, whole=False) as standings:
         standing = standings[document]
         ledger.bury(collection, KIND, document, written=standing.known or version, parts=version)
         return standing

@@ -15,7 +15,7 @@ import pytest
 
 from querymill_shared.counters import Meters
 from querymill_workers.documents.store import PostgresDocuments
-from querymill_workers.ledger.ports import Subject, Version
+from querymill_workers.ledger.ports import Version, WrittenDocument
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import CheckedConnection, Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
@@ -79,7 +79,7 @@ def near_conversations(pool: Pool) -> Any:
 
 def standing_of_write(pool: Pool) -> Any:
     """Ask the ledger how a write stands to what was written and forgotten."""
-    subjects = [Subject(document) for document in IDS]
+    subjects = [WrittenDocument(document) for document in IDS]
     with PostgresLedger(pool).changing(ASKS, "messages", subjects, Version(1, "job"), whole=False) as standings:
         return {document: (standing.known, len(standing.filters)) for document, standing in standings.items()}
 

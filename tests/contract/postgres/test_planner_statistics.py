@@ -9,7 +9,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_workers.ledger.ports import Subject, Version
+from querymill_workers.ledger.ports import Version, WrittenDocument
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres import planner_statistics
 from querymill_workers.postgres.connection import Pool, open_pool
@@ -84,7 +84,7 @@ def test_samples_of_what_a_worker_dropped_that_died_right_after_are_taken_by_ano
 ) -> None:
     collection, document = f"c{uuid4().hex}", f"d{uuid4().hex}"
     ledger, another = PostgresLedger(pool), PostgresSamples(pool)
-    with ledger.changing(collection, "messages", [Subject(document)], Version(1, "j1")):
+    with ledger.changing(collection, "messages", [WrittenDocument(document)], Version(1, "j1")):
         pass
     time.sleep(2 * planner_statistics.SOON_S)  # what other tests dropped is long ago
     another.renew()

@@ -25,7 +25,7 @@ from querymill_workers.documents import drop
 from querymill_workers.documents.affected_jobs import Forgotten
 from querymill_workers.documents.ports import read_entry
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.ledger.ports import Subject, Version
+from querymill_workers.ledger.ports import Version, WrittenDocument
 from querymill_workers.retrievers.files.entry import entry_of
 from tests.fakes.documents import KeptBody
 from tests.fixtures.boards import new_board
@@ -141,7 +141,7 @@ LATE, EARLY = Version(2**60, "f"), Version(1, "0")
 
 
 def is_newest(world: World, document: str, version: Version, **metadata: Any) -> bool:
-    subject = Subject(document, metadata=metadata)
+    subject = WrittenDocument(document, metadata=metadata)
     with world.ports.ledger.changing("c", "messages", [subject], version) as standings:
         return standings[document].newest
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_workers.ledger.memory import MemoryLedger
-from querymill_workers.ledger.ports import Subject, version_of
+from querymill_workers.ledger.ports import WrittenDocument, version_of
 from tests.fixtures.boards import new_board, step_clock
 
 Deed = Literal["put", "drop", "forget everything"]
@@ -57,14 +57,14 @@ class Fleet:
             self.newest, self.expected = place, place if deed == "put" else None
         match deed:
             case "put":
-                with self.ledger.changing("c", "messages", [Subject("d")], version) as standings:
+                with self.ledger.changing("c", "messages", [WrittenDocument("d")], version) as standings:
                     self.stored = place if standings["d"].newest else self.stored
             case "drop":
                 with self.ledger.dropping("c", "messages", "d", version) as standing:
                     self.stored = None if standing.reaches_known else self.stored
             case "forget everything":
                 self.ledger.forget("c", "messages", version)
-                with self.ledger.changing("c", "messages", [Subject("d")], version, whole=False) as standings:
+                with self.ledger.changing("c", "messages", [WrittenDocument("d")], version, whole=False) as standings:
                     self.stored = None if standings["d"].reaches_known else self.stored
 
 

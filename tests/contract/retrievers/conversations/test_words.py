@@ -17,7 +17,7 @@ from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.jobs.faults import Conflict, Unavailable
-from querymill_workers.ledger.ports import Subject, Version
+from querymill_workers.ledger.ports import Version, WrittenDocument
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres import connection
 from querymill_workers.postgres.connection import Pool, lent, open_pool
@@ -210,7 +210,7 @@ def test_a_writer_that_is_frozen_loses_the_session_to_those_who_wait(pool: Pool,
 
 def alone(ledger: PostgresLedger, collection: str) -> AbstractContextManager[object]:
     """Hold a session as its writers do."""
-    return ledger.changing(collection, KIND, [Subject("s")], Version(1, "a job"), whole=False)
+    return ledger.changing(collection, KIND, [WrittenDocument("s")], Version(1, "a job"), whole=False)
 
 
 def until_somebody_waits(pool: Pool) -> None:

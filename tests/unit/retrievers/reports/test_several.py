@@ -7,7 +7,7 @@ from dataclasses import replace
 from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report
 from querymill_workers.jobs.faults import CallFailed
 from querymill_workers.ledger.memory import MemoryLedger
-from querymill_workers.ledger.ports import Standing, Subject, Version
+from querymill_workers.ledger.ports import Standing, Version, WrittenDocument
 from querymill_workers.retrievers.reports.ingest import step
 from tests.fixtures.world import World, report
 
@@ -24,7 +24,7 @@ class RefusingLedger(MemoryLedger):
 
     @contextmanager
     def changing(
-        self, collection: str, kind: str, subjects: Sequence[Subject], version: Version, *, whole: bool = True
+        self, collection: str, kind: str, subjects: Sequence[WrittenDocument], version: Version, *, whole: bool = True
     ) -> Iterator[Mapping[str, Standing]]:
         self.changes.append([subject.document for subject in subjects])
         with super().changing(collection, kind, subjects, version, whole=whole) as standings:

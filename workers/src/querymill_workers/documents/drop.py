@@ -17,7 +17,7 @@ from querymill_workers.documents.ports import DocumentPorts, Documents
 from querymill_workers.documents.texts import ForgottenTexts, forgotten_texts
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.ledger.ports import Subject, version_of
+from querymill_workers.ledger.ports import WrittenDocument, version_of
 
 #: Documents between two reports of progress.
 BATCH: Final = 100
@@ -120,7 +120,7 @@ def _drop_listed(
     does not pass stands, even if it comes last.
     """
     collection, kind, version, dropped = request.collection, request.retriever, texts.version, 0
-    subjects = [Subject(document) for document in batch.ids]
+    subjects = [WrittenDocument(document) for document in batch.ids]
     with ports.ledger.changing(collection, kind, subjects, version, whole=False) as standings:
         for document in _passing(batch, stored, request):
             standing = standings[document]

@@ -13,14 +13,14 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Ledger, Subject, Version
+from querymill_workers.ledger.ports import Ledger, Version, WrittenDocument
 from querymill_workers.vectors.ports import Vectors
 
 M = TypeVar("M", bound=Contract)
 
 
 @value
-class Entry(Subject):
+class Entry(WrittenDocument):
     """What is known of a document apart from its texts: what filters see of it, and what lists tell.
 
     ``fields`` has every reserved field of the retriever. ``size`` counts ``unit``; ``when`` is that of `DocumentCard`.

@@ -14,9 +14,9 @@ from querymill_workers.ledger.ports import (
     NEVER,
     Ledger,
     Standing,
-    Subject,
     Tombstone,
     Version,
+    WrittenDocument,
     standing_of,
 )
 
@@ -57,7 +57,7 @@ class MemoryLedger(Ledger):
     @contextmanager
     @override
     def changing(
-        self, collection: str, kind: str, subjects: Sequence[Subject], version: Version, *, whole: bool = True
+        self, collection: str, kind: str, subjects: Sequence[WrittenDocument], version: Version, *, whole: bool = True
     ) -> Iterator[Mapping[str, Standing]]:
         with self._lock:
             standings = {
@@ -131,7 +131,7 @@ class MemoryLedger(Ledger):
     def _entry(self, place: _Place) -> _Entry:
         return self._entries.setdefault(place, _Entry())
 
-    def _standing(self, place: _Place, version: Version, subject: Subject | None, *, whole: bool) -> Standing:
+    def _standing(self, place: _Place, version: Version, subject: WrittenDocument | None, *, whole: bool) -> Standing:
         entry = self._entries.get(place, _Entry())
         forgotten = self._forgotten.get(place[:2], _Forgotten())
         return standing_of(
@@ -143,6 +143,6 @@ class MemoryLedger(Ledger):
         )
 
 
-def _covers(subject: Subject, conditions: Mapping[str, Any], documents: Collection[str]) -> bool:
+def _covers(subject: WrittenDocument, conditions: Mapping[str, Any], documents: Collection[str]) -> bool:
     is_meant = not documents or subject.document in documents
     return is_meant and passes(conditions, Filterable(subject.fields, subject.metadata))

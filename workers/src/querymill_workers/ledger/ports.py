@@ -25,7 +25,7 @@ class Version:
 
 
 @value
-class Subject:
+class WrittenDocument:
     """A document of a write, with what filters of tombstones are matched against: its fields and its metadata."""
 
     document: str
@@ -42,7 +42,7 @@ class Tombstone:
     """What stands for a filter that was forgotten: since when, and whether a document passes it."""
 
     version: Version
-    covers: Callable[[Subject], bool]
+    covers: Callable[[WrittenDocument], bool]
 
 
 @value
@@ -71,7 +71,7 @@ class Standing:
         """Return whether the stored document, as it was last written as a whole, is not newer than this version."""
         return self.known is None or self.known <= self.version
 
-    def buried_as(self, subject: Subject) -> Version | None:
+    def buried_as(self, subject: WrittenDocument) -> Version | None:
         """Return when the newest filter was forgotten that a document passes, or None."""
         return max((tomb.version for tomb in self.filters if tomb.covers(subject)), default=None)
 
@@ -82,7 +82,7 @@ def standing_of(
     *,
     dropped: Collection[Version],
     filters: Sequence[Tombstone],
-    subject: Subject | None,
+    subject: WrittenDocument | None,
 ) -> Standing:
     """Return how a write stands to the tombstones of its document.
 
@@ -115,7 +115,7 @@ class Ledger(Versioned, Protocol):
     """
 
     def changing(
-        self, collection: str, kind: str, subjects: Sequence[Subject], version: Version, *, whole: bool = True
+        self, collection: str, kind: str, subjects: Sequence[WrittenDocument], version: Version, *, whole: bool = True
     ) -> AbstractContextManager[Mapping[str, Standing]]:
         """Lock documents against all other writers, in any process, and return how the write stands to each.
 

@@ -18,9 +18,9 @@ from querymill_workers.ledger.ports import (
     TOMBSTONE_DAYS,
     Ledger,
     Standing,
-    Subject,
     Tombstone,
     Version,
+    WrittenDocument,
     standing_of,
 )
 from querymill_workers.postgres.connection import Pool, across, joined, take_lock, within
@@ -42,7 +42,7 @@ class PostgresLedger(Ledger):
     @contextmanager
     @override
     def changing(
-        self, collection: str, kind: str, subjects: Sequence[Subject], version: Version, *, whole: bool = True
+        self, collection: str, kind: str, subjects: Sequence[WrittenDocument], version: Version, *, whole: bool = True
     ) -> Iterator[Mapping[str, Standing]]:
         place = _place(collection, kind, version)
         with self._holding(place, [_key(subject.document) for subject in subjects]):
@@ -64,7 +64,7 @@ class PostgresLedger(Ledger):
         place = _place(collection, kind, version)
         with self._holding(place, [_key(document)]):
             # Only its tombstone says what a drop means: no filter does.
-            yield self._standings(place, [Subject(document)], version, whole=True, filtered=False)[document]
+            yield self._standings(place, [WrittenDocument(document)], version, whole=True, filtered=False)[document]
             with within(self._pool, collection) as connection:
                 connection.execute(_SQL["bury_document"], place | {"document": _key(document)})
                 connection.execute(_SQL["sweep_dropped"], place | {"days": TOMBSTONE_DAYS})
@@ -131,7 +131,7 @@ class PostgresLedger(Ledger):
     def _standings(
         self,
         place: Mapping[str, Any],
-        subjects: Sequence[Subject],
+        subjects: Sequence[WrittenDocument],
         version: Version,
         *,
         whole: bool,
@@ -171,7 +171,7 @@ def _key_of_parts(document: str) -> str:
 
 
 def _tombstone(scope: Mapping[str, Any], version: Version) -> Tombstone:
-    def covers(subject: Subject) -> bool:
+    def covers(subject: WrittenDocument) -> bool:
         return scopes.covers(scope, subject.document, Filterable(subject.fields, subject.metadata))
 
     return Tombstone(version, covers)

@@ -21,7 +21,7 @@ from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.ledger.ports import Subject, version_of
+from querymill_workers.ledger.ports import WrittenDocument, version_of
 from querymill_workers.ledger.texts import KIND, keys_of
 from querymill_workers.services.ports import EmbedPorts, TextVector, content_of
 
@@ -127,7 +127,7 @@ def unforgotten(
 ) -> Iterator[set[str]]:
     """Within a change of the ledger, return the ids of the texts that were not forgotten since the job was accepted."""
     keys = {text.id: keys_of(text) for text in texts}
-    subjects = [Subject(key) for key in dict.fromkeys(key for known_as in keys.values() for key in known_as)]
+    subjects = [WrittenDocument(key) for key in dict.fromkeys(key for known_as in keys.values() for key in known_as)]
     with ports.ledger.changing(request.collection, KIND, subjects, version_of(claim), whole=False) as standings:
         yield {text_id for text_id, known_as in keys.items() if not any(standings[key].forgotten for key in known_as)}
 

@@ -27,7 +27,7 @@ from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.ledger.ports import Subject, Version
+from querymill_workers.ledger.ports import Version, WrittenDocument
 from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, RefusedEmbedding, VectorPorts
 
 #: Pending passages listed at a time.
@@ -171,7 +171,7 @@ def embed_batch(
     if not refused:
         vectors.fill(collection, results, model=model.model)
         return Embedded(len(passages), 0, usage)
-    subjects = [Subject(document) for document in sorted({passage.document for passage in refused})]
+    subjects = [WrittenDocument(document) for document in sorted({passage.document for passage in refused})]
     with ports.ledger.changing(collection, target.retriever, subjects, _NO_VERSION, whole=False):
         vectors.fill(collection, results, model=model.model)
     return Embedded(len(passages) - len(refused), len(refused), usage)

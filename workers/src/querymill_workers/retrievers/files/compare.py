@@ -7,7 +7,7 @@ from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import CompareFiles, CompareFilesResult
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.ledger.ports import Subject, Version, version_of
+from querymill_workers.ledger.ports import Version, WrittenDocument, version_of
 from querymill_workers.retrievers.files.embed import ask_for_vectors, count_pending, embed_soon
 from querymill_workers.retrievers.files.ingest import revision_of
 from querymill_workers.retrievers.files.notes import CompareNotes
@@ -50,7 +50,9 @@ def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell
 
 def drop_files(collection: str, paths: Sequence[str], version: Version, ports: FilePorts) -> Sequence[str]:
     """Drop files with their words in one change, except those of which a newer version was accepted; return which."""
-    with ports.ledger.changing(collection, KIND, [Subject(path) for path in paths], version, whole=False) as standings:
+    with ports.ledger.changing(
+        collection, KIND, [WrittenDocument(path) for path in paths], version, whole=False
+    ) as standings:
         gone = [path for path in paths if standings[path].newest]
         drop_rows(collection, gone, ports)
         ports.ledger.bury_others(collection, KIND, gone, version)

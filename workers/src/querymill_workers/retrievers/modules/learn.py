@@ -13,7 +13,7 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import NotFound
 from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.ledger.ports import Subject
+from querymill_workers.ledger.ports import WrittenDocument
 from querymill_workers.retrievers.modules.notes import LexiconNotes
 from querymill_workers.retrievers.modules.ports import KIND, NO_VERSION, ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import shown_id
@@ -53,7 +53,7 @@ def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Be
 def repair_unsettled(collection: str, ports: ModulePorts) -> None:
     """Put right what writers that died have left. Whoever still writes a document is waited for."""
     for document in ports.modules.unsettled(collection):
-        subject = Subject(shown_id(document))
+        subject = WrittenDocument(shown_id(document))
         with ports.ledger.changing(collection, KIND, [subject], NO_VERSION, whole=False):
             ports.modules.repair(collection, document)
 

@@ -9,7 +9,7 @@ from querymill_shared.values import value
 from querymill_workers.documents.late_writes import forgetting_vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.ingesting import ending_of, ingest_slices
-from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
+from querymill_workers.ledger.ports import Standing, Version, WrittenDocument, version_of
 from querymill_workers.retrievers.conversations.entry import entry_of
 from querymill_workers.retrievers.conversations.history import History, add_live, forget_before, session_of
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
@@ -46,7 +46,7 @@ def extend_sessions(
     collection: str, extensions: Sequence[SessionExtension], version: Version, ports: ConversationPorts
 ) -> list[IngestedDocument]:
     """Extend sessions in one change, as far as the extensions are to stand."""
-    subjects = [Subject(extension.session_id) for extension in extensions]
+    subjects = [WrittenDocument(extension.session_id) for extension in extensions]
     with ports.ledger.changing(collection, KIND, subjects, version, whole=False) as standings:
         changes = apply_extensions(collection, extensions, version, standings, ports)
     return [ended(extension.session_id, changes[extension.session_id]) for extension in extensions]
