@@ -16,7 +16,7 @@ from querymill_shared.board.picture import Picture, Verdict
 from querymill_shared.board.replies import newest, of_kind, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
-from querymill_shared.board.summaries import Summary
+from querymill_shared.board.summaries import JobSummary
 from querymill_shared.board.watching import Told
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
@@ -129,7 +129,7 @@ class AsyncValkeyBoard:
         """See `Board.result`."""
         return await self._run(results.result(job_id))
 
-    async def summary(self, job_id: str) -> Summary:
+    async def summary(self, job_id: str) -> JobSummary:
         """Return the record of a job as its own caller sees it, and the ends of its stream of events.
 
         Raises:
@@ -138,7 +138,7 @@ class AsyncValkeyBoard:
         """
         return (await self.summaries([job_id]))[0]
 
-    async def summaries(self, job_ids: Sequence[str]) -> list[Summary]:
+    async def summaries(self, job_ids: Sequence[str]) -> list[JobSummary]:
         """Return those of several jobs, in one round trip. Raises as `summary`, for the first that cannot be read."""
         try:
             return await self._run_all([summaries.summary(job_id) for job_id in job_ids])

@@ -18,7 +18,7 @@ from querymill.gateway.http.shapes import detail_of
 from querymill.gateway.http.sse import EventStream, Inbox
 from querymill.gateway.http.waiting import MAX_WAIT_S, look_at, shows_requests
 from querymill_shared.board import Told
-from querymill_shared.board.summaries import Summary
+from querymill_shared.board.summaries import JobSummary
 
 router = APIRouter(route_class=GatewayRoute, tags=["jobs"])
 
@@ -91,7 +91,7 @@ def read_event_id(written: str | None) -> str:
     return written
 
 
-async def _caught_up(request: Request, found: Summary, begins_at: str) -> tuple[bytes, str]:
+async def _caught_up(request: Request, found: JobSummary, begins_at: str) -> tuple[bytes, str]:
     """Return the event that replaces what the stream no longer has, b"" if it has all, and the id to resume from."""
     if begins_at == BEGINNING or not found.first:
         return b"", begins_at

@@ -20,7 +20,7 @@ from querymill.gateway.http.problems import Problem, links_of, not_found
 from querymill.gateway.http.scopes import scope_of_kind
 from querymill.keys import Scope
 from querymill_shared.board import CANCELLED, Verdict
-from querymill_shared.board.summaries import Summary
+from querymill_shared.board.summaries import JobSummary
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Cancelled, Done, Failed, decode_event
 from querymill_shared.urls import mask_text
@@ -47,7 +47,7 @@ class Waited:
     is_gone: bool = False
 
 
-async def look_at(request: Request, job_id: str) -> Summary:
+async def look_at(request: Request, job_id: str) -> JobSummary:
     """Return the summary of a job that the caller may see.
 
     Raises:
