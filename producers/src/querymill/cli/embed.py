@@ -50,7 +50,7 @@ def embed(
 
 
 @dataclass(slots=True)
-class Tally:
+class EmbedCounts:
     """What became of the texts."""
 
     texts: int = 0
@@ -78,13 +78,13 @@ class Tally:
             self.usage.update(result.usage)
 
 
-def follow(advances: Iterable[EmbedProgress], size: int, console: Console) -> Tally:
+def follow(advances: Iterable[EmbedProgress], size: int, console: Console) -> EmbedCounts:
     """Show a progress bar and what went wrong; counts what became of the texts."""
     bar = progress_bar(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), console=console,
     )  # fmt: skip
-    tally, skipped, before = Tally(), 0, 0
+    tally, skipped, before = EmbedCounts(), 0, 0
     with bar:
         task = bar.add_task("embedding", total=size)
         for advance in advances:
@@ -105,7 +105,7 @@ def _complain(advance: EmbedProgress, piece: FileSlice, console: Console) -> Non
         console.print(f"lines {piece.first} to {piece.last}: {advance.reason}", style="red")
 
 
-def report(done: Tally, *, as_json: bool) -> None:
+def report(done: EmbedCounts, *, as_json: bool) -> None:
     """Print what became of the texts."""
     summary = {
         "texts": done.texts,

@@ -318,7 +318,7 @@ def _backoff_s(tries: int) -> float:
     return BACKOFF_S[min(tries, len(BACKOFF_S)) - 1] * random.uniform(0.5, 1.5)  # noqa: S311  # jitter is no secret
 
 
-def refusal_of(error: BaseException, step: job_counts.Tally) -> Refusal:
+def refusal_of(error: BaseException, step: job_counts.StepCounts) -> Refusal:
     """Return what is kept of a call that the provider did not answer. It quotes no text of the caller."""
     what = str(error) if isinstance(error, Limited | NoResponse | Rejected) else type(error).__name__
     return Refusal(what, step.step, step.job_id)

@@ -14,7 +14,7 @@ from querymill_shared.board import AttemptPart, Claim
 
 
 @dataclass(slots=True)
-class Tally:
+class StepCounts:
     """The parts of a step so far, and what was counted since the last of them."""
 
     job_id: str = ""
@@ -40,13 +40,13 @@ class Tally:
         return tuple(self.parts)
 
 
-_CURRENT: ContextVar[Tally | None] = ContextVar("tally", default=None)
+_CURRENT: ContextVar[StepCounts | None] = ContextVar("tally", default=None)
 
 
 @contextmanager
-def counting(claim: Claim) -> Iterator[Tally]:
+def counting(claim: Claim) -> Iterator[StepCounts]:
     """Count what the step of a claim costs, until the block ends."""
-    tally = Tally(claim.job_id, claim.step)
+    tally = StepCounts(claim.job_id, claim.step)
     token = _CURRENT.set(tally)
     try:
         yield tally
@@ -54,6 +54,6 @@ def counting(claim: Claim) -> Iterator[Tally]:
         _CURRENT.reset(token)
 
 
-def current() -> Tally:
+def current() -> StepCounts:
     """Return the tally of the step that this thread works for, or one that nobody reads."""
-    return _CURRENT.get() or Tally()
+    return _CURRENT.get() or StepCounts()
