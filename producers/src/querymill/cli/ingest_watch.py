@@ -28,7 +28,7 @@ from querymill.watch.histories import HistoryFollower, Spot
 from querymill.watch.lines import LineFollower
 from querymill.watch.rounds import Follower, follow
 from querymill.watch.sent import SentLog, sent_path
-from querymill.watch.sessions import SessionSender, Told
+from querymill.watch.sessions import SessionSender, WatchReport
 from querymill.watch.several import Several
 from querymill_histories.files import head_of
 from querymill_histories.finding import format_of, places
@@ -185,8 +185,10 @@ def _tree(asked: Watching) -> Follower:
     return TreeFollower(path.absolute(), compare)
 
 
-def _teller(asked: Watching, console: Console, total: Counter[str], record: BatchRecord) -> Callable[[Told], None]:
-    def tell(told: Told) -> None:
+def _teller(
+    asked: Watching, console: Console, total: Counter[str], record: BatchRecord
+) -> Callable[[WatchReport], None]:
+    def tell(told: WatchReport) -> None:
         total.update(told.counts)
         for place, reason in told.failures:
             console.print(f"{place}: {reason}", style="red", markup=False)

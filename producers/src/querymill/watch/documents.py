@@ -11,7 +11,7 @@ from querymill.ingesting.sources.documents import DocumentFeed
 from querymill.ingesting.submitting import ingest, pack
 from querymill.watch.changes import Roots
 from querymill.watch.histories import is_young
-from querymill.watch.sessions import Told
+from querymill.watch.sessions import WatchReport
 from querymill_reading.sources import METADATA_FILE, FileSource, LeftOut, paths_at, sources_in
 
 
@@ -39,7 +39,7 @@ class DocumentFollower:
         found = {source.path for source in self.sources() if isinstance(source, FileSource)}
         return found | {Path(place) for place in self.feed.stored}
 
-    def take(self, changed: Iterable[Path], told: Told) -> None:
+    def take(self, changed: Iterable[Path], told: WatchReport) -> None:
         """Read documents and load them."""
         meant = {*changed, *self.later}
         self.later = {path for path in meant if is_young(path)}
@@ -70,7 +70,7 @@ class DocumentFollower:
             elif path.is_file():
                 yield FileSource.single(path)
 
-    def _note(self, id_: str, result: Any, reason: str, told: Told) -> None:
+    def _note(self, id_: str, result: Any, reason: str, told: WatchReport) -> None:
         document = self.feed.done.documents.pop(id_)
         if result is None:
             told.failures.append((document["source"], reason))
@@ -78,7 +78,7 @@ class DocumentFollower:
         told.counts[result.outcome] += 1
         self.feed.stored[document["source"]] = (id_, document["stamp"])
 
-    def _drop(self, meant: set[Path], told: Told) -> None:
+    def _drop(self, meant: set[Path], told: WatchReport) -> None:
         """Drop the reports of files that are gone, and of what was in folders that are gone."""
         gone = [
             place
@@ -109,7 +109,7 @@ class TreeFollower:
         """Return the code base, once: comparing it reads it all."""
         return set() if self._is_compared else {self.path}
 
-    def take(self, changed: Iterable[Path], told: Told) -> None:
+    def take(self, changed: Iterable[Path], told: WatchReport) -> None:
         """Compare, unless only what is no source has changed."""
         passes = DefaultFilter()
         if any(passes(Change.modified, str(path)) for path in changed):

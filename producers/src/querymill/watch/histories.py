@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from querymill.watch.changes import Roots
 from querymill.watch.sent import FileChange, ReadFile, SentLog
-from querymill.watch.sessions import SessionSender, Told
+from querymill.watch.sessions import SessionSender, WatchReport
 from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import FoundFiles, format_of, walked
 from querymill_histories.formats import BY_NAME, FORMATS
@@ -71,7 +71,7 @@ class HistoryFollower:
             found.update(walked(spot.root, FoundFiles()) if spot.root.is_dir() else [spot.path])
         return {path for path in found | set(self.sent.files) if _has_changed(path, self.sent.files.get(path))}
 
-    def take(self, changed: Iterable[Path], told: Told) -> None:
+    def take(self, changed: Iterable[Path], told: WatchReport) -> None:
         """Read what has changed, and send it."""
         stamps = dict(self._stamped({*self._files(changed), *self.later}, told))
         self.later = set()
@@ -96,7 +96,7 @@ class HistoryFollower:
                 continue
             yield from walked(file, FoundFiles()) if file.is_dir() else [file]
 
-    def _stamped(self, paths: Iterable[Path], told: Told) -> Iterator[tuple[Path, FileChange]]:
+    def _stamped(self, paths: Iterable[Path], told: WatchReport) -> Iterator[tuple[Path, FileChange]]:
         gone: list[Path] = []
         for path in sorted(paths):
             try:
@@ -122,7 +122,7 @@ class HistoryFollower:
         return "" if found is None else found.name
 
     def _take_format(
-        self, known: HistoryFormat, changed: set[Path], stamps: Mapping[Path, FileChange], told: Told
+        self, known: HistoryFormat, changed: set[Path], stamps: Mapping[Path, FileChange], told: WatchReport
     ) -> None:
         together = self._together(known, changed)
         stamps = {path: stamps.get(path) or FileChange.of(path) for path in together if path.exists()}
@@ -182,7 +182,7 @@ class HistoryFollower:
             if file.format == known.name and not ids.isdisjoint(file.ids) and path.is_file()
         }
 
-    def _read(self, known: HistoryFormat, paths: Sequence[Path], told: Told) -> tuple[list[Session], set[Path]]:
+    def _read(self, known: HistoryFormat, paths: Sequence[Path], told: WatchReport) -> tuple[list[Session], set[Path]]:
         sessions: list[Session] = []
         broken: set[Path] = set()
         for read in known.read(paths, self.asked):
@@ -206,7 +206,7 @@ class HistoryFollower:
         mark = self.sent.mark(row["session_id"])
         return mark is not None and len(row["messages"]) < mark.count and is_young(Path(row["source"]))
 
-    def _tell(self, unread: Unread, told: Told) -> None:
+    def _tell(self, unread: Unread, told: WatchReport) -> None:
         if (unread.place, unread.reason) not in self.told_once:
             self.told_once.add((unread.place, unread.reason))
             told.failures.append((unread.place, unread.reason))

@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Told:
+class WatchReport:
     """What was done, by what, and what was not, with the reasons."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -34,7 +34,7 @@ class SessionSender:
     collection: str
     sent: SentLog
 
-    def send(self, rows: Iterable[Row], told: Told) -> frozenset[str]:
+    def send(self, rows: Iterable[Row], told: WatchReport) -> frozenset[str]:
         """Send what is new of some sessions, and return the ids of those that could not be stored.
 
         Of several versions of one session, the last is sent.
@@ -59,7 +59,7 @@ class SessionSender:
         return self._send_wholes({**wholes, **{id_: grown[id_][0] for id_ in short}}, marks, told)
 
     def _send_grown(
-        self, grown: Mapping[str, tuple[Row, int]], marks: Mapping[str, SessionMark], told: Told
+        self, grown: Mapping[str, tuple[Row, int]], marks: Mapping[str, SessionMark], told: WatchReport
     ) -> list[str]:
         """Send the new messages of sessions, and return the ids of those that are to be sent whole."""
         growth = self.lines.growth
@@ -88,7 +88,9 @@ class SessionSender:
             self.sent.note_sessions({id_: marks[id_]})
         return short
 
-    def _send_wholes(self, wholes: Mapping[str, Row], marks: Mapping[str, SessionMark], told: Told) -> frozenset[str]:
+    def _send_wholes(
+        self, wholes: Mapping[str, Row], marks: Mapping[str, SessionMark], told: WatchReport
+    ) -> frozenset[str]:
         """Send sessions whole, and return the ids of those that could not be stored."""
         lost: set[str] = set()
 

@@ -23,7 +23,7 @@ from querymill_shared.board.protocol import Board
 from querymill_shared.board.valkey import ValkeyBoard
 from querymill_shared.board.valkey_async import AsyncValkeyBoard
 from querymill_shared.board.valkey_watching import ValkeyWatchedBoard
-from querymill_shared.board.watching import Listener, Seen, Subscription, Told, WatchedBoard
+from querymill_shared.board.watching import Listener, Seen, StreamedEvent, Subscription, WatchedBoard
 
 __all__ = [
     "CANCELLED",
@@ -47,8 +47,8 @@ __all__ = [
     "Seen",
     "SetbackCounts",
     "Step",
+    "StreamedEvent",
     "Subscription",
-    "Told",
     "ValkeyBoard",
     "ValkeyWatchedBoard",
     "Verdict",

@@ -17,7 +17,7 @@ from querymill_shared.board.replies import newest, of_kind, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.board.summaries import JobSummary
-from querymill_shared.board.watching import Told
+from querymill_shared.board.watching import StreamedEvent
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
 
@@ -145,11 +145,11 @@ class AsyncValkeyBoard:
         except ResponseError as error:
             raise unreadable(job_ids[0], error) from error
 
-    async def events(self, job_id: str) -> list[Told]:
+    async def events(self, job_id: str) -> list[StreamedEvent]:
         """Return what the stream of a job still holds, the first event first."""
         (stream,) = keys.of_job(job_id, "events")
         entries: Any = await self._client.xrange(stream)
-        return [Told(job_id, event_id, 0, fields["type"], fields["body"]) for event_id, fields in entries]
+        return [StreamedEvent(job_id, event_id, 0, fields["type"], fields["body"]) for event_id, fields in entries]
 
     async def requests(self, job_ids: Sequence[str]) -> list[str]:
         """Return what jobs asked, as JSON, "" for each of which the board holds nothing, or that follows another."""

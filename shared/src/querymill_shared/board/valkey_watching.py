@@ -12,7 +12,7 @@ from querymill_shared.board import keys, lives, results
 from querymill_shared.board.connections import open_watching, run_commands
 from querymill_shared.board.results import read_result
 from querymill_shared.board.scripts import digest, source
-from querymill_shared.board.watching import Listener, Seen, Subscription, Told, WatchedBoard
+from querymill_shared.board.watching import Listener, Seen, StreamedEvent, Subscription, WatchedBoard
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
@@ -144,7 +144,7 @@ class ValkeyListener(Listener):
         self._read: list[str] = []
 
     @override
-    def hear(self, *, wait_s: float) -> list[Told]:
+    def hear(self, *, wait_s: float) -> list[StreamedEvent]:
         block = max(1, int(wait_s * 1000))
         # What was read last time is deleted in the same round trip.
         deletions = [("XTRIM", stream, "MINID", _next_id(self._after[stream])) for stream in self._read]
@@ -184,13 +184,13 @@ def _next_id(event_id: str) -> str:
     return f"{ms}-{int(sequence) + 1}"
 
 
-def _passed_on(flat: Sequence[str]) -> Told:
+def _passed_on(flat: Sequence[str]) -> StreamedEvent:
     fields = dict(zip(flat[::2], flat[1::2], strict=True))
-    return Told(
+    return StreamedEvent(
         fields["job"], fields["event"], int(fields["count"]), fields["type"], fields["body"], fields.get("result")
     )
 
 
-def _told(job_id: str, event_id: str, flat: Sequence[str]) -> Told:
+def _told(job_id: str, event_id: str, flat: Sequence[str]) -> StreamedEvent:
     fields = dict(zip(flat[::2], flat[1::2], strict=True))
-    return Told(job_id, event_id, 0, fields["type"], fields["body"])
+    return StreamedEvent(job_id, event_id, 0, fields["type"], fields["body"])

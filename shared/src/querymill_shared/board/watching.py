@@ -19,7 +19,7 @@ class Subscription:
 
 
 @value
-class Told:
+class StreamedEvent:
     """An event of a job: its id in the job's own stream, the length of that stream then, its type, its JSON.
 
     The end of a job may come with the ``result`` as JSON.
@@ -45,7 +45,7 @@ class Seen:
     ``count`` is the length of the job's own stream.
     """
 
-    told: tuple[Told, ...]
+    told: tuple[StreamedEvent, ...]
     count: int
     result: str | None = None
 
@@ -53,7 +53,7 @@ class Seen:
 class Listener(Protocol):
     """Hears what happens to the jobs that one watcher watches, from its creation on."""
 
-    def hear(self, *, wait_s: float) -> Sequence[Told]:
+    def hear(self, *, wait_s: float) -> Sequence[StreamedEvent]:
         """Return what was told since the last call, waiting up to ``wait_s`` for the first. Nothing comes twice.
 
         Something may be missing, when the listener was slow or an old release wrote it.

@@ -16,7 +16,7 @@ from querymill.ingesting.kinds.messages import LINES as MESSAGES
 from querymill.testing import MemoryMill
 from querymill.watch.histories import HistoryFollower, Spot
 from querymill.watch.sent import AlreadyFollowed, SentLog
-from querymill.watch.sessions import SessionSender, Told
+from querymill.watch.sessions import SessionSender, WatchReport
 from querymill_histories.formats import BY_NAME
 from querymill_histories.session import ReadOptions
 from tests.fixtures.histories import claude_line, write_json, write_lines
@@ -33,9 +33,9 @@ class Home:
     kind: str
     follower: HistoryFollower
 
-    def take(self, *paths: Path) -> Told:
+    def take(self, *paths: Path) -> WatchReport:
         """Take changes: those given, or all that are found."""
-        told = Told()
+        told = WatchReport()
         self.follower.take(paths or self.follower.everything(), told)
         return told
 

@@ -13,7 +13,7 @@ from querymill.ingesting.kinds.reports import LINES as REPORTS
 from querymill.testing import MemoryMill
 from querymill.watch.lines import LineFollower
 from querymill.watch.sent import SentLog
-from querymill.watch.sessions import SessionSender, Told
+from querymill.watch.sessions import SessionSender, WatchReport
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def write(path: Path, text: str, mode: str = "a") -> None:
         file.write(text)
 
 
-def take(follower: LineFollower) -> Told:
-    told = Told()
+def take(follower: LineFollower) -> WatchReport:
+    told = WatchReport()
     follower.take(follower.everything(), told)
     return told
 

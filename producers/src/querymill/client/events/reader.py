@@ -12,7 +12,7 @@ from uuid import uuid4
 import redis
 
 from querymill.client.events.waits import Delivery, Heard, Wait
-from querymill_shared.board import Seen, Subscription, Told, WatchedBoard
+from querymill_shared.board import Seen, StreamedEvent, Subscription, WatchedBoard
 from querymill_shared.board.away import BoardRefuses
 from querymill_shared.contracts.errors import ClientClosed
 
@@ -124,7 +124,7 @@ class EventReader:
         except RuntimeError:  # its event loop is closed
             self.drop(wait)
 
-    def _deliver_events(self, wait: Wait, told: Sequence[Told]) -> None:
+    def _deliver_events(self, wait: Wait, told: Sequence[StreamedEvent]) -> None:
         if told:
             self._deliver(wait, Heard(told))
         if told and told[-1].is_last:
@@ -177,8 +177,8 @@ class EventReader:
             self._ask(self._all())
             self._changed.notify_all()
 
-    def _hear(self, heard: Sequence[Told]) -> None:
-        ended: dict[Wait, Told] = {}
+    def _hear(self, heard: Sequence[StreamedEvent]) -> None:
+        ended: dict[Wait, StreamedEvent] = {}
         with self._changed:
             for told in heard:
                 for wait in tuple(self._waits.get(told.job_id, ())):

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from querymill_shared.board import Seen, Subscription, Told
+from querymill_shared.board import Seen, StreamedEvent, Subscription
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
     """New events of a job in order. For who waits for its end: the last one, and the result as JSON if there is one."""
 
-    told: Sequence[Told]
+    told: Sequence[StreamedEvent]
     result: str | None = None
 
 
@@ -29,9 +29,9 @@ class EventOrder:
         self.after = after
         self.is_caught_up = False
         self._count = 0
-        self._early: list[Told] = []
+        self._early: list[StreamedEvent] = []
 
-    def seen(self, seen: Seen) -> list[Told]:
+    def seen(self, seen: Seen) -> list[StreamedEvent]:
         """Take the reply to a look at everything after ``after``, or after an earlier event."""
         new = [told for told in seen.told if is_later(told.event_id, self.after)]
         if new:
@@ -41,7 +41,7 @@ class EventOrder:
         early, self._early = self._early, []
         return new + [told for waiting in early for told in self.told(waiting)]
 
-    def told(self, told: Told) -> list[Told]:
+    def told(self, told: StreamedEvent) -> list[StreamedEvent]:
         """Take an event that was told. Return those whose turn it is."""
         if not self.is_caught_up:
             self._early.append(told)

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from querymill.client.events.reader import EventReader
 from querymill.client.events.waits import Delivery, Heard, Wait
-from querymill_shared.board import Told, WatchedBoard
+from querymill_shared.board import StreamedEvent, WatchedBoard
 
 
 class Watch:
@@ -65,7 +65,7 @@ class Watch:
         with self.waiting(job_id, inbox.put, every_event=False) as wait:
             return _heard(_taken(inbox, wait, until))
 
-    def events(self, job_id: str, *, until: float | None, after: str = "0-0") -> Iterator[Told]:
+    def events(self, job_id: str, *, until: float | None, after: str = "0-0") -> Iterator[StreamedEvent]:
         """Yield every event of a job that is later than an event, to its end. Raises as `end` does."""
         inbox: queue.SimpleQueue[Delivery] = queue.SimpleQueue()
         with self.waiting(job_id, inbox.put, every_event=True, after=after) as wait:
@@ -82,7 +82,9 @@ class Watch:
             async with _in_time(wait, until):
                 return _heard(await inbox.get())
 
-    async def events_async(self, job_id: str, *, until: float | None, after: str = "0-0") -> AsyncGenerator[Told]:
+    async def events_async(
+        self, job_id: str, *, until: float | None, after: str = "0-0"
+    ) -> AsyncGenerator[StreamedEvent]:
         """See `events`."""
         inbox: asyncio.Queue[Delivery] = asyncio.Queue()
         with self.waiting(job_id, _into(inbox), every_event=True, after=after) as wait:

@@ -26,7 +26,7 @@ from querymill.keys import Scope
 from querymill.presenting.explain.degradations import MissingPart, missing
 from querymill.presenting.explain.verdict import verdict
 from querymill.presenting.explain.waterfall import waterfall
-from querymill_shared.board import Picture, Told
+from querymill_shared.board import Picture, StreamedEvent
 from querymill_shared.contracts.answer import WrittenAnswer
 from querymill_shared.contracts.jobs import AnyResult, Search, decode_result
 
@@ -50,7 +50,7 @@ class SoFar:
     answer: str
 
 
-def so_far(told: Sequence[Told]) -> SoFar:
+def so_far(told: Sequence[StreamedEvent]) -> SoFar:
     """Read what a job has told."""
     hits: dict[str, Any] = {}
     progress: dict[str, dict[str, Any]] = {}
@@ -106,7 +106,7 @@ async def _by_prefix(request: Request, prefix: str) -> Response:
 
 
 def job_values(
-    picture: Picture, told: Sequence[Told], text: str | None, start: int, gateway: str, now: float
+    picture: Picture, told: Sequence[StreamedEvent], text: str | None, start: int, gateway: str, now: float
 ) -> dict[str, Any]:
     """Return what the page of a job shows."""
     record = picture.record

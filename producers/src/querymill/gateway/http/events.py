@@ -17,7 +17,7 @@ from querymill.gateway.http.routing import JSON, GatewayRoute, answers, takes
 from querymill.gateway.http.shapes import detail_of
 from querymill.gateway.http.sse import EventStream, Inbox
 from querymill.gateway.http.waiting import MAX_WAIT_S, look_at, shows_requests
-from querymill_shared.board import Told
+from querymill_shared.board import StreamedEvent
 from querymill_shared.board.summaries import JobSummary
 
 router = APIRouter(route_class=GatewayRoute, tags=["jobs"])
@@ -113,7 +113,7 @@ def _hearing(request: Request, job_id: str, after: str) -> sse.Hear:
 
 async def _as_array(request: Request, job_id: str, after: str, wait_s: float) -> Response:
     """Return the events so far, or the first to come."""
-    told: list[Told] = []
+    told: list[StreamedEvent] = []
     async with gate_of(request).waiting(caller_of(request)):
         inbox = Inbox()
         with _hearing(request, job_id, after)(inbox.deliver):
@@ -128,5 +128,5 @@ async def _as_array(request: Request, job_id: str, after: str, wait_s: float) ->
     return Response(body, media_type=JSON)
 
 
-def _entry(told: Told) -> str:
+def _entry(told: StreamedEvent) -> str:
     return f'{{"id":"{told.event_id}","event":"{told.type}","data":{told.body}}}'

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill.client.events.waits import EventOrder, is_later
-from querymill_shared.board import Seen, Told
+from querymill_shared.board import Seen, StreamedEvent
 
 EVENTS = st.integers(min_value=1, max_value=12)
 
 
-def event(number: int) -> Told:
+def event(number: int) -> StreamedEvent:
     # Ids of one millisecond differ in the second number.
-    return Told("job", f"{number // 3}-{number % 3}", number, "progress", str(number))
+    return StreamedEvent("job", f"{number // 3}-{number % 3}", number, "progress", str(number))
 
 
 def look(order: EventOrder, written: int) -> Seen:
@@ -22,7 +22,7 @@ def look(order: EventOrder, written: int) -> Seen:
     return Seen(new, written)
 
 
-def numbers(told: Sequence[Told]) -> list[int]:
+def numbers(told: Sequence[StreamedEvent]) -> list[int]:
     return [int(one.body) for one in told]
 
 
@@ -50,10 +50,10 @@ def test_a_missed_event_asks_for_another_look() -> None:
 def test_after_the_oldest_events_were_trimmed_a_look_finds_the_way_again() -> None:
     order = EventOrder()
     order.seen(Seen((event(9),), 9))
-    trimmed = Told("job", event(10).event_id, 4, "progress", "10")
+    trimmed = StreamedEvent("job", event(10).event_id, 4, "progress", "10")
     assert order.told(trimmed) == []
     assert numbers(order.seen(Seen((trimmed,), 4))) == [10]
-    assert numbers(order.told(Told("job", event(11).event_id, 5, "progress", "11"))) == [11]
+    assert numbers(order.told(StreamedEvent("job", event(11).event_id, 5, "progress", "11"))) == [11]
 
 
 @given(st.data())

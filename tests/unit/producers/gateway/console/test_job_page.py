@@ -10,7 +10,7 @@ import pytest
 from querymill.gateway.console.copying import as_curl, copies_of
 from querymill.gateway.console.hits import PAGE, SHOWN_CHARS, hits_of
 from querymill.gateway.console.job_page import job_values, so_far
-from querymill_shared.board import AttemptPart, Picture, Record, Step, Told
+from querymill_shared.board import AttemptPart, Picture, Record, Step, StreamedEvent
 from querymill_shared.board.attempts import encode_facts
 from querymill_shared.contracts.jobs import decode_request, decode_result
 from querymill_shared.contracts.why_not import Absence, Lever
@@ -60,7 +60,7 @@ def picture(*steps: Step, asked: Any = None, **fields: Any) -> Picture:
     return Picture(record(**fields), steps, {}, {}, None, asked=asked)
 
 
-def shown(found: Picture, *told: Told, text: str | None = None, now: float = T0 + 10, **more: Any) -> Page:
+def shown(found: Picture, *told: StreamedEvent, text: str | None = None, now: float = T0 + 10, **more: Any) -> Page:
     values = job_values(found, list(told), text, 0, "localhost:8080", now)
     frame = {"last_event": "1-0", "now": now, "opened": 0} | more
     return rendered("job.html", f"/console/jobs/{JOB}", **(values | frame))
@@ -126,7 +126,7 @@ def test_a_job_that_goes_on_shows_what_it_has_told() -> None:
     parts = [{"type": "answer", "stage": "answer", "attempt": 1, "offset": place, "text": text}
              for place, text in ((0, "🙂 Gross"), (2, "Net"), (5, " margin"))]  # fmt: skip
     told = [
-        Told(JOB, f"{number}-0", 0, str(each["type"]), json.dumps(each))
+        StreamedEvent(JOB, f"{number}-0", 0, str(each["type"]), json.dumps(each))
         for number, each in enumerate([hits, *parts], 1)
     ]
     running = replace(HYDE, state="running", ended=None, facts="")
