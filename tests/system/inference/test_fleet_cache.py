@@ -15,7 +15,7 @@ import redis
 from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.profiles import EmbeddingProfile
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.text.tokens import cut, estimate
@@ -195,7 +195,7 @@ def test_a_daily_budget_refuses_one_collection_and_not_the_others(provider: Prov
 
 def test_the_same_question_to_a_chat_model_is_asked_once(provider: Provider, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = lambda body: chat_answer("reply", after_s=0.2)
-    turns: list[Turn] = [{"role": "user", "content": "q"}]
+    turns: list[ChatTurn] = [{"role": "user", "content": "q"}]
     with ThreadPoolExecutor(6) as pool:
         asked = [pool.submit(provider.chat().ask, turns, most_tokens=9, caller=ASKING) for _ in range(6)]
         answers = [future.result() for future in asked]
@@ -284,7 +284,7 @@ def test_a_reply_that_comes_too_late_for_its_caller_is_there_for_the_next(
 ) -> None:
     is_answered = threading.Event()
     openai_server.script.chat = held(is_answered, lambda body: chat_answer("reply"))
-    turns: list[Turn] = [{"role": "user", "content": "q"}]
+    turns: list[ChatTurn] = [{"role": "user", "content": "q"}]
     while not openai_server.requests:
         with pytest.raises(Refused):
             provider.chat().ask(turns, most_tokens=9, caller=within(0.2))

@@ -10,14 +10,14 @@ from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.chat import OpenAIChat
 from querymill_workers.inference.client import NoResponse, Rejected, open_client
 from querymill_workers.inference.http_judge import open_endpoint, post
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
 from tests.fakes.socks import socks_proxy
 from tests.fixtures.inference import Provider
 
-TURNS = [Turn(role="user", content="how many ships?")]
+TURNS = [ChatTurn(role="user", content="how many ships?")]
 #: No name server knows it: a proxy does.
 ELSEWHERE = "http://models.provider.invalid/v1"
 NAMES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")

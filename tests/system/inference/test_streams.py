@@ -11,14 +11,14 @@ import redis
 from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.answer_ports import Written
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import Usage
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
 from tests.fixtures.inference import Provider
 
-TURNS = [Turn(role="user", content="how many ships?")]
+TURNS = [ChatTurn(role="user", content="how many ships?")]
 
 
 def caller(seconds: float | None = 60.0) -> Caller:

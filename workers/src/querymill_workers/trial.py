@@ -19,7 +19,7 @@ from querymill_workers.inference.chat import in_shape
 from querymill_workers.inference.client import Limited, NoResponse, Rejected, TimedOut
 from querymill_workers.inference.parameters import Parameters
 from querymill_workers.inference.profiles import EmbeddingProfile
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.inference.work import Misfit
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
@@ -27,9 +27,9 @@ from querymill_workers.jobs.usage import Usage
 _QUESTION: Final = "How many ships are there?"
 _PASSAGES: Final = ("There are nine ships.", "Bread is baked with flour.")
 #: Few words, because a small model on a busy processor takes seconds for each of them.
-_ANSWERED: Final = (Turn(role="user", content="Say ok."),)
+_ANSWERED: Final = (ChatTurn(role="user", content="Say ok."),)
 _SCORES: Final = '{"grounded": 1, "relevant": 1, "complete": 1, "unsupported": []}'
-_JUDGED: Final = (Turn(role="user", content=f"Reply only with this JSON: {_SCORES}"),)
+_JUDGED: Final = (ChatTurn(role="user", content=f"Reply only with this JSON: {_SCORES}"),)
 _MAX_TOKENS: Final = 20
 _MAX_SCORE_TOKENS: Final = 60
 _SHOWN_CHARS: Final = 40

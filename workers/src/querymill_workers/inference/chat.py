@@ -18,7 +18,7 @@ from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.fleet_cache import FleetCache, StillComing, cache_key
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.parameters import Parameters
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.inference.replies import events_in, field_in, first_choice, read_object, text_in
 from querymill_workers.inference.streams import ChatStream
 from querymill_workers.inference.work import CutShort
@@ -69,7 +69,7 @@ class OpenAIChat:
             options["response_format"] = {"type": "json_schema", "json_schema": named}
         return options
 
-    def ask(self, turns: Sequence[Turn], options: Mapping[str, Any], timeout_s: float) -> ProviderResponse[str]:
+    def ask(self, turns: Sequence[ChatTurn], options: Mapping[str, Any], timeout_s: float) -> ProviderResponse[str]:
         """Send one request and return the whole reply.
 
         Raises:
@@ -96,9 +96,11 @@ class OpenAIChat:
     def probe(self, timeout_s: float) -> None:
         """Ask for a word; see `Gateway`. An empty reply shows as well that the model is there."""
         with suppress(Refused):
-            self.ask([Turn(role="user", content=HARMLESS)], self.options(PROBE_TOKENS, None), timeout_s)
+            self.ask([ChatTurn(role="user", content=HARMLESS)], self.options(PROBE_TOKENS, None), timeout_s)
 
-    def begin(self, turns: Sequence[Turn], options: dict[str, Any], timeout_s: float) -> ProviderResponse[ChatStream]:
+    def begin(
+        self, turns: Sequence[ChatTurn], options: dict[str, Any], timeout_s: float
+    ) -> ProviderResponse[ChatStream]:
         """Request a reply in parts, and wait for the first.
 
         Raises:
@@ -122,7 +124,7 @@ class OpenAIChat:
 
         return self.parameters.call(options | _STREAMED, send, timeout_s, texts=texts)
 
-    def _create(self, turns: Sequence[Turn], sent: Mapping[str, Any], limit_s: float) -> Any:
+    def _create(self, turns: Sequence[ChatTurn], sent: Mapping[str, Any], limit_s: float) -> Any:
         """Send a request and return the library's raw response. The library's own reading is too strict."""
         create: Any = self._client.chat.completions.with_raw_response.create  # its type depends on the parameters
         return create(messages=list(turns), timeout=limit_s, **sent)
@@ -151,7 +153,7 @@ class ChatModel:
 
     def ask(
         self,
-        turns: Sequence[Turn],
+        turns: Sequence[ChatTurn],
         *,
         most_tokens: int,
         caller: Caller,
@@ -190,7 +192,7 @@ class ChatModel:
         values = self._cache.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
         return values[key].decode(), sum(spent, Usage())
 
-    def stream(self, turns: Sequence[Turn], *, most_tokens: int, caller: Caller, hear: Hear) -> Written:
+    def stream(self, turns: Sequence[ChatTurn], *, most_tokens: int, caller: Caller, hear: Hear) -> Written:
         """Pass the model's reply to ``hear`` part by part. The reply is neither cached nor shared.
 
         Raises:
@@ -211,7 +213,7 @@ class ChatModel:
         )
 
     def structured(
-        self, turns: Sequence[Turn], shape: type[Shape], *, most_tokens: int, caller: Caller
+        self, turns: Sequence[ChatTurn], shape: type[Shape], *, most_tokens: int, caller: Caller
     ) -> tuple[Shape, Usage]:
         """Return an object of the shape. If the reply is not one, the model gets one more try, with the errors.
 
@@ -223,7 +225,7 @@ class ChatModel:
 
 
 def in_shape(
-    ask: Callable[[Sequence[Turn]], tuple[str, Usage]], turns: Sequence[Turn], shape: type[Shape]
+    ask: Callable[[Sequence[ChatTurn]], tuple[str, Usage]], turns: Sequence[ChatTurn], shape: type[Shape]
 ) -> tuple[Shape, Usage]:
     """Ask for an object of the shape. If the reply is not one, ask once more, with the errors.
 
@@ -235,7 +237,11 @@ def in_shape(
     try:
         return _read(reply, shape), usage
     except ValidationError as error:
-        corrected = [*turns, Turn(role="assistant", content=reply), Turn(role="user", content=_complaint(error))]
+        corrected = [
+            *turns,
+            ChatTurn(role="assistant", content=reply),
+            ChatTurn(role="user", content=_complaint(error)),
+        ]
     reply, more = ask(corrected)
     try:
         return _read(reply, shape), usage + more
@@ -243,11 +249,11 @@ def in_shape(
         raise Refused("chat model: two replies without the requested structure", code="provider_refused") from error
 
 
-def _tokens_of_prompt(turns: Sequence[Turn]) -> int:
+def _tokens_of_prompt(turns: Sequence[ChatTurn]) -> int:
     return sum(estimate(turn["content"]) + _TURN_TOKENS for turn in turns)
 
 
-def _key(scope: str, turns: Sequence[Turn], options: Mapping[str, Any]) -> str:
+def _key(scope: str, turns: Sequence[ChatTurn], options: Mapping[str, Any]) -> str:
     """Return the cache key of a question: a hash of everything that shapes the reply, including the prompt's text."""
     question = json.dumps([scope, list(turns), dict(options)], sort_keys=True)
     return cache_key("chat", scope, question)
