@@ -2,7 +2,7 @@
 
 from querymill_histories.finding import FoundFiles, find, read_sessions
 from querymill_histories.rows import rows_of
-from querymill_histories.session import HistoryMessage, ReadOptions, Session, ToolCall, Unread
+from querymill_histories.session import HistoryMessage, ReadOptions, Session, ToolCall, UnreadPlace
 
 __all__ = [
     "FoundFiles",
@@ -10,7 +10,7 @@ __all__ = [
     "ReadOptions",
     "Session",
     "ToolCall",
-    "Unread",
+    "UnreadPlace",
     "find",
     "read_sessions",
     "rows_of",

@@ -8,7 +8,7 @@ from typing import Final
 
 from querymill_histories.files import BROKEN, head_of, reason_of
 from querymill_histories.formats import BY_NAME, FORMATS
-from querymill_histories.session import Head, HistoryFormat, ReadOptions, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, ReadOptions, Session, UnreadPlace
 
 #: Folders that hold no histories, and very many files.
 _NOT_WALKED: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
@@ -23,7 +23,7 @@ class FoundFiles:
 
     files: dict[str, list[Path]] = field(default_factory=dict)
     unknown: list[Path] = field(default_factory=list)
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[UnreadPlace] = field(default_factory=list)
     archives: dict[Path, str] = field(default_factory=dict)
 
     def shown(self, place: str) -> str:
@@ -64,7 +64,7 @@ def find(paths: Iterable[Path], only: HistoryFormat | None = None) -> FoundFiles
     return found
 
 
-def read_sessions(found: FoundFiles, asked: ReadOptions | None = None) -> Iterator[tuple[str, Session | Unread]]:
+def read_sessions(found: FoundFiles, asked: ReadOptions | None = None) -> Iterator[tuple[str, Session | UnreadPlace]]:
     """Read the files that were found, format by format.
 
     Yields:
@@ -79,14 +79,14 @@ def _add_recognised(path: Path, found: FoundFiles, formats: Sequence[HistoryForm
     try:
         found.add(path, format_of(head_of(path), formats))
     except BROKEN as error:
-        found.unread.append(Unread(str(path), reason_of(error)))
+        found.unread.append(UnreadPlace(str(path), reason_of(error)))
 
 
 def walked(folder: Path, found: FoundFiles) -> Iterator[Path]:
     """Yield the files below a folder, in the order of their names. Links to folders are not followed."""
 
     def note(error: OSError) -> None:
-        found.unread.append(Unread(str(error.filename or folder), reason_of(error)))
+        found.unread.append(UnreadPlace(str(error.filename or folder), reason_of(error)))
 
     for parent, folders, files in os.walk(folder, onerror=note):
         folders[:] = sorted(set(folders) - _NOT_WALKED)

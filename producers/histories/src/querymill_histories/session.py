@@ -74,7 +74,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadPlace:
     """A file, or a place in one, that could not be read. ``is_cut``: it may be a line that is still being written."""
 
     place: str
@@ -114,7 +114,7 @@ class Head:
         return len(self.start) < HEAD_BYTES
 
 
-Read = Iterator[Session | Unread]
+Read = Iterator[Session | UnreadPlace]
 #: Which other files must be read with one that has changed: those of its sessions; if it is new those of its folder, as
 #: it may go on with a session of another; those of its folder; all of its format.
 Together = Literal["sessions", "new", "folder", "format"]

@@ -19,7 +19,7 @@ from querymill.ingesting.ingestion_log import recorded
 from querymill.ingesting.sources.histories import HistoryFeed, HistoryOptions, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
 from querymill_histories.finding import FoundFiles
-from querymill_histories.session import Unread
+from querymill_histories.session import UnreadPlace
 
 #: Files that ``--json`` names; of more it gives the number.
 NAMED: Final = 1_000
@@ -35,7 +35,7 @@ class LoadedSessions:
     outcomes: Counter[str] = field(default_factory=Counter)
     parts: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[UnreadPlace] = field(default_factory=list)
 
     def add(self, outcome: LoadProgress) -> None:
         """Count a session."""
@@ -57,7 +57,7 @@ def load_histories(
     """
     console, done, lines = Console(stderr=True), LoadedSessions(), kind.loadable.documents
 
-    def leave_out(unread: Unread) -> None:
+    def leave_out(unread: UnreadPlace) -> None:
         done.unread.append(unread)
         record.refuse(unread.reason, place=unread.place)
         console.print(f"{unread.place}: {unread.reason}", style="red", markup=False)

@@ -14,7 +14,7 @@ from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import FoundFiles, format_of, walked
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import rows_of
-from querymill_histories.session import HistoryFormat, ReadOptions, Session, Tools, Unread
+from querymill_histories.session import HistoryFormat, ReadOptions, Session, Tools, UnreadPlace
 
 #: A file that changed less than this many seconds ago may be half written.
 SETTLED_S: Final = 2.0
@@ -105,7 +105,7 @@ class HistoryFollower:
                 else:
                     gone.append(path)
             except OSError as error:
-                self._tell(Unread(str(path), str(error.strerror)), told)
+                self._tell(UnreadPlace(str(path), str(error.strerror)), told)
         self.sent.drop_files(gone)
 
     def _format_at(self, path: Path) -> str:
@@ -206,7 +206,7 @@ class HistoryFollower:
         mark = self.sent.mark(row["session_id"])
         return mark is not None and len(row["messages"]) < mark.count and is_young(Path(row["source"]))
 
-    def _tell(self, unread: Unread, told: WatchReport) -> None:
+    def _tell(self, unread: UnreadPlace, told: WatchReport) -> None:
         if (unread.place, unread.reason) not in self.told_once:
             self.told_once.add((unread.place, unread.reason))
             told.failures.append((unread.place, unread.reason))

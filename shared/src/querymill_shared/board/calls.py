@@ -78,7 +78,7 @@ class ScriptCall(Generic[T]):
 
 
 @value
-class Unread:
+class UnreadRequest:
     """A step that was claimed, of a job whose request this release cannot read. ``broken`` names fields and rules."""
 
     job_id: str
@@ -98,10 +98,10 @@ class VersionUnknown:
 
 def claim(
     job_id: str, step: str, *, lease_s: float, life: str = "", most: int = 1
-) -> ScriptCall[Claims | list[Unread] | VersionUnknown]:
+) -> ScriptCall[Claims | list[UnreadRequest] | VersionUnknown]:
     """Claim a step, and up to ``most`` - 1 further ones of its queue."""
 
-    def parse(returned: list[Any]) -> Claims | list[Unread] | VersionUnknown:
+    def parse(returned: list[Any]) -> Claims | list[UnreadRequest] | VersionUnknown:
         if returned[0] == "asked":
             return VersionUnknown(int(returned[1]), int(returned[2]))
         if returned[0] != "claimed":
@@ -111,7 +111,7 @@ def claim(
         expires_at = None if left_ms < 0 else now + left_ms / 1000
         known, unreadable = request_of(request)
         if known is None:
-            return [Unread(job_id, name, attempt, unreadable, life) for name, attempt, _ in claimed]
+            return [UnreadRequest(job_id, name, attempt, unreadable, life) for name, attempt, _ in claimed]
         accepted, age_s = accepted_s(created, accepted_us), age_ms / 1000
         together = Together(frozenset(name for name, _, _ in claimed))
         alone = Alone(int(created) / 1000, alone_ms / 1000, alone_ms / 1000 - now) if alone_ms else None
@@ -140,7 +140,7 @@ def claim(
     return ScriptCall("claim", [*names, keys.held_with(job_id, life)], [job_id, step, lease_ms, life, most], parse)
 
 
-def leave(unread: Unread) -> ScriptCall[int]:
+def leave(unread: UnreadRequest) -> ScriptCall[int]:
     """Put a step back that this release cannot read. Return for how many milliseconds workers have left it."""
     reason = f"a worker cannot read its request: {unread.broken}"
     event = StageFinished(stage=unread.step, state="retrying", reason=reason)

@@ -18,7 +18,7 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    Unread,
+    UnreadPlace,
 )
 
 #: Kinds of content that are shown as messages.
@@ -38,7 +38,7 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
         if isinstance(conversation, dict) and isinstance(conversation.get("mapping"), dict):
             yield _session(path, number, conversation)
         else:
-            yield Unread(f"{path}: conversation {number}", "no conversation of ChatGPT")
+            yield UnreadPlace(f"{path}: conversation {number}", "no conversation of ChatGPT")
 
 
 def _session(path: Path, number: int, row: dict[str, Any]) -> Session:

@@ -18,7 +18,7 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    Unread,
+    UnreadPlace,
 )
 
 _ROLES: Final = {"human": USER, "user": USER, "assistant": ASSISTANT}
@@ -37,7 +37,7 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
         if isinstance(conversation, dict) and isinstance(conversation.get("chat_messages"), list):
             yield _session(path, number, conversation)
         else:
-            yield Unread(f"{path}: conversation {number}", "no conversation of Claude")
+            yield UnreadPlace(f"{path}: conversation {number}", "no conversation of Claude")
 
 
 def _session(path: Path, number: int, row: dict[str, Any]) -> Session:

@@ -22,7 +22,7 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    Unread,
+    UnreadPlace,
 )
 
 #: Lines of a user that no person typed.
@@ -91,12 +91,12 @@ def _read_folder(files: Sequence[Path]) -> Read:
     for path in files:
         try:
             for line in lines_of(path):
-                if isinstance(line, Unread):
+                if isinstance(line, UnreadPlace):
                     yield line
                 else:
                     _take(line, path, told, summaries, results)
         except BROKEN as error:
-            yield Unread(str(path), reason_of(error))
+            yield UnreadPlace(str(path), reason_of(error))
     for leaf, summary in summaries:
         for session in told.values():
             if leaf in session.parents:

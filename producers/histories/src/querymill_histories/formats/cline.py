@@ -19,7 +19,7 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    Unread,
+    UnreadPlace,
 )
 
 _SEEN: Final = ("ui_messages.json", "claude_messages.json")
@@ -58,7 +58,7 @@ def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
             rows = list(mappings(object_of(path)))
             entries = list(_sent(rows) if path.name == _SENT else _seen(rows))
         except BROKEN as error:
-            yield Unread(str(path), reason_of(error))
+            yield UnreadPlace(str(path), reason_of(error))
             continue
         id_ = path.parent.name if path.name in (*_SEEN, _SENT) else path.stem
         folder = next((match[1] for row in rows[:20] if (match := _FOLDER.search(str(row)))), None)

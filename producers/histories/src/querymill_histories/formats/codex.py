@@ -21,7 +21,7 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    Unread,
+    UnreadPlace,
 )
 
 #: Events that are messages, and their roles.
@@ -54,7 +54,7 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
             rollout.take_item(row, None, None)
     else:
         for line in lines_of(path):
-            if isinstance(line, Unread):
+            if isinstance(line, UnreadPlace):
                 yield line
             else:
                 rollout.take(*line)

@@ -17,7 +17,7 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    Unread,
+    UnreadPlace,
 )
 
 #: What a line of the log does: set all, set a field, add to a list, delete a field.
@@ -36,13 +36,13 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
     whole: Any = {}
     if path.suffix == ".jsonl":
         for line in lines_of(path):
-            if isinstance(line, Unread):
+            if isinstance(line, UnreadPlace):
                 yield line
                 continue
             try:
                 whole = applied(whole, line[1])
             except (KeyError, IndexError, TypeError):
-                yield Unread(f"{path}:{line[0]}", "changes what is not there")
+                yield UnreadPlace(f"{path}:{line[0]}", "changes what is not there")
     else:
         whole = object_of(path)
     whole = mapping(whole)

@@ -20,7 +20,7 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    Unread,
+    UnreadPlace,
 )
 
 
@@ -39,7 +39,7 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
     id_: str | None = name.parent.name if name.name == "events.jsonl" else name.stem
     started: Any = None
     for line in lines_of(path):
-        if isinstance(line, Unread):
+        if isinstance(line, UnreadPlace):
             yield line
             continue
         number, row = line

@@ -22,7 +22,7 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    Unread,
+    UnreadPlace,
 )
 
 _DATABASE: Final = b"SQLite format 3\x00"
@@ -55,7 +55,7 @@ def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
                 if known is None or len(session.entries) > len(known.entries):
                     found[session.id] = session
         except BROKEN as error:
-            yield Unread(str(path), reason_of(error))
+            yield UnreadPlace(str(path), reason_of(error))
     for id_, session in found.items():
         head = heads.get(id_, {})
         about = given({"cwd": head.get("cwd")}) | session.about

@@ -20,7 +20,7 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    Unread,
+    UnreadPlace,
 )
 
 _ROLES: Final = {"user": USER, "gemini": ASSISTANT}
@@ -41,7 +41,7 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
     if path.suffix == ".jsonl":
         whole: dict[str, Any] = {"messages": []}
         for line in lines_of(path):
-            if isinstance(line, Unread):
+            if isinstance(line, UnreadPlace):
                 yield line
             else:
                 _take(line[1], whole)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from querymill_histories.files import each
 from querymill_histories.rules.quotations import own_words
-from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 _HEADER: Final = re.compile(r"^[A-Za-z][A-Za-z0-9-]*: ?", re.MULTILINE)
 _REPLY: Final = re.compile(r"^\s*((re|aw|sv|antw|fwd?|wg|回复|答复)\s*(\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
@@ -50,7 +50,7 @@ def _read(path: Path, asked: ReadOptions) -> Read:
             try:
                 mails.append(_mail(message_from_bytes(box.get_bytes(key)), f"{path.stem}-{number}", asked))
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-                yield Unread(f"{path}: message {number}", str(error))
+                yield UnreadPlace(f"{path}: message {number}", str(error))
     finally:
         box.close()
     for root, found in threads(mails).items():

@@ -21,7 +21,7 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    Unread,
+    UnreadPlace,
 )
 
 _DATABASE: Final = b"SQLite format 3\x00"
@@ -47,7 +47,7 @@ def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
         try:
             sessions += _sessions(path)
         except BROKEN as error:
-            yield Unread(str(path), reason_of(error))
+            yield UnreadPlace(str(path), reason_of(error))
     yield from one_each(sessions)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from querymill_histories.files import each, head_of, lines_of
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 #: ``[2026-01-05 10:00:00] Ann: `` of Markdown, and ``[Jan 05, 2026 10:00:00] <Ann> `` of text, with ``***`` for events.
 _IN_MARKDOWN: Final = re.compile(
@@ -70,7 +70,7 @@ def _read(path: Path, asked: ReadOptions) -> Read:
     entries: list[HistoryMessage] = []
     if _is_json(head_of(path)):
         for line in lines_of(path):
-            if isinstance(line, Unread):
+            if isinstance(line, UnreadPlace):
                 yield line
             elif (said := _of_row(*line, asked)) is not None:
                 entries.append(said)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from querymill_histories.files import BROKEN, object_of, reason_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 #: Lists of channels, and other files of an export that hold no messages.
 _CHANNELS: Final = ("channels.json", "groups.json", "dms.json", "mpims.json")
@@ -47,7 +47,7 @@ def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
             try:
                 messages |= {str(row["ts"]): row for row in mappings(object_of(path)) if row.get("ts")}
             except BROKEN as error:
-                yield Unread(str(path), reason_of(error))
+                yield UnreadPlace(str(path), reason_of(error))
         yield _session(folder, [messages[ts] for ts in sorted(messages, key=_seconds)])
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from querymill_histories.files import each
 from querymill_histories.rules.day_order import WrittenDate, order_of
 from querymill_histories.rules.phone_dates import MARKS, START, stamp_of
-from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 _AUTHOR: Final = re.compile(r"(?P<author>[^:\"“”«»\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)
 #: What WhatsApp says at the top of a chat, where it may look as if the group said it.
@@ -82,7 +82,7 @@ def _read(path: Path, asked: ReadOptions) -> Read:
     for place, line in enumerate(lines):
         at = line.stamp.moment(order)
         if at is None:
-            yield Unread(f"{path}:{line.number}", "a date that the others of the file rule out")
+            yield UnreadPlace(f"{path}:{line.number}", "a date that the others of the file rule out")
         elif said := _said(line, at.replace(tzinfo=asked.zone), is_at_top=place < 3):
             entries.append(said)
     name = name_of(path)

@@ -18,7 +18,7 @@ from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import FoundFiles, find, format_of, places, read_sessions
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import rows_of
-from querymill_histories.session import HistoryFormat, ReadOptions, Session, Tools, Unread
+from querymill_histories.session import HistoryFormat, ReadOptions, Session, Tools, UnreadPlace
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Unreadable
 from querymill_reading.process import FileReader
@@ -96,7 +96,7 @@ def found_at(paths: Sequence[str], only: HistoryFormat | None, folder: Path) -> 
         UnusablePath: There is none.
     """
     given = [Path(path) for path in paths]
-    unread: list[Unread] = []
+    unread: list[UnreadPlace] = []
     archives: dict[Path, str] = {}
     for number, path in enumerate(given):
         if path == STDIN:
@@ -121,7 +121,7 @@ def found_at(paths: Sequence[str], only: HistoryFormat | None, folder: Path) -> 
     return found
 
 
-def unpacked(archive: Path, into: Path) -> list[Unread]:
+def unpacked(archive: Path, into: Path) -> list[UnreadPlace]:
     """Unpack an archive into a folder, and return the members that were left out.
 
     Raises:
@@ -133,7 +133,7 @@ def unpacked(archive: Path, into: Path) -> list[Unread]:
             members = reader.unpack(archive, into)
     except Unreadable as error:
         raise UnusablePath(f"path: {archive}: {error}") from error
-    return [Unread(f"{archive}!/{member}", why) for member, why in members if why]
+    return [UnreadPlace(f"{archive}!/{member}", why) for member, why in members if why]
 
 
 def _found_in_places(only: HistoryFormat | None) -> FoundFiles:
@@ -153,7 +153,7 @@ class HistoryFeed:
     lines: Lines[Any]
     asked: ReadOptions
     tools: Tools
-    on_unread: Callable[[Unread], None]
+    on_unread: Callable[[UnreadPlace], None]
     sessions: Counter[str] = field(default_factory=Counter)
 
     def sessions_of(self, found: FoundFiles) -> Iterator[GoodLine[Any]]:
@@ -162,7 +162,7 @@ class HistoryFeed:
             if isinstance(read, Session):
                 yield from self._lines(read, name, found)
             else:
-                self.on_unread(Unread(found.shown(read.place), read.reason))
+                self.on_unread(UnreadPlace(found.shown(read.place), read.reason))
 
     def _lines(self, session: Session, name: str, found: FoundFiles) -> Iterator[GoodLine[Any]]:
         for row in rows_of(session, name, self.tools):
@@ -174,7 +174,7 @@ class HistoryFeed:
             try:
                 told = self.lines.document.model_validate(row)
             except pydantic.ValidationError as error:
-                self.on_unread(Unread(f"{session.source}: {session.id}", rule_broken(error)))
+                self.on_unread(UnreadPlace(f"{session.source}: {session.id}", rule_broken(error)))
                 continue
             self.sessions[name] += 1
             size = sum(len(message["text"]) for message in row["messages"])
