@@ -61,7 +61,7 @@ class Mistaken(Refused):
     counts_as = "refused"
 
 
-class Unreadable(Mistaken):
+class MalformedInput(Mistaken):
     """An input is malformed, such as a pattern that does not compile."""
 
 

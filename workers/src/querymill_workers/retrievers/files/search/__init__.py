@@ -20,7 +20,7 @@ from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.files.steps import FileStep
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.bell import Bell, one_per_queue
-from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
+from querymill_workers.jobs.faults import MalformedInput, Refused, Unavailable
 from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.verdicts import done, lost_search
@@ -62,7 +62,7 @@ def step(claim: Claim, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
     laps = Laps(ports)
     try:
         notes = carry_out(place, claim, request, ports)
-    except Unreadable as error:  # only RE2 can tell that the request holds an invalid pattern
+    except MalformedInput as error:  # only RE2 can tell that the request holds an invalid pattern
         ending = Verdict("failed", reason=f"patterns: {error}", code=error.code, counts_as=error.counts_as)
         ports.board.settle(claim.job_id, ending)
         return []

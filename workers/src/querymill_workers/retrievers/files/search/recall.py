@@ -9,7 +9,7 @@ from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.files.steps import FileStep
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
-from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
+from querymill_workers.jobs.faults import MalformedInput, Refused, Unavailable
 from querymill_workers.retrievers.files.embed import EMBEDDABLE, has_vectors
 from querymill_workers.retrievers.files.notes import FileSearchNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
@@ -161,7 +161,7 @@ def search_patterns(
             hits = ports.files.matching(
                 scope.collection, pattern, limit=MAX_CANDIDATES, time_s=PATTERN_S, paths=scope.paths
             )
-        except Unreadable:
+        except MalformedInput:
             raise
         except Refused as error:
             missing.append(str(error))
