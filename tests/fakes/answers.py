@@ -8,7 +8,7 @@ from typing import Any
 from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.languages import Language
 
 _FENCED = re.compile(
@@ -46,15 +46,15 @@ class ScriptedAnswers:
             self.parts_heard += 1
             if not hear(part):
                 break
-        return Written(self.is_whole, Usage(1, 20), fault=self.fault)
+        return Written(self.is_whole, ProviderUsage(1, 20), fault=self.fault)
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
-    ) -> tuple[AnswerScores, Usage]:
+    ) -> tuple[AnswerScores, ProviderUsage]:
         self.judged.append((list(passages), list(sentences), language))
         if isinstance(self.judgement, Exception):
             raise self.judgement
-        return self.judgement, Usage(1, 10)
+        return self.judgement, ProviderUsage(1, 10)
 
 
 class NoAnswers(ScriptedAnswers):

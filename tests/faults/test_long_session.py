@@ -15,7 +15,7 @@ from querymill_shared.counters import Meters
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages import embed
@@ -41,10 +41,10 @@ class Strict(WordEmbeddings):
         super().__init__(model)
         self.dimensions = DIMENSIONS
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         if "refused by the provider" in texts:
             raise Unacceptable("embedding rejected: HTTP 400", words="input cannot be read")
-        return np.stack([direction_of(text) for text in texts]), Usage(1, len(texts))
+        return np.stack([direction_of(text) for text in texts]), ProviderUsage(1, len(texts))
 
 
 def direction_of(text: str) -> np.ndarray:

@@ -18,7 +18,7 @@ from querymill_workers.dispatch.step_pool import Crew
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from tests.fakes.ports import memory_ports
 from tests.fixtures.boards import new_board
 
@@ -163,10 +163,10 @@ class Blocked:
         self.asked: list[str] = []
         self.may_end = threading.Event()
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         self.asked.append(caller.collection)
         self.may_end.wait(PATIENCE_S)
-        return np.ones((len(texts), 4), np.float32), Usage(1, 1)
+        return np.ones((len(texts), 4), np.float32), ProviderUsage(1, 1)
 
 
 def test_the_flood_of_one_collection_does_not_keep_the_bells_of_another_in_the_queue(server: redis.Redis) -> None:

@@ -14,7 +14,7 @@ from querymill_workers.inference.answer_ports import Written
 from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
 from tests.fixtures.inference import Provider
 
@@ -85,7 +85,7 @@ def test_parts_are_heard_as_they_come_and_the_tokens_are_the_providers(
     openai_server.script.chat = lambda body: chat_stream("nine", " ships", " sail", gate=gate)
     written = stream(provider, ear)
     assert ear.text == "nine ships sail"
-    assert written == Written(is_whole=True, usage=Usage(1, 13), completion_tokens=3)
+    assert written == Written(is_whole=True, usage=ProviderUsage(1, 13), completion_tokens=3)
     assert all(heard_before)
     (request,) = openai_server.seen("completions")
     assert (request["stream"], request["stream_options"]) == (True, {"include_usage": True})

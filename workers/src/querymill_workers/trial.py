@@ -22,7 +22,7 @@ from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.inference.work import Misfit
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 
 _QUESTION: Final = "How many ships are there?"
 _PASSAGES: Final = ("There are nine ships.", "Bread is baked with flour.")
@@ -105,7 +105,11 @@ def try_chat(settings: Settings) -> str:
         shown = words if len(words) <= _SHOWN_CHARS else f"{words[:_SHOWN_CHARS]}…"
         options = endpoint.options(_MAX_SCORE_TOKENS, AnswerScoresReply)
         try:
-            in_shape(lambda turns: (endpoint.ask(turns, options, timeout_s).value, Usage()), _JUDGED, AnswerScoresReply)
+            in_shape(
+                lambda turns: (endpoint.ask(turns, options, timeout_s).value, ProviderUsage()),
+                _JUDGED,
+                AnswerScoresReply,
+            )
         except Refused as error:
             raise Lacking(f'says "{shown}", but cannot judge: {error}') from error
     return f'says "{shown}" and judges{_without(endpoint.parameters)}'

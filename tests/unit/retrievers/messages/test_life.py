@@ -11,7 +11,7 @@ from querymill_workers.dispatch import run_step
 from querymill_workers.inference.ports import InputType, PreviousModel, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import CallFailed, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.calibration import IDENTITY, Calibration
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.chats import session
@@ -21,7 +21,7 @@ from tests.fixtures.world import World
 class Mirrored(WordEmbeddings):
     """Another model: the same words, in the other direction."""
 
-    def embed(self, texts: list[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:  # type: ignore[override]
+    def embed(self, texts: list[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:  # type: ignore[override]
         vectors, usage = super().embed(texts, input_type=input_type, caller=caller)
         return -np.flip(vectors, axis=1), usage
 

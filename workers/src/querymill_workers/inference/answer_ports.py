@@ -5,7 +5,7 @@ from typing import Protocol
 
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.languages import Language
 
 #: Takes the next part of a reply. Returns False to stop the reply.
@@ -20,7 +20,7 @@ class Written:
     """
 
     is_whole: bool
-    usage: Usage
+    usage: ProviderUsage
     completion_tokens: int | None = None
     fault: str = ""
 
@@ -65,7 +65,7 @@ class Answers(Protocol):
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
-    ) -> tuple[AnswerScores, Usage]:
+    ) -> tuple[AnswerScores, ProviderUsage]:
         """Judge an answer, given as its sentences, against the passages it was written from.
 
         Raises:

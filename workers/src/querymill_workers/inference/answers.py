@@ -11,7 +11,7 @@ from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.inference.prompts.fences import FenceFilter
 from querymill_workers.inference.thinking import ThinkingFilter
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.languages import Language
 
 #: Token limit of a reply that judges an answer, with room for blanks, and what each sentence of the answer adds.
@@ -69,7 +69,7 @@ class ChatAnswers:
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
-    ) -> tuple[AnswerScores, Usage]:
+    ) -> tuple[AnswerScores, ProviderUsage]:
         """See `Answers.judge`."""
         reply, usage = self._chat.structured(
             judge_turns(question, passages, sentences, language),

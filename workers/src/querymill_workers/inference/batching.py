@@ -27,7 +27,7 @@ from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 
 Vector = npt.NDArray[np.float32]
 Ask = Callable[[Sequence[str], float], ProviderResponse[Vectors]]
@@ -52,7 +52,7 @@ class WaitingText:
     until: float | None
     collection: str = ""
     has_left: Callable[[], bool] = lambda: False
-    vector: "Future[tuple[Vector, Usage]]" = field(default_factory=Future)
+    vector: "Future[tuple[Vector, ProviderUsage]]" = field(default_factory=Future)
     added: float = field(default_factory=time.monotonic)
     sent: float | None = None
 
@@ -280,10 +280,10 @@ class TextBatch:
 
     def resolve(self, response: ProviderResponse[Vectors]) -> None:
         """Give each text its vector. The first also gets the usage of the request."""
-        usage = Usage(1, response.tokens or 0)
+        usage = ProviderUsage(1, response.tokens or 0)
         for text, vector in zip(self.texts, response.value, strict=True):
             text.vector.set_result((vector, usage))
-            usage = Usage()
+            usage = ProviderUsage()
 
     def fail(self, error: Exception) -> None:
         """Fail the texts of the batch or, while it is open, every waiting text."""

@@ -24,7 +24,7 @@ from querymill_workers.inference.streams import ChatStream
 from querymill_workers.inference.work import CutShort
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.queries import without_thinking
 from querymill_workers.text.tokens import estimate
 
@@ -159,7 +159,7 @@ class ChatModel:
         caller: Caller,
         shape: type[BaseModel] | None = None,
         check: Check = _accept,
-    ) -> tuple[str, Usage]:
+    ) -> tuple[str, ProviderUsage]:
         """Return the model's reply, unparsed. With a ``shape``, the model is asked for JSON of that shape.
 
         A reply that ``check`` raises an error for is not cached, and the error is raised.
@@ -173,7 +173,7 @@ class ChatModel:
         """
         options = self._endpoint.options(most_tokens, shape)
         tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
-        spent: list[Usage] = []
+        spent: list[ProviderUsage] = []
 
         def compute(keys: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
             self._daily.spend(caller.collection, tokens)
@@ -185,12 +185,12 @@ class ChatModel:
                 raise StillComing(
                     str(cut), {keys[0]: then(cut.reply, lambda late: check(late.value).encode())}
                 ) from cut
-            spent.append(Usage(1, response.tokens or 0))
+            spent.append(ProviderUsage(1, response.tokens or 0))
             yield {keys[0]: check(response.value).encode()}
 
         key = _key(caller.collection if self._scoped else "", turns, options)
         values = self._cache.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
-        return values[key].decode(), sum(spent, Usage())
+        return values[key].decode(), sum(spent, ProviderUsage())
 
     def stream(self, turns: Sequence[ChatTurn], *, most_tokens: int, caller: Caller, hear: Hear) -> Written:
         """Pass the model's reply to ``hear`` part by part. The reply is neither cached nor shared.
@@ -208,13 +208,13 @@ class ChatModel:
         return Written(
             is_whole=reply.is_whole,
             fault=reply.fault,
-            usage=Usage(1, reply.tokens or 0),
+            usage=ProviderUsage(1, reply.tokens or 0),
             completion_tokens=None if reply.tokens is None else reply.completion_tokens,
         )
 
     def structured(
         self, turns: Sequence[ChatTurn], shape: type[Shape], *, most_tokens: int, caller: Caller
-    ) -> tuple[Shape, Usage]:
+    ) -> tuple[Shape, ProviderUsage]:
         """Return an object of the shape. If the reply is not one, the model gets one more try, with the errors.
 
         Raises:
@@ -225,8 +225,8 @@ class ChatModel:
 
 
 def in_shape(
-    ask: Callable[[Sequence[ChatTurn]], tuple[str, Usage]], turns: Sequence[ChatTurn], shape: type[Shape]
-) -> tuple[Shape, Usage]:
+    ask: Callable[[Sequence[ChatTurn]], tuple[str, ProviderUsage]], turns: Sequence[ChatTurn], shape: type[Shape]
+) -> tuple[Shape, ProviderUsage]:
     """Ask for an object of the shape. If the reply is not one, ask once more, with the errors.
 
     Raises:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import rerank_turns
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.judgements import accepted
 from querymill_workers.text.tokens import cut
 
@@ -41,7 +41,9 @@ class ChatJudge:
         self._chat = chat
         self._passage_tokens = passage_tokens
 
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+    def judge(
+        self, query: str, passages: Mapping[str, str], *, caller: Caller
+    ) -> tuple[Mapping[str, float], ProviderUsage]:
         """See `Judge.judge`. The model sees numbers, not the caller's ids, because an id could be a word."""
         ids = {str(number): hit_id for number, hit_id in enumerate(passages, start=1)}
         share = self._passage_tokens // len(passages)

@@ -31,7 +31,7 @@ from querymill_workers.inference.replies import places_of, read_object
 from querymill_workers.inference.work import Misfit, Unacceptable
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import Caller, naming_lateness
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.queries import normalise
 from querymill_workers.text.tokens import cut, estimate
 
@@ -144,7 +144,7 @@ class SharedEmbeddings(Embeddings):
         """The model's input. Of a longer text, only the beginning is embedded."""
         return self._profile.max_text_tokens
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         """See `Embeddings.embed`. A vector that is cached, or in flight for another worker, costs nothing."""
         texts = [cut(text, max_tokens=self.max_text_tokens) for text in texts]
         keys = [self._key(text, input_type, caller.collection) for text in texts]
@@ -154,7 +154,7 @@ class SharedEmbeddings(Embeddings):
             for key, text in zip(keys, texts, strict=True)
             if key not in known
         }
-        spent: list[Usage] = []
+        spent: list[ProviderUsage] = []
 
         def compute(led: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
             return self._embed_in_batches([missing[key] for key in led], input_type, caller, spent)
@@ -170,7 +170,7 @@ class SharedEmbeddings(Embeddings):
             with self._lock:
                 self._cache.update(fresh)
         rows = [known[key] for key in keys]
-        return (np.stack(rows) if rows else np.empty((0, self.dimensions), np.float32)), sum(spent, Usage())
+        return (np.stack(rows) if rows else np.empty((0, self.dimensions), np.float32)), sum(spent, ProviderUsage())
 
     def _cached(self, keys: Sequence[str]) -> dict[str, Vector]:
         with self._lock:
@@ -196,7 +196,7 @@ class SharedEmbeddings(Embeddings):
         return cache_key("vector", scope, identity)
 
     def _embed_in_batches(
-        self, texts: Sequence[PendingText], input_type: InputType, caller: Caller, spent: list[Usage]
+        self, texts: Sequence[PendingText], input_type: InputType, caller: Caller, spent: list[ProviderUsage]
     ) -> Iterator[Mapping[str, bytes]]:
         """Queue texts for the next requests, and yield their vectors as the responses arrive.
 

@@ -25,7 +25,7 @@ from querymill_workers.inference.replies import error_instead
 from querymill_workers.inference.routes import transport_to
 from querymill_workers.inference.work import Misfit
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.tokens import cut
 
 RerankShape = Literal["cohere", "tei"]
@@ -117,7 +117,9 @@ class HttpJudge(Judge):
         self._passage_tokens = passage_tokens
 
     @override
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+    def judge(
+        self, query: str, passages: Mapping[str, str], *, caller: Caller
+    ) -> tuple[Mapping[str, float], ProviderUsage]:
         ids = list(passages)
         share = self._passage_tokens // len(ids)
         asked = cut(query, max_tokens=share)
@@ -128,7 +130,9 @@ class HttpJudge(Judge):
             lambda timeout_s: self._endpoint.ask(asked, shown, timeout_s),
             parts=len(ids),
         )
-        return {ids[index]: relevance for index, relevance in response.value.items()}, Usage(1, response.tokens or 0)
+        return {ids[index]: relevance for index, relevance in response.value.items()}, ProviderUsage(
+            1, response.tokens or 0
+        )
 
 
 def open_endpoint(base_url: str, key: str) -> httpx2.Client:

@@ -14,7 +14,7 @@ from querymill_workers.inference.ports import Embeddings, InputType, Judge
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 
 #: A passage that no model and no filter objects to.
 HARMLESS: Final = "hello"
@@ -34,7 +34,7 @@ Embedded = npt.NDArray[np.float32] | TextRefusal
 
 def embed_each(
     texts: Sequence[str], model: Embeddings, *, input_type: InputType, caller: Caller
-) -> tuple[list[Embedded], Usage]:
+) -> tuple[list[Embedded], ProviderUsage]:
     """Return the vector of each text, or why the provider refuses it.
 
     A model that refuses texts names them, or they are found by halving.
@@ -55,9 +55,9 @@ def embed_each(
 
 def _embed(
     texts: Sequence[str], model: Embeddings, input_type: InputType, caller: Caller
-) -> tuple[list[Embedded], Usage]:  # fmt: skip
+) -> tuple[list[Embedded], ProviderUsage]:  # fmt: skip
     if not texts:
-        return [], Usage()
+        return [], ProviderUsage()
     try:
         vectors, usage = model.embed(texts, input_type=input_type, caller=caller)
         return list(vectors), usage
@@ -85,7 +85,9 @@ class HalvingJudge(Judge):
         self._judge = judge
 
     @override
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+    def judge(
+        self, query: str, passages: Mapping[str, str], *, caller: Caller
+    ) -> tuple[Mapping[str, float], ProviderUsage]:
         try:
             return self._judge.judge(query, passages, caller=caller)
         except Unacceptable:
@@ -99,14 +101,14 @@ class HalvingJudge(Judge):
 
     def _halve(
         self, query: str, passages: Sequence[tuple[str, str]], judged: dict[str, float], caller: Caller
-    ) -> Usage:
+    ) -> ProviderUsage:
         """Judge the halves of refused passages. When the provider fails or the time is up, the rest is left out."""
-        usage = Usage()
+        usage = ProviderUsage()
         for half in (passages[: len(passages) // 2], passages[len(passages) // 2 :]):
             try:
                 found, spent = self._judge.judge(query, dict(half), caller=caller)
             except Unacceptable:
-                usage += self._halve(query, half, judged, caller) if len(half) > 1 else Usage()
+                usage += self._halve(query, half, judged, caller) if len(half) > 1 else ProviderUsage()
             except (Unavailable, Refused):
                 if not judged:
                     raise

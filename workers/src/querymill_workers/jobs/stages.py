@@ -9,7 +9,7 @@ from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.ports import Common
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 
 #: The ranking so far is reported at most this often, in seconds.
 TELL_EVERY_S = 0.1
@@ -65,7 +65,7 @@ def used(picture: Picture) -> dict[str, int]:
     """Add up the provider calls and the tokens of all steps, and the tokens of answers where they are known."""
     usages = [StepNotes.of(step).usage for step in picture.steps]
     known = (COMPLETION_TOKENS,) if any(COMPLETION_TOKENS in usage for usage in usages) else ()
-    return {name: sum(usage.get(name, 0) for usage in usages) for name in (*Usage().noted(), *known)}
+    return {name: sum(usage.get(name, 0) for usage in usages) for name in (*ProviderUsage().noted(), *known)}
 
 
 class Laps:

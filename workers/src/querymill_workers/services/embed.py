@@ -20,7 +20,7 @@ from querymill_workers.inference.refusals import TextRefusal, embed_each
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.ledger.ports import WrittenDocument, version_of
 from querymill_workers.ledger.texts import KIND, keys_of
 from querymill_workers.services.ports import EmbedPorts, TextVector, content_of
@@ -52,7 +52,7 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
     gone = assign([text for text in request.texts if text.id in unchanged], claim, request, ports)
     vectors: dict[str, str] = {}
     refused: dict[str, str] = {}
-    usage, written = Usage(), 0
+    usage, written = ProviderUsage(), 0
     for start in range(0, len(to_embed), SLICE_TEXTS):
         asked = to_embed[start : start + SLICE_TEXTS]
         found, spent = embed_each(

@@ -26,7 +26,7 @@ from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.ledger.ports import Version, WrittenDocument
 from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, RefusedEmbedding, VectorPorts
 
@@ -58,7 +58,7 @@ class Embedded:
 
     made: int = 0
     refused: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: ProviderUsage = field(default_factory=ProviderUsage)
 
     def __add__(self, other: "Embedded") -> "Embedded":
         return Embedded(self.made + other.made, self.refused + other.refused, self.usage + other.usage)

@@ -11,7 +11,7 @@ from querymill_shared.contracts.results import Degradation
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
@@ -33,7 +33,7 @@ class RecalledByVectors:
 
     sessions: tuple[NearSession, ...] = ()
     gaps: tuple[Degradation, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    usage: ProviderUsage = field(default_factory=ProviderUsage)
     asked: bool = True
 
 
