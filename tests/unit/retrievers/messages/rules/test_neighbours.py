@@ -15,7 +15,7 @@ from querymill_workers.retrievers.messages.rules.neighbours import (
     shares_around,
     without,
 )
-from querymill_workers.retrievers.messages.rules.sessions import Message, vector_id
+from querymill_workers.retrievers.messages.rules.sessions import SessionMessage, vector_id
 from querymill_workers.text import bm25
 from querymill_workers.text.bm25 import IndexStatistics, QueryTerm, Scored
 from querymill_workers.text.words import words
@@ -25,9 +25,9 @@ from querymill_workers.words.ports import WordHit, WordUnit
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def said(*lines: tuple[str, str]) -> list[Message]:
+def said(*lines: tuple[str, str]) -> list[SessionMessage]:
     return [
-        Message(f"={place}", str(place), text, NOON, None, {"user_name": speaker})
+        SessionMessage(f"={place}", str(place), text, NOON, None, {"user_name": speaker})
         for place, (speaker, text) in enumerate(lines)
     ]
 
@@ -59,7 +59,7 @@ def test_a_name_is_addressed_only_by_others_who_follow_and_only_at_the_beginning
 
 
 def test_a_message_without_a_name_has_the_speaker_of_its_role() -> None:
-    messages = [Message(f"#{n}", None, "x", NOON, role) for n, role in enumerate(["user", "assistant", "tool"])]
+    messages = [SessionMessage(f"#{n}", None, "x", NOON, role) for n, role in enumerate(["user", "assistant", "tool"])]
     assert shares_around(messages)[0] == {1: 5, 2: 5}
 
 

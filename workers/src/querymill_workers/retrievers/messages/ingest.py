@@ -34,8 +34,8 @@ from querymill_workers.retrievers.messages.ports import (
 from querymill_workers.retrievers.messages.rules.neighbours import changed_around, entries_of
 from querymill_workers.retrievers.messages.rules.sessions import (
     CONTEXT_VERSION,
-    Message,
     MessageText,
+    SessionMessage,
     VectorType,
     passages_of,
 )
@@ -165,7 +165,7 @@ def changed_entries(prepared: PreparedSession, texts: ChangedTexts) -> list[Word
 def prepare_session(session: ChatSession) -> PreparedSession:
     """Give each message its key, its time and the session's metadata, and list the session's passages."""
     numbered = [
-        Message(
+        SessionMessage(
             message_key(message.message_id, place),
             message.message_id,
             message.text,

@@ -13,11 +13,11 @@ from querymill_shared.values import value
 from querymill_workers.documents.ports import BurialPorts, CleaningPorts, Documents
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.messages.rules.sessions import (
-    Message,
     MessageFilter,
     MessagePassage,
     MessageRow,
     MessageText,
+    SessionMessage,
     VectorType,
 )
 from querymill_workers.text.calibration import Calibration
@@ -103,7 +103,7 @@ class PreparedSession:
     """A session prepared for storing, with its messages and its passages."""
 
     session: ChatSession
-    messages: Sequence[Message]
+    messages: Sequence[SessionMessage]
     passages: Sequence[MessagePassage]
     revision: Revision
 

@@ -30,7 +30,7 @@ NEIGHBOUR_LENGTH: Final = 400
 
 
 @value
-class Message:
+class SessionMessage:
     """A message of a session. ``key`` names it within the session. ``metadata`` holds that of the session, too."""
 
     key: str
@@ -138,7 +138,7 @@ def vector_id(session_id: str, key: str, vector_type: VectorType, *, number: int
     return hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
-def passages_of(session_id: str, messages: Sequence[Message]) -> list[MessagePassage]:
+def passages_of(session_id: str, messages: Sequence[SessionMessage]) -> list[MessagePassage]:
     """List the passages of a session, all messages before all contexts. Empty messages have none."""
     written = [message for message in messages if message.text.strip()]
     texts = [message.text for message in written]
@@ -171,13 +171,13 @@ def context_of(texts: Sequence[str], place: int) -> str:
     return "\n".join([*before, texts[place], *after])
 
 
-def _ids_around(messages: Sequence[Message], place: int) -> tuple[str, ...]:
+def _ids_around(messages: Sequence[SessionMessage], place: int) -> tuple[str, ...]:
     near = messages[max(place - NEIGHBOURS, 0) : place + 1 + NEIGHBOURS]
     return tuple(message.message_id for message in near if message.message_id is not None)
 
 
 def _cut(
-    session_id: str, message: Message, vector_type: VectorType, text: str, around: tuple[str, ...]
+    session_id: str, message: SessionMessage, vector_type: VectorType, text: str, around: tuple[str, ...]
 ) -> list[MessagePassage]:
     spans = split_text(text, most_tokens=PASSAGE_TOKENS, estimate=estimate)
     text_id = vector_id(session_id, message.key, vector_type)
