@@ -53,7 +53,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedPart:
     """The numbers to read, and how many characters of the first text are left out."""
 
     span: PlaceSpan
@@ -108,7 +108,7 @@ def _lines(text: str) -> list[Unit]:
 
 def wanted_of(
     place: Place, arguments: ReadArguments, units: Sequence[Unit], *, messages: Sequence[Mapping[str, Any]] = ()
-) -> Wanted:
+) -> WantedPart:
     """Return what is to be read: the ``part``, what is ``around`` a number, what the id names, or all.
 
     A message is read with its neighbours.
@@ -122,18 +122,18 @@ def wanted_of(
     if arguments.part is not None:
         wanted = _part(arguments.part, name)
     else:
-        wanted = Wanted(_named(place, arguments, messages) or PlaceSpan(units[0].number, units[-1].number))
+        wanted = WantedPart(_named(place, arguments, messages) or PlaceSpan(units[0].number, units[-1].number))
     if not any(wanted.span.first <= unit.number <= wanted.span.last for unit in units):
         raise Fault(f"it has no {name} {wanted.span}; it has {units[0].number} to {units[-1].number}")
     return wanted
 
 
-def _part(written: str, name: str) -> Wanted:
+def _part(written: str, name: str) -> WantedPart:
     found = _PART.fullmatch(written.strip().lstrip("#pmL"))
     if found is None:
         raise Fault(f"part: give {name} numbers, such as 41 or 41-43")
     first = int(found["first"])
-    return Wanted(PlaceSpan(first, int(found["last"] or first)), int(found["offset"] or 0))
+    return WantedPart(PlaceSpan(first, int(found["last"] or first)), int(found["offset"] or 0))
 
 
 def _named(place: Place, arguments: ReadArguments, messages: Sequence[Mapping[str, Any]]) -> PlaceSpan | None:
@@ -149,7 +149,7 @@ def _named(place: Place, arguments: ReadArguments, messages: Sequence[Mapping[st
     return place.span
 
 
-def composed(head: str, units: Sequence[Unit], wanted: Wanted, *, letter: str, max_tokens: int) -> str:
+def composed(head: str, units: Sequence[Unit], wanted: WantedPart, *, letter: str, max_tokens: int) -> str:
     """Write as many of the wanted units as fit the budget, and how to read the rest."""
     chosen_units = [unit for unit in units if wanted.span.first <= unit.number <= wanted.span.last]
     texts = [clean(unit.text) for unit in chosen_units]
@@ -181,7 +181,7 @@ def _going_on(first: int, last: int, offset: int) -> str:
     return f'"{PlaceSpan(first, last)}@{offset}"' if offset else f'"{PlaceSpan(first, last)}"'
 
 
-def _end(units: Sequence[Unit], wanted: Wanted, letter: str) -> str:
+def _end(units: Sequence[Unit], wanted: WantedPart, letter: str) -> str:
     name = _NAMES[letter]
     if wanted.span.first <= units[0].number and wanted.span.last >= units[-1].number:
         return "This is all of it."
