@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
+from querymill_workers.inference.answer_ports import AnswerEnd, AnswerScores, Hear
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import ProviderUsage
@@ -38,7 +38,7 @@ class ScriptedAnswers:
         most_tokens: int,
         caller: Caller,
         hear: Hear,
-    ) -> Written:
+    ) -> AnswerEnd:
         self.asked.append((question, list(passages), language, most_tokens, caller))
         for part in self.reply():
             if isinstance(part, Exception):
@@ -46,7 +46,7 @@ class ScriptedAnswers:
             self.parts_heard += 1
             if not hear(part):
                 break
-        return Written(self.is_whole, ProviderUsage(1, 20), fault=self.fault)
+        return AnswerEnd(self.is_whole, ProviderUsage(1, 20), fault=self.fault)
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
@@ -69,7 +69,7 @@ class NoAnswers(ScriptedAnswers):
         most_tokens: int,
         caller: Caller,
         hear: Hear,
-    ) -> Written:
+    ) -> AnswerEnd:
         raise Unavailable("chat model: no answer in time")
 
 

@@ -10,7 +10,7 @@ import redis
 
 from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
-from querymill_workers.inference.answer_ports import Written
+from querymill_workers.inference.answer_ports import AnswerEnd
 from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -45,7 +45,7 @@ class Ear:
 
 def stream(
     provider: Provider, ear: Ear, *, seconds: float | None = 60.0, most_tokens: int = 50, **options: Any
-) -> Written:
+) -> AnswerEnd:
     return provider.chat(**options).stream(TURNS, most_tokens=most_tokens, caller=caller(seconds), hear=ear)
 
 
@@ -85,7 +85,7 @@ def test_parts_are_heard_as_they_come_and_the_tokens_are_the_providers(
     openai_server.script.chat = lambda body: chat_stream("nine", " ships", " sail", gate=gate)
     written = stream(provider, ear)
     assert ear.text == "nine ships sail"
-    assert written == Written(is_whole=True, usage=ProviderUsage(1, 13), completion_tokens=3)
+    assert written == AnswerEnd(is_whole=True, usage=ProviderUsage(1, 13), completion_tokens=3)
     assert all(heard_before)
     (request,) = openai_server.seen("completions")
     assert (request["stream"], request["stream_options"]) == (True, {"include_usage": True})

@@ -13,7 +13,7 @@ Hear = Callable[[str], bool]
 
 
 @value
-class Written:
+class AnswerEnd:
     """A written answer. ``is_whole`` is False if the model stopped at the token limit, or by an error: ``fault``.
 
     ``completion_tokens`` are those of the reply, of all that ``usage`` counts; None if the provider does not say.
@@ -52,7 +52,7 @@ class Answers(Protocol):
         most_tokens: int,
         caller: Caller,
         hear: Hear,
-    ) -> Written:
+    ) -> AnswerEnd:
         """Write an answer that cites passages by [number], counted from 1. ``hear`` gets its parts as they arrive.
 
         After the first part the call is not retried, so ``hear`` never gets a part twice.

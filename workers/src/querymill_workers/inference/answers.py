@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
+from querymill_workers.inference.answer_ports import AnswerEnd, AnswerScores, Hear
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.inference.prompts.fences import FenceFilter
@@ -57,7 +57,7 @@ class ChatAnswers:
         most_tokens: int,
         caller: Caller,
         hear: Hear,
-    ) -> Written:
+    ) -> AnswerEnd:
         """See `Answers.write`."""
         turns = answer_turns(question, passages, language)
         filtered = FenceFilter(hear)

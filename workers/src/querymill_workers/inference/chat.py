@@ -10,7 +10,7 @@ import json_repair
 import openai
 from pydantic import BaseModel, ValidationError
 
-from querymill_workers.inference.answer_ports import Hear, Written
+from querymill_workers.inference.answer_ports import AnswerEnd, Hear
 from querymill_workers.inference.bounded import renew
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import ProviderResponse, make_call, rate_limit_headers, tokens_of
@@ -192,7 +192,7 @@ class ChatModel:
         values = self._cache.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
         return values[key].decode(), sum(spent, ProviderUsage())
 
-    def stream(self, turns: Sequence[ChatTurn], *, most_tokens: int, caller: Caller, hear: Hear) -> Written:
+    def stream(self, turns: Sequence[ChatTurn], *, most_tokens: int, caller: Caller, hear: Hear) -> AnswerEnd:
         """Pass the model's reply to ``hear`` part by part. The reply is neither cached nor shared.
 
         Raises:
@@ -205,7 +205,7 @@ class ChatModel:
         reply = self._gateway.listen(
             caller, tokens, lambda timeout_s: self._endpoint.begin(turns, options, timeout_s), hear
         )
-        return Written(
+        return AnswerEnd(
             is_whole=reply.is_whole,
             fault=reply.fault,
             usage=ProviderUsage(1, reply.tokens or 0),

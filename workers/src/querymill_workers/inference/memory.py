@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from querymill_workers.inference.answer_ports import Answers, AnswerScores, Hear, Written
+from querymill_workers.inference.answer_ports import AnswerEnd, Answers, AnswerScores, Hear
 from querymill_workers.inference.ports import Embeddings, InputType, Judge, Rewriter, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import ProviderUsage
@@ -92,11 +92,11 @@ class WordAnswers(Answers):
         most_tokens: int,
         caller: Caller,
         hear: Hear,
-    ) -> Written:
+    ) -> AnswerEnd:
         reply = f"{passages[0]} [1]"
         hear(reply)
         written = estimate(reply)
-        return Written(is_whole=True, usage=ProviderUsage(1, estimate(question) + written), completion_tokens=written)
+        return AnswerEnd(is_whole=True, usage=ProviderUsage(1, estimate(question) + written), completion_tokens=written)
 
     @override
     def judge(

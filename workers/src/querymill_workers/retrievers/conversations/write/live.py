@@ -33,7 +33,7 @@ from querymill_workers.retrievers.conversations.rules.technical_keywords import 
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.retrievers.conversations.sketch import extend_sketch, facts_from, signs_in
 from querymill_workers.retrievers.conversations.write.derived import spoken
-from querymill_workers.retrievers.conversations.write.store_sessions import Change, Written, store_histories
+from querymill_workers.retrievers.conversations.write.store_sessions import Change, StoredHistory, store_histories
 from querymill_workers.words.parts import part_id
 from querymill_workers.words.ports import Words, WordUnit
 
@@ -196,7 +196,7 @@ def _add_by_history(
         if new:
             refuse_too_many(update.session_id, len(before) + new)
         history = add_live(History() if known is None else known.history, update, version)
-        written[update.session_id] = Written(known, history)
+        written[update.session_id] = StoredHistory(known, history)
     return store_histories(collection, written, ports)
 
 
