@@ -14,7 +14,8 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4
     [
         (Place("reports", "filings", "ab12", PlaceSpan(42, 42)), "reports:filings/ab12#p42", "reports/ab12?page=42"),
         (Place("reports", "filings", "ab12", PlaceSpan(41, 43)), "reports:filings/ab12#p41-43", "reports/ab12?page=41"),
-        (Place("files", "filings", "src/a.py", PlaceSpan(3, 9)), "files:filings/src/a.py#L3-9", "files/src/a.py?line=3"),
+        (Place("files", "filings", "src/a.py", PlaceSpan(3, 9)), "files:filings/src/a.py#L3-9",
+         "files/src/a.py?line=3"),
         (Place("messages", "filings", "s 1#x", message="m%1"), "messages:filings/s%201%23x#m=m%251",
          "messages/s%201%23x?message=m%251"),
         (Place("conversations", "filings", "雨", PlaceSpan(2, 2)), "conversations:filings/雨#m2",
