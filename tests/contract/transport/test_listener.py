@@ -14,7 +14,7 @@ from querymill_shared import bells
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.queues import Queue
 from querymill_workers.bell_consumer import LOOK_PAST_S, BellListener
-from querymill_workers.dispatch.step_pool import Crew
+from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
@@ -63,14 +63,14 @@ Listening = Callable[..., BellListener]
 
 @pytest.fixture
 def listening(valkey_url: str, heard: Heard) -> Iterator[Listening]:
-    """Start a listener for a crew."""
+    """Start a listener for a pool of threads."""
     started: list[BellListener] = []
 
     def start(*, threads: int, queues: tuple[str, ...] = ("search", "expand"), url: str = valkey_url) -> BellListener:
-        crew = Crew()
-        crew.widen(threads)
+        step_pool = StepPool()
+        step_pool.widen(threads)
         listener = BellListener(
-            lambda: redis.Redis.from_url(url), lambda: queues, crew, heard, lambda jobs: [""] * len(jobs)
+            lambda: redis.Redis.from_url(url), lambda: queues, step_pool, heard, lambda jobs: [""] * len(jobs)
         )
         started.append(listener)
         listener.start()
@@ -170,9 +170,9 @@ class Blocked:
 
 
 def test_the_flood_of_one_collection_does_not_keep_the_bells_of_another_in_the_queue(server: redis.Redis) -> None:
-    board, crew, embeddings = new_board(), Crew(), Blocked()
+    board, step_pool, embeddings = new_board(), StepPool(), Blocked()
     ports = memory_ports(board=board, embeddings=embeddings)
-    crew.widen(16)
+    step_pool.widen(16)
 
     def submit(collection: str, number: int) -> None:
         texts = ({"id": "a", "text": f"{collection} {number}"},)
@@ -186,8 +186,8 @@ def test_the_flood_of_one_collection_does_not_keep_the_bells_of_another_in_the_q
     listener = BellListener(
         lambda: server,
         lambda: ("embed",),
-        crew,
-        lambda bell: crew.answer(bell, ports, lambda rung: None),
+        step_pool,
+        lambda bell: step_pool.answer(bell, ports, lambda rung: None),
         lambda jobs: [board.picture(job).record.collection for job in jobs],
     )
     listener.start()

@@ -17,7 +17,7 @@ from querymill_shared.backlog import taken_from
 from querymill_shared.board.connections import run_command
 from querymill_shared.queues import Queue
 from querymill_workers import wiring
-from querymill_workers.dispatch.step_pool import Crew
+from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.bell_codec import NoBell, Rung, heard
 from querymill_workers.transport import TASK_OF, DropCounter, set_aside
@@ -36,15 +36,15 @@ RETRY_S = 1.0
 
 
 class BellListener:
-    """Hands each bell of some queues to the crew."""
+    """Hands each bell of some queues to the pool of threads."""
 
     def __init__(
-        self, connect: Callable[[], redis.Redis], queues: Callable[[], Iterable[str]], crew: Crew,
+        self, connect: Callable[[], redis.Redis], queues: Callable[[], Iterable[str]], step_pool: StepPool,
         answer: Callable[[Bell], None], collections_of: Callable[[Sequence[str]], Sequence[str]],
     ) -> None:  # fmt: skip
         self._connect = connect
         self._queues = queues
-        self._crew = crew
+        self._step_pool = step_pool
         self._answer = answer
         self._collections_of = collections_of
         self._dropped = DropCounter()
@@ -72,13 +72,13 @@ class BellListener:
                 self._stopping.wait(RETRY_S)
 
     def _listen(self, client: redis.Redis) -> None:
-        free = self._crew.wait_until_free(LOOK_PAST_S if self._crew.spare else WAIT_S)
+        free = self._step_pool.wait_until_free(LOOK_PAST_S if self._step_pool.spare else WAIT_S)
         queues = [queue for queue in self._queues() if queue in TASK_OF]
         if not queues:
             time.sleep(RETRY_S)
             return
         if not free:
-            for queue in queues if self._crew.spare else ():
+            for queue in queues if self._step_pool.spare else ():
                 self._look_past(client, queue)
             return
         # The queue that was served last comes last, so that none waits behind another for ever.
@@ -112,7 +112,9 @@ class BellListener:
             collections = self._collections_of([bell.job_id for bell in rung.values()])
             let_past: Counter[str] = Counter()
             for element, collection in zip(rung, collections, strict=True):
-                if self._crew.room_of(collection) > let_past[collection] and client.lrem(queue, -1, element):
+                if self._step_pool.spare_slots_of(collection) > let_past[collection] and client.lrem(
+                    queue, -1, element
+                ):
                     let_past[collection] += 1
                     self._hear(queue, element)
 
@@ -135,4 +137,4 @@ class BellListener:
             return
         wiring.meters().count(taken_from(queue))
         bell = Bell(rung.job_id, rung.step, Queue(queue))
-        self._crew.start(lambda: self._answer(bell))
+        self._step_pool.start(lambda: self._answer(bell))

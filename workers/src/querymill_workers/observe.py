@@ -88,19 +88,19 @@ def take_up_work(consumer: Any) -> None:
     """Tell the fleet which queues this process serves, and use all its threads."""
     threads, queues = consumer.pool.num_processes, consumer.app.amqp.queues
     if isinstance(consumer.pool, Threads):
-        wiring.crew().widen(threads)
+        wiring.step_pool().widen(threads)
         sys.setswitchinterval(SWITCH_S)
         if is_redis(wiring.settings().broker_url):
             BellChannel.fetches_bells = False
             listener = BellListener(
-                partial(open_broker, consumer.app), lambda: queues.consume_from, wiring.crew(), respond,
+                partial(open_broker, consumer.app), lambda: queues.consume_from, wiring.step_pool(), respond,
                 wiring.board().collections_of,
             )  # fmt: skip
             _upkeep.append(listener)
             listener.start()
             sleep_between_timers(consumer.hub)
-    crew = wiring.crew()
-    wiring.heartbeat().describe(queues=list(queues.consume_from), slots=threads, count_busy=lambda: crew.busy)
+    step_pool = wiring.step_pool()
+    wiring.heartbeat().describe(queues=list(queues.consume_from), slots=threads, count_busy=lambda: step_pool.busy)
 
 
 def sleep_between_timers(hub: Any) -> None:
@@ -131,7 +131,7 @@ def open_broker(app: Any) -> redis.Redis:
 
 def respond(bell: Bell) -> None:
     """Answer a bell in one of this process's threads."""
-    wiring.crew().answer(bell, wiring.ports(), ring_all)
+    wiring.step_pool().answer(bell, wiring.ports(), ring_all)
 
 
 @worker_shutting_down.connect
@@ -145,5 +145,5 @@ def end(**_: Any) -> None:
 @worker_shutdown.connect
 def end_life(**_: Any) -> None:
     """Wait for the steps that run, and put back what is held nevertheless: another worker repeats it at once."""
-    wiring.crew().dismiss(within_s=SHUTDOWN_S)
+    wiring.step_pool().dismiss(within_s=SHUTDOWN_S)
     wiring.heartbeat().end()

@@ -13,7 +13,7 @@ from querymill_shared.counters import Meters
 from querymill_shared.settings import Settings
 from querymill_shared.shorthands import MODULE_SHORTHANDS
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.dispatch.step_pool import Crew
+from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.inference.account import Account
 from querymill_workers.inference.answers import ChatAnswers
 from querymill_workers.inference.calibrations import calibration_of
@@ -136,9 +136,9 @@ def heartbeat() -> HeartbeatThread:
 
 
 @cache
-def crew() -> Crew:
+def step_pool() -> StepPool:
     """Return the threads of this process that run steps."""
-    return Crew()
+    return StepPool()
 
 
 @cache
@@ -350,7 +350,7 @@ def ports_in_memory(board: Board) -> Ports:
 
 def _drop_connections() -> None:
     """Make a forked child open its own connections. On a shared one it could read the replies of its parent."""
-    for opened in (board, heartbeat, crew, cache_client, meters, ports):
+    for opened in (board, heartbeat, step_pool, cache_client, meters, ports):
         opened.cache_clear()
 
 

@@ -20,7 +20,7 @@ Ring = Callable[[Sequence[Bell]], None]
 THREADS_PER_SPARE = 8
 
 
-class Crew:
+class StepPool:
     """Runs the step that a bell names in the thread that heard it, and further steps of its queue in free ones."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Crew:
         """How many threads there are beyond the others, for collections that hold fewer than that."""
         return self._slots // THREADS_PER_SPARE
 
-    def room_of(self, collection: str) -> int:
+    def spare_slots_of(self, collection: str) -> int:
         """How many steps of a collection may be run beyond the others now, while these keep every thread busy."""
         with self._changed:
             spare_left = self._slots + self.spare - max(self._busy, self._slots)
@@ -85,7 +85,7 @@ class Crew:
             self._run(claim, ports, ring)
 
     def answer_here(self, bell: Bell, ports: Ports, ring: Ring) -> None:
-        """Answer a bell in the calling thread, which counts as one of the crew until it returns."""
+        """Answer a bell in the calling thread, which counts as one of the pool until it returns."""
         with self._changed:
             self._busy += 1
         try:
