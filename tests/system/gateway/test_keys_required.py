@@ -290,6 +290,6 @@ def test_a_session_that_names_no_secret_of_its_key_is_none(settings: Settings, k
 
 def test_the_rule_holds_for_whoever_makes_the_application(settings: Settings) -> None:
     hosts = settings.model_copy(update={"querymill_hosts": ["api.example.com"]})
-    assert create_app(hosts).state.gate.keys_required
-    assert create_app(settings, keys_required=True).state.gate.keys_required
-    assert not create_app(settings).state.gate.keys_required
+    assert create_app(hosts).state.context.keys_required
+    assert create_app(settings, keys_required=True).state.context.keys_required
+    assert not create_app(settings).state.context.keys_required

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from querymill.gateway.console.rendering import render
 from querymill.gateway.console.wording import age, count
 from querymill.gateway.http.batches import batch_of, latest_batches
-from querymill.gateway.http.context import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.shapes import BatchBody
 from querymill.keys import Scope
 
@@ -52,7 +52,7 @@ def progress_of(batch: BatchBody, now: float) -> UploadProgress:
 async def show_ingestions(request: Request) -> Response:
     """List the latest uploads."""
     need(caller_of(request), Scope.INGEST)
-    now = await gate_of(request).now()
+    now = await context_of(request).now()
     rows = [(batch, progress_of(batch, now)) for batch in await latest_batches(request, limit=LISTED)]
     return render(request, "ingestions.html", rows=rows, now=now, gateway=str(request.base_url).rstrip("/"))
 
@@ -60,5 +60,5 @@ async def show_ingestions(request: Request) -> Response:
 @router.get("/console/ingestions/{batch}")
 async def show_ingestion(request: Request, batch: str) -> Response:
     """Show how far an upload is, and what was refused."""
-    found, now = await batch_of(request, batch), await gate_of(request).now()
+    found, now = await batch_of(request, batch), await context_of(request).now()
     return render(request, "ingestion.html", batch=found, progress=progress_of(found, now), now=now)

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import address, render
 from querymill.gateway.console.wording import short
-from querymill.gateway.http.context import gate_of
+from querymill.gateway.http.context import context_of
 from querymill.gateway.http.job_search import Wanted, find_jobs
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.shapes import State
@@ -84,18 +84,18 @@ async def show_jobs(request: Request) -> Response:
         first=address("jobs", **asked),
         looked_at=found.looked_at,
         back_to=found.back_to.timestamp() if found.back_to else None,
-        now=await gate_of(request).now(),
+        now=await context_of(request).now(),
         gateway=str(request.base_url).rstrip("/"),
     )
 
 
 async def rows_of(request: Request, records: Sequence[Record]) -> list[JobRow]:
     """Return the rows, with the beginning of what was asked, as far as the board knows it and lists may show it."""
-    gate = gate_of(request)
+    context = context_of(request)
     has_question = [record for record in records if record.kind in _QUESTIONS]
-    if gate.settings.querymill_console_hide_questions or not has_question:
+    if context.settings.querymill_console_hide_questions or not has_question:
         return [JobRow(record) for record in records]
-    asked = await gate.mill.board.requests([record.leader or record.job_id for record in has_question])
+    asked = await context.mill.board.requests([record.leader or record.job_id for record in has_question])
     subjects = {record.job_id: subject_of(text) for record, text in zip(has_question, asked, strict=True)}
     return [JobRow(record, subjects.get(record.job_id, "")) for record in records]
 

@@ -18,7 +18,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import HEADERS, address
-from querymill.gateway.http.context import gate_of
+from querymill.gateway.http.context import context_of
 from querymill.gateway.http.documents import fetch_whole
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.readers import room_of
@@ -79,7 +79,7 @@ async def picture_beside(
 async def _kept(request: Request, report: Mapping[str, Any]) -> PdfFile | None:
     if not all(map(find_spec, _ENGINES)):
         return None
-    return await asyncio.to_thread(kept_file, report, gate_of(request).settings.querymill_document_folders)
+    return await asyncio.to_thread(kept_file, report, context_of(request).settings.querymill_document_folders)
 
 
 def file_of(report: Mapping[str, Any]) -> PdfFile | None:

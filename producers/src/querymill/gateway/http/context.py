@@ -83,7 +83,7 @@ class Stopping(asyncio.Event):
             del self._called[id(call)]
 
 
-class Gate:
+class GatewayContext:
     """What the routes of one gateway share.
 
     ``keys_required`` is True from the start, by the settings or by where it is served, or becomes True: when a key is
@@ -253,10 +253,10 @@ def _session_at(session: str) -> str:
     return _SESSIONS + hashlib.sha256(session.encode()).hexdigest()
 
 
-def gate_of(request: Request) -> Gate:
-    """Return the gate of the application."""
-    gate: Gate = request.app.state.gate
-    return gate
+def context_of(request: Request) -> GatewayContext:
+    """Return what the routes of the application share."""
+    context: GatewayContext = request.app.state.context
+    return context
 
 
 def caller_of(request: Request) -> ApiKey:

@@ -21,7 +21,7 @@ from querymill.agents.answering import AgentQuestion, NoAnswer, Sources, begin_a
 from querymill.agents.questions import question_of
 from querymill.agents.searches import preferred
 from querymill.gateway.http import sse
-from querymill.gateway.http.context import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.problems import Problem, invalid, of_rules, unavailable
 from querymill.gateway.http.routing import COMMON, JSON, GatewayRoute, check_media
 from querymill.gateway.http.submitting import read_body
@@ -103,14 +103,14 @@ async def complete(request: Request) -> Response:
     need(caller_of(request), Scope.SEARCH)
     collection, kind = await _model(request, asked.model)
     question = AgentQuestion(kind, collection, _question(asked.questions), asked.answer_tokens)
-    gate, caller = gate_of(request), caller_of(request)
+    context, caller = context_of(request), caller_of(request)
     reply = ReplyHead(model=asked.model or collection, created=int(time.time()))
     parts = told(KeyAccess(request), question)
     if asked.stream:
         return CompletionStream(
-            parts, reply, with_usage=asked.wants_usage, stopping=gate.stopping, place=lambda: gate.waiting(caller)
+            parts, reply, with_usage=asked.wants_usage, stopping=context.stopping, place=lambda: context.waiting(caller)
         )
-    async with gate.waiting(caller):
+    async with context.waiting(caller):
         return _completion(reply, await _whole(request, parts))
 
 
@@ -229,7 +229,7 @@ async def _whole(request: Request, parts: Told) -> Finished:
     """
     writing = asyncio.create_task(_end_of(parts))
     gone = asyncio.create_task(until_gone(request.receive))
-    stop = asyncio.create_task(gate_of(request).stopping.wait())
+    stop = asyncio.create_task(context_of(request).stopping.wait())
     tasks: tuple[asyncio.Task[Any], ...] = (writing, gone, stop)
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
