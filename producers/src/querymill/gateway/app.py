@@ -17,7 +17,7 @@ from querymill.gateway import console, schema
 from querymill.gateway.console import problem_pages
 from querymill.gateway.http import batches, chat, documents, events, intake, jobs, operation, pages, problems
 from querymill.gateway.http.context import GatewayContext
-from querymill.gateway.http.middleware import Door, is_console
+from querymill.gateway.http.middleware import GatewayMiddleware, is_console
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.readers import ReadingRoom
 from querymill.gateway.mcp import AgentRoom
@@ -70,7 +70,7 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
     app.state.routes = [route for room in ROOMS for route in routes_of(room.router)]
     problems.register(app, respond)
     app.openapi = lambda: schema.document(app)  # type: ignore[method-assign]  # the framework's way to replace it
-    app.add_middleware(Door, context=context, respond=respond)
+    app.add_middleware(GatewayMiddleware, context=context, respond=respond)
     return app
 
 

@@ -47,7 +47,7 @@ EXPOSED: Final = "Location, Link, ETag, Retry-After, RateLimit, RateLimit-Policy
 _ASKED_HEADERS: Final = "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID"
 
 
-class Door:
+class GatewayMiddleware:
     """The outermost layer of the application."""
 
     def __init__(self, app: ASGIApp, context: GatewayContext, respond: Callable[[Scope, Problem], Response]) -> None:
@@ -203,10 +203,10 @@ class _Body:
         self._left -= size
         if self._left < 0:
             raise _closing("too-large")
-        self._check_pace(clock() - begun, size)
+        self._check_upload_rate(clock() - begun, size)
         return message
 
-    def _check_pace(self, waited_s: float, size: int) -> None:
+    def _check_upload_rate(self, waited_s: float, size: int) -> None:
         self._waited_s, self._came = self._waited_s + waited_s, self._came + size
         if self._waited_s >= SLOW_S:
             if self._came < SLOW_BYTES and not self._is_over:
