@@ -12,7 +12,7 @@ import redis
 import redis.asyncio
 
 from querymill.gateway.http.problems import Problem
-from querymill.gateway.http.rate_limit import Meter
+from querymill.gateway.http.rate_limit import RateLimiter
 from querymill.keys import ApiKey, Scope
 from querymill_shared.board.clock import read_clock
 from querymill_shared.contracts.fields import Lane
@@ -117,12 +117,12 @@ def test_the_places_of_an_api_key_are_leased_for_a_minute_and_not_for_an_hour(
 
     async def take_and_renew() -> None:
         async with redis.asyncio.Redis.from_url(server.url) as opened:
-            meter = Meter(opened)
-            place = await meter.take_place(key)
+            rate_limiter = RateLimiter(opened)
+            place = await rate_limiter.take_place(key)
             server.step(BACK_S)
-            await meter.renew(key, place)
+            await rate_limiter.renew(key, place)
             with pytest.raises(Problem):
-                await meter.take_place(key)
+                await rate_limiter.take_place(key)
 
     asyncio.run(take_and_renew())
     leases: Any = client.zrange("qm:gate:{abc}:places", 0, -1, withscores=True)

@@ -14,7 +14,7 @@ from fastapi import Request
 from querymill.client.events.watch import Watch
 from querymill.client.mill import AsyncQuerymill
 from querymill.gateway.http.problems import Problem, no_collection, unavailable
-from querymill.gateway.http.rate_limit import LEASE_S, Meter
+from querymill.gateway.http.rate_limit import LEASE_S, RateLimiter
 from querymill.keys import (
     LOOPBACK_CALLER,
     NOBODY,
@@ -98,7 +98,7 @@ class GatewayContext:
         self._lacks_keys = False
         self.stopping = Stopping()
         self._client: redis.asyncio.Redis = open_async_commands(settings.redis_url, most=CONNECTIONS)
-        self.meter = Meter(self._client)
+        self.rate_limiter = RateLimiter(self._client)
         self.waits = 0
 
     async def close(self) -> None:
@@ -230,7 +230,7 @@ class GatewayContext:
             raise unavailable("too many requests wait")
         self.waits += 1
         try:
-            place = await self.meter.take_place(caller)
+            place = await self.rate_limiter.take_place(caller)
             renewal = asyncio.create_task(self._renew(caller, place)) if place else None
             try:
                 yield
@@ -238,7 +238,7 @@ class GatewayContext:
                 if renewal is not None:
                     renewal.cancel()
                     with suppress(*AWAY):  # then the place is free again when its lease ends
-                        await asyncio.shield(self.meter.leave(caller, place))
+                        await asyncio.shield(self.rate_limiter.leave(caller, place))
         finally:
             self.waits -= 1
 
@@ -246,7 +246,7 @@ class GatewayContext:
         while True:
             await asyncio.sleep(LEASE_S / 3)
             with suppress(*AWAY):
-                await self.meter.renew(caller, place)
+                await self.rate_limiter.renew(caller, place)
 
 
 def _session_at(session: str) -> str:

@@ -112,7 +112,7 @@ class GatewayMiddleware:
                 return _preflight()
         if not is_open:
             scope["state"]["caller"] = caller = self._caller(known)
-            reply.extra |= await self._context.meter.count(caller)
+            reply.extra |= await self._context.rate_limiter.count(caller)
         return None
 
     async def _known(self, path: str, headers: Headers) -> ApiKey | None:

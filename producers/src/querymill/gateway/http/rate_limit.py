@@ -19,7 +19,7 @@ WINDOW_S: Final = 60
 LEASE_S: Final = 60
 
 
-class Meter:
+class RateLimiter:
     """Counts the requests of the keys that have a limit. The others cost nothing."""
 
     def __init__(self, client: redis.asyncio.Redis) -> None:
