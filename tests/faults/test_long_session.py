@@ -11,7 +11,7 @@ import pytest
 from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocumentsResult, Reembed, ReembedResult
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
@@ -78,7 +78,7 @@ def stored(world: World, database_url: str) -> Iterator[World]:
             sessions=PostgresSessions(pool),
             words=PostgresWords(pool),
             ledger=PostgresLedger(pool),
-            vectors=vectors_in(pool, Meters(None)),
+            vectors=vectors_in(pool, FleetCounters(None)),
             embeddings=Strict("strict"),
         )
         yield world

@@ -13,7 +13,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.documents.store import PostgresDocuments
 from querymill_workers.ledger.ports import Version, WrittenDocument
 from querymill_workers.ledger.postgres import PostgresLedger
@@ -67,7 +67,7 @@ def passages_of(pool: Pool) -> PostgresPassages:
 
 
 def files_of(pool: Pool) -> Vectors:
-    return vectors_in(pool, Meters(None))["files"]
+    return vectors_in(pool, FleetCounters(None))["files"]
 
 
 def near_conversations(pool: Pool) -> Any:
@@ -103,7 +103,7 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "conversations by vector": lambda pool: passages_of(pool).nearest(
         ASKS, VECTOR, model="m", limit=9, where=PassageFilter(start=datetime(2025, 1, 1, tzinfo=UTC))
     ),
-    "passages that wait": lambda pool: vectors_in(pool, Meters(None))["conversations"].pending(
+    "passages that wait": lambda pool: vectors_in(pool, FleetCounters(None))["conversations"].pending(
         ASKS, model="next", limit=9
     ),
     "conversations that pass": lambda pool: PostgresDocuments(pool, "conversations").ids(ASKS, TOPIC),
@@ -140,7 +140,7 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "code documents that pass": lambda pool: PostgresDocuments(pool, "modules").ids(ASKS, TOPIC),
     "code documents counted": lambda pool: PostgresDocuments(pool, "modules").count(ASKS, TOPIC),
     "descriptions by vector": lambda pool: PostgresDescriptions(pool).nearest(ASKS, VECTOR, model="m", limit=9),
-    "descriptions that wait": lambda pool: vectors_in(pool, Meters(None))["modules"].pending(
+    "descriptions that wait": lambda pool: vectors_in(pool, FleetCounters(None))["modules"].pending(
         ASKS, model="next", limit=9
     ),
     "vectors of texts": lambda pool: PostgresTextVectors(pool).stored(ASKS, IDS, model="m"),
@@ -245,7 +245,7 @@ def drop_all(url: str) -> None:
             store.leave(ASKS)
         for documents in documents_in(pool).values():
             documents.drop(ASKS, ["s1", "s2", "s3"])
-        for vectors in vectors_in(pool, Meters(None)).values():
+        for vectors in vectors_in(pool, FleetCounters(None)).values():
             vectors.forget_model(ASKS)
 
 

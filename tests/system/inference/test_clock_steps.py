@@ -16,7 +16,7 @@ from querymill.gateway.http.rate_limit import RateLimiter
 from querymill.keys import ApiKey, Scope
 from querymill_shared.board.clock import read_clock
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import Meters, accounts
+from querymill_shared.counters import FleetCounters, accounts
 from querymill_workers.inference.account import FAILURES_TO_OPEN, Account, LimitReached, RateLimitHeaders
 from querymill_workers.inference.fleet_cache import FleetCache
 from tests.fixtures.clocks import SteppedServer, stepped_server
@@ -42,7 +42,13 @@ def client(server: SteppedServer) -> Iterator[redis.Redis]:
 
 def account(client: redis.Redis, *, rpm: int | None = None) -> Account:
     return Account(
-        client, provider="p", key="k", model="m", requests_per_minute=rpm, tokens_per_minute=None, meters=Meters(None)
+        client,
+        provider="p",
+        key="k",
+        model="m",
+        requests_per_minute=rpm,
+        tokens_per_minute=None,
+        fleet_counters=FleetCounters(None),
     )
 
 
@@ -96,7 +102,7 @@ def test_the_places_of_a_process_that_died_come_back(client: redis.Redis, server
 
 
 def test_a_value_whose_leader_died_is_computed_by_another(client: redis.Redis, server: SteppedServer) -> None:
-    cache = FleetCache(client, label="vector", ttl_s=60, meters=Meters(None))
+    cache = FleetCache(client, label="vector", ttl_s=60, fleet_counters=FleetCounters(None))
     cache._ask(["qm:vector:c:key"], INTERACTIVE)  # it leads, and dies
     server.step(BACK_S)
     got = cache.obtain(

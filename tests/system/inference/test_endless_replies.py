@@ -166,7 +166,7 @@ def sends_a_limit_without_end(connection: socket.socket) -> None:
 @pytest.mark.parametrize("serve", [drips_headers, sends_a_limit_without_end])
 def test_headers(provider: Provider, serve: Callable[[socket.socket], None]) -> None:
     with raw_server(serve) as url:
-        other = Provider(provider.client, url, provider.meters, provider.opened)
+        other = Provider(provider.client, url, provider.fleet_counters, provider.opened)
         started = time.monotonic()
         with pytest.raises(Refused, match=r"no response in time|before the deadline"):
             other.embeddings(timeout_s=0.5).embed(["ships"], input_type="query", caller=within(4))

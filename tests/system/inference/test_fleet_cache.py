@@ -151,7 +151,7 @@ def test_a_follower_waits_no_longer_than_it_has_time(provider: Provider, openai_
 
 def _lead(valkey_url: str, url: str) -> None:
     with redis.Redis.from_url(valkey_url) as client:
-        Provider(client, url, counters.Meters(client)).embeddings(timeout_s=20).embed(
+        Provider(client, url, counters.FleetCounters(client)).embeddings(timeout_s=20).embed(
             ["a", "b"], input_type="query", caller=ASKING
         )
 
@@ -211,7 +211,7 @@ def test_hits_of_every_level_are_counted(provider: Provider) -> None:
     one.embed(["a"], input_type="query", caller=ASKING)
     other = provider.embeddings()
     other.embed(["a"], input_type="query", caller=ASKING)
-    provider.meters.flush()
+    provider.fleet_counters.flush()
     counts = counters.read(provider.client)
     assert (counts["vector_process_hit"], counts["vector_hit"], counts["vector_miss"]) == (1, 1, 1)
 
@@ -233,7 +233,7 @@ def late_of(provider: Provider, name: str) -> float:
     """Wait for replies whose caller has left, and count those that were kept."""
     stop = time.monotonic() + 20
     while time.monotonic() < stop:
-        provider.meters.flush()
+        provider.fleet_counters.flush()
         if counted := counters.read(provider.client).get(name, 0.0):
             return counted
         time.sleep(0.02)

@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.inference.fleet_cache import FleetCache, FleetCaches, cache_key
 
 
@@ -20,7 +20,7 @@ def client(valkey_url: str) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 def cache(client: redis.Redis) -> FleetCache:
-    return FleetCache(client, label="chat", ttl_s=60, meters=Meters(client))
+    return FleetCache(client, label="chat", ttl_s=60, fleet_counters=FleetCounters(client))
 
 
 def obtain(cache: FleetCache, key: str, value: bytes = b"reply") -> bytes:

@@ -56,7 +56,7 @@ def check(found: Sequence[Embedded], asked: Sequence[str]) -> list[str]:
 
 
 def counts(provider: Provider) -> dict[str, float]:
-    provider.meters.flush()
+    provider.fleet_counters.flush()
     return dict(counters.read(provider.client))
 
 

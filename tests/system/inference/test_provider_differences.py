@@ -50,7 +50,7 @@ def caller(seconds: float = 60.0) -> Caller:
 
 def ended(provider: Provider) -> Mapping[str, float]:
     """Count the calls by how they ended, over all models."""
-    provider.meters.flush()
+    provider.fleet_counters.flush()
     counts = counters.read(provider.client)
     return {
         name: count for name, count in counts.items() if name.startswith("provider_calls/") and name.count("/") == 1

@@ -116,7 +116,7 @@ def test_a_step_whose_proxy_cannot_be_used_fails_with_the_remedy_and_is_not_repe
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "socks4://127.0.0.1:9")
-    away = Provider(provider.client, ELSEWHERE, provider.meters, provider.opened)
+    away = Provider(provider.client, ELSEWHERE, provider.fleet_counters, provider.opened)
     caller = Caller("c", Lane.INTERACTIVE, time.monotonic() + 60)
     with pytest.raises(Refused, match=r"embedding rejected: HTTP_PROXY: must begin with .*; write socks5://"):
         away.embeddings().embed(["nine ships"], input_type="query", caller=caller)

@@ -55,7 +55,7 @@ def first(*answers: Answer) -> Callable[[dict[str, Any]], Answer]:
 
 
 def counts(provider: Provider) -> Mapping[str, float]:
-    provider.meters.flush()
+    provider.fleet_counters.flush()
     return counters.read(provider.client)
 
 

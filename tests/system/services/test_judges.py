@@ -297,7 +297,7 @@ def test_an_endpoint_gets_no_more_time_than_the_caller_has(
     stop = time.monotonic() + 30
     while "provider_calls/answered" not in (counts := counters.read(provider.client)):
         assert time.monotonic() < stop
-        provider.meters.flush()
+        provider.fleet_counters.flush()
         time.sleep(0.02)
     assert (counts["provider_calls/answered"], "provider_calls/failed" in counts) == (1, False)
 

@@ -18,7 +18,7 @@ from querymill_workers.inference.client import NoResponse, ProviderResponse, Rej
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.faults import Refused, Unavailable
-from tests.fakes.accounts import CountingMeters, ScriptedAccount
+from tests.fakes.accounts import CountingFleetCounters, ScriptedAccount
 
 
 class Provider:
@@ -201,9 +201,9 @@ def test_sizes_are_counted_by_the_next_power_of_two(count: int, bucket: int) -> 
     account = ScriptedAccount()
     way = batcher(Provider(), account)
     way.send(texts(*["a"] * count), 1.0)
-    assert isinstance(account.meters, CountingMeters)
-    assert account.meters.of(f"batch_size/{bucket}") == 1
-    assert account.meters.of("batched_texts") == count
+    assert isinstance(account.fleet_counters, CountingFleetCounters)
+    assert account.fleet_counters.of(f"batch_size/{bucket}") == 1
+    assert account.fleet_counters.of("batched_texts") == count
 
 
 def test_a_text_that_was_failed_before_is_not_failed_twice() -> None:

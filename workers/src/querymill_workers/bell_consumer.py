@@ -135,6 +135,6 @@ class BellListener:
         if isinstance(rung, NoBell):
             self._dropped.count(queue, rung)
             return
-        wiring.meters().count(taken_from(queue))
+        wiring.fleet_counters().count(taken_from(queue))
         bell = Bell(rung.job_id, rung.step, Queue(queue))
         self._step_pool.start(lambda: self._answer(bell))

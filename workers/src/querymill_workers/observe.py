@@ -139,7 +139,7 @@ def end(**_: Any) -> None:
     """Stop sweeping (another worker is elected within seconds) and flush the counters."""
     for thread in _upkeep:
         thread.stop()
-    wiring.meters().stop()
+    wiring.fleet_counters().stop()
 
 
 @worker_shutdown.connect

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from querymill_shared.contracts.filters import RESERVED, Retriever
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents.memory import MemoryDocuments
 from querymill_workers.documents.ports import Body, Documents
@@ -74,7 +74,7 @@ def near_in(pool: Pool) -> Mapping[Retriever, NearIndexes]:
 
 
 def vectors_in(
-    pool: Pool, counted: Meters, near: Mapping[Retriever, NearIndexes] | None = None
+    pool: Pool, counted: FleetCounters, near: Mapping[Retriever, NearIndexes] | None = None
 ) -> Mapping[Retriever, Vectors]:
     """Return the vectors of each retriever, in PostgreSQL. ``near`` are what searches know of their indexes."""
     indexes = near_in(pool) if near is None else near

@@ -38,7 +38,7 @@ class DropCounter:
     def count(self, queue: str, reason: NoBell) -> None:
         """Count one dropped element. An unknown queue counts as "other", so that it cannot create new metrics."""
         known = queue if queue in TASK_OF else "other"
-        wiring.meters().count(f"elements_dropped/{known}")
+        wiring.fleet_counters().count(f"elements_dropped/{known}")
         if time.monotonic() - self._logged_at >= LOG_EVERY_S:
             self._logged_at = time.monotonic()
             _log.warning("dropped an element that is not a bell", queue=known, reason=reason.value)
@@ -115,7 +115,7 @@ class BellChannel(KeptClientChannel):
         if isinstance(rung, NoBell):
             self._dropped.count(queue, rung)
             return None
-        wiring.meters().count(taken_from(queue))
+        wiring.fleet_counters().count(taken_from(queue))
         return key, element_of(rung, queue, task)
 
     def _brpop_read(self, **options: Any) -> Any:

@@ -9,7 +9,7 @@ import redis
 
 from querymill_shared.board import Board, ValkeyBoard
 from querymill_shared.board.connections import open_commands
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_shared.settings import Settings
 from querymill_shared.shorthands import MODULE_SHORTHANDS
 from querymill_workers.dispatch.ports import Ports
@@ -148,9 +148,9 @@ def cache_client() -> redis.Redis:
 
 
 @cache
-def meters() -> Meters:
+def fleet_counters() -> FleetCounters:
     """Return this process's part of the fleet's counters."""
-    return Meters(cache_client())
+    return FleetCounters(cache_client())
 
 
 def account_with(
@@ -164,7 +164,7 @@ def account_with(
         model=model,
         requests_per_minute=rpm,
         tokens_per_minute=tpm,
-        meters=meters(),
+        fleet_counters=fleet_counters(),
         sized=sized,
     )
 
@@ -193,10 +193,12 @@ def embeddings_of(
     return SharedEmbeddings(
         endpoint,
         Gateway(account, "embedding", timeout_s=timeout_s, probe=endpoint.probe),
-        FleetCache(cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, meters=meters()),
+        FleetCache(
+            cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, fleet_counters=fleet_counters()
+        ),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         profile,
-        meters(),
+        fleet_counters(),
         scoped=chosen.querymill_cache_scope == "collection",
     )
 
@@ -236,7 +238,9 @@ def chat(chosen: Settings) -> ChatModel:
     return ChatModel(
         endpoint,
         Gateway(account, "chat model", timeout_s=timeout_s, probe=endpoint.probe),
-        FleetCache(cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, meters=meters()),
+        FleetCache(
+            cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, fleet_counters=fleet_counters()
+        ),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         scoped=chosen.querymill_cache_scope == "collection",
     )
@@ -276,7 +280,7 @@ def ports() -> Ports:
         ledger=PostgresLedger(pool),
         modules=modules_in(chosen.mongodb_uri.get_secret_value(), pool),
         descriptions=PostgresDescriptions(pool),
-        vectors=vectors_in(pool, meters(), near),
+        vectors=vectors_in(pool, fleet_counters(), near),
         shorthands=chosen.querymill_module_shorthands,
         messages=messages,
         sessions=PostgresSessions(pool),
@@ -350,7 +354,7 @@ def ports_in_memory(board: Board) -> Ports:
 
 def _drop_connections() -> None:
     """Make a forked child open its own connections. On a shared one it could read the replies of its parent."""
-    for opened in (board, heartbeat, step_pool, cache_client, meters, ports):
+    for opened in (board, heartbeat, step_pool, cache_client, fleet_counters, ports):
         opened.cache_clear()
 
 

@@ -12,7 +12,7 @@ from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session
@@ -40,7 +40,7 @@ def stored(world: World, database_url: str) -> Iterator[World]:
             sessions=PostgresSessions(pool),
             words=SlowWords(pool),
             ledger=PostgresLedger(pool),
-            vectors=vectors_in(pool, Meters(None)),
+            vectors=vectors_in(pool, FleetCounters(None)),
             documents=documents_in(pool),
         )
         world.ports = with_bodies(world.ports)
@@ -116,7 +116,7 @@ def test_more_sessions_at_once_than_connections_still_all_get_in(stored: World, 
             sessions=PostgresSessions(pool),
             words=PostgresWords(pool),
             ledger=PostgresLedger(pool),
-            vectors=vectors_in(pool, Meters(None)),
+            vectors=vectors_in(pool, FleetCounters(None)),
             documents=documents_in(pool),
         )
         requests = [IngestMessages(collection=collection, documents=(session(f"s{n}", *TEXTS),)) for n in range(24)]

@@ -16,7 +16,7 @@ import redis
 
 from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, Meters, Refusal, refusals_key
+from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, FleetCounters, Refusal, refusals_key
 from querymill_shared.values import value
 from querymill_workers.inference.concurrency import LEASE_MS, CallQueue, Places
 from querymill_workers.inference.reservations import Bookings
@@ -88,13 +88,13 @@ class Account:
 
     def __init__(
         self, client: redis.Redis, *, provider: str, key: str, model: str,
-        requests_per_minute: int | None, tokens_per_minute: int | None, meters: Meters,
+        requests_per_minute: int | None, tokens_per_minute: int | None, fleet_counters: FleetCounters,
         clock: Callable[[], float] = time.monotonic, sized: bool = False,
     ) -> None:  # fmt: skip
         digest = hashlib.sha256(f"{provider}\n{key}\n{model}".encode()).hexdigest()[:16]
         self.key = f"qm:account:{digest}"
         self.model = model
-        self.meters = meters
+        self.fleet_counters = fleet_counters
         self._client = client
         self._requests = pace(requests_per_minute, at_once=REQUESTS_AT_ONCE)
         self._tokens = pace(tokens_per_minute, at_once=TOKENS_AT_ONCE)
@@ -146,7 +146,7 @@ class Account:
             if has_left():
                 raise Withdrawn(f"{self.model}: the job ended before the call could be made")
             if until is not None and self._clock() >= until:
-                self.meters.count("budget_refused/" + lane)
+                self.fleet_counters.count("budget_refused/" + lane)
                 raise LimitReached(f"{self.model} is busy: no call can start before the deadline")
 
         # Only the highest lane books ahead, and a call on nobody's behalf has nobody to take turns with.
@@ -187,21 +187,21 @@ class Account:
             verdict, ms = reply[0].decode(), int(reply[1])
             match verdict:
                 case "granted":
-                    self.meters.count("budget_granted/" + lane)
-                    self.meters.count("budget_waited_ms/" + lane, ms)
+                    self.fleet_counters.count("budget_granted/" + lane)
+                    self.fleet_counters.count("budget_waited_ms/" + lane, ms)
                     if call:
                         self._places.hold(call)
                     return Grant(lane, tokens, now + ms / 1000, reply[2].decode(), call)
                 case "later":
-                    self.meters.count("budget_waited_ms/" + lane, ms)
+                    self.fleet_counters.count("budget_waited_ms/" + lane, ms)
                     _sleep_about(min(ms, 1000))
                     go_on()
                 case "full":
-                    self.meters.count("budget_waited_ms/" + lane, ms)
+                    self.fleet_counters.count("budget_waited_ms/" + lane, ms)
                     self._places.wait(ms / 1000)
                     go_on()
                 case "refused":
-                    self.meters.count("budget_refused/" + lane)
+                    self.fleet_counters.count("budget_refused/" + lane)
                     raise LimitReached(
                         f"rate limit of {self.model}: no call can start before the deadline (next in {ms / 1000:.1f} s)"
                     )
@@ -257,15 +257,15 @@ class Account:
         self._count(outcome, beyond, int(paused), breaker.decode())
 
     def _count(self, outcome: Outcome, beyond: int, paused_ms: int, breaker: str) -> None:
-        self.meters.count(f"provider_calls/{outcome}")
+        self.fleet_counters.count(f"provider_calls/{outcome}")
         if beyond < 0:
-            self.meters.count("tokens_refunded", -beyond)
+            self.fleet_counters.count("tokens_refunded", -beyond)
         elif beyond > 0:
-            self.meters.count("tokens_charged_after", beyond)
+            self.fleet_counters.count("tokens_charged_after", beyond)
         if paused_ms:
-            self.meters.count("budget_pauses")
+            self.fleet_counters.count("budget_pauses")
         if breaker == "open":
-            self.meters.count("breaker_opened")
+            self.fleet_counters.count("breaker_opened")
 
     def _wait_for_probe(self, ms: int, until: float | None) -> None:
         if until is not None:

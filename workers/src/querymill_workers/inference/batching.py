@@ -150,8 +150,8 @@ class MicroBatcher:
         """Send a batch and return its vectors."""
         for text in texts:
             text.sent = time.monotonic()
-        self._gateway.account.meters.count(f"batch_size/{1 << (len(texts) - 1).bit_length()}")
-        self._gateway.account.meters.count("batched_texts", len(texts))
+        self._gateway.account.fleet_counters.count(f"batch_size/{1 << (len(texts) - 1).bit_length()}")
+        self._gateway.account.fleet_counters.count("batched_texts", len(texts))
         return self._ask([text.text for text in texts], timeout_s)
 
     def peek(self, collection: str) -> list[WaitingText]:

@@ -16,7 +16,7 @@ from cachetools import TTLCache
 from typing_extensions import override
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_shared.values import value
 from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, WaitingText
 from querymill_workers.inference.carrying import then
@@ -116,14 +116,14 @@ class SharedEmbeddings(Embeddings):
 
     def __init__(
         self, endpoint: OpenAIEndpoint, gateway: Gateway[Vectors], fleet_cache: FleetCache, daily: DailyTokens,
-        profile: EmbeddingProfile, meters: Meters, *, scoped: bool = True,
+        profile: EmbeddingProfile, fleet_counters: FleetCounters, *, scoped: bool = True,
     ) -> None:  # fmt: skip
         self._endpoint = endpoint
         self._gateway = gateway
         self._fleet_cache = fleet_cache
         self._daily = daily
         self._profile = profile
-        self._meters = meters
+        self._fleet_counters = fleet_counters
         self._scoped = scoped
         self._cache: TTLCache[str, Vector] = TTLCache(CACHED_VECTORS, CACHE_TTL_S)
         self._batchers: dict[tuple[Lane, InputType], MicroBatcher] = {}
@@ -175,7 +175,7 @@ class SharedEmbeddings(Embeddings):
     def _cached(self, keys: Sequence[str]) -> dict[str, Vector]:
         with self._lock:
             known = {key: self._cache[key] for key in keys if key in self._cache}
-        self._meters.count("vector_process_hit", len(known))
+        self._fleet_counters.count("vector_process_hit", len(known))
         job_counts.current().cached += len(known)
         return known
 

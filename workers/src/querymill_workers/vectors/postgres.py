@@ -6,7 +6,7 @@ from typing import Any, Final
 from psycopg import sql
 
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_shared.values import value
 from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
@@ -48,14 +48,19 @@ class VectorTables:
 
 
 class PostgresVectors:
-    """`Vectors` on PostgreSQL. Refusals are counted in ``meters``."""
+    """`Vectors` on PostgreSQL. Refusals are counted in ``fleet_counters``."""
 
     def __init__(
-        self, pool: Pool, retriever: Retriever, tables: VectorTables, meters: Meters, near: NearIndexes | None = None
+        self,
+        pool: Pool,
+        retriever: Retriever,
+        tables: VectorTables,
+        fleet_counters: FleetCounters,
+        near: NearIndexes | None = None,
     ) -> None:
         self.retriever: Final = retriever
         self._pool = pool
-        self._meters = meters
+        self._fleet_counters = fleet_counters
         self._near = near
         self._text_of = tables.text_of
         names = {name: sql.Identifier(getattr(tables, name)) for name in ("passages", "vectors", "document")}
@@ -96,7 +101,7 @@ class PostgresVectors:
             **_places(list(results)),
         )
         if refused := sum(reason is not None for reason in reasons):
-            self._meters.count(f"texts_refused/{self.retriever}", refused)
+            self._fleet_counters.count(f"texts_refused/{self.retriever}", refused)
 
     def retry(
         self,
