@@ -84,7 +84,7 @@ def follow(advances: Iterable[EmbedProgress], size: int, console: Console) -> Em
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), console=console,
     )  # fmt: skip
-    tally, skipped, before = EmbedCounts(), 0, 0
+    counts, skipped, before = EmbedCounts(), 0, 0
     with bar:
         task = bar.add_task("embedding", total=size)
         for advance in advances:
@@ -92,10 +92,10 @@ def follow(advances: Iterable[EmbedProgress], size: int, console: Console) -> Em
                 # Texts of an earlier run took no time: the estimate must not count on that speed.
                 skipped += 0 if advance.result or advance.reason else piece.end - before
                 before = piece.end
-                tally.see(advance, piece)
+                counts.see(advance, piece)
                 _complain(advance, piece, console)
             bar.update(task, completed=advance.size - skipped, total=size - skipped)
-    return tally
+    return counts
 
 
 def _complain(advance: EmbedProgress, piece: FileSlice, console: Console) -> None:

@@ -1,6 +1,6 @@
 """What the calls of a step cost it: counted where they are made, and noted with the part of the step that made them.
 
-The tally of a step goes with its thread, and with the threads that make its calls. Where no step runs, nothing is
+The counts of a step go with its thread, and with the threads that make its calls. Where no step runs, nothing is
 counted.
 """
 
@@ -40,20 +40,20 @@ class StepCounts:
         return tuple(self.parts)
 
 
-_CURRENT: ContextVar[StepCounts | None] = ContextVar("tally", default=None)
+_CURRENT: ContextVar[StepCounts | None] = ContextVar("counts", default=None)
 
 
 @contextmanager
 def counting(claim: Claim) -> Iterator[StepCounts]:
     """Count what the step of a claim costs, until the block ends."""
-    tally = StepCounts(claim.job_id, claim.step)
-    token = _CURRENT.set(tally)
+    counts = StepCounts(claim.job_id, claim.step)
+    token = _CURRENT.set(counts)
     try:
-        yield tally
+        yield counts
     finally:
         _CURRENT.reset(token)
 
 
 def current() -> StepCounts:
-    """Return the tally of the step that this thread works for, or one that nobody reads."""
+    """Return the counts of the step that this thread works for, or counts that nobody reads."""
     return _CURRENT.get() or StepCounts()
