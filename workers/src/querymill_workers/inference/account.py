@@ -19,7 +19,7 @@ from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, FleetCounters, Refusal, refusals_key
 from querymill_shared.values import value
 from querymill_workers.inference.concurrency import LEASE_MS, CallQueue, Places
-from querymill_workers.inference.reservations import Bookings
+from querymill_workers.inference.reservations import Reservations
 from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
 from querymill_workers.jobs.faults import Refused, Unavailable
 
@@ -104,7 +104,7 @@ class Account:
         self._keys = [self.key, f"{self.key}:calls", f"{self.key}:turns"]
         self._places = Places(client, self._keys[1])
         self._line = CallQueue()
-        self._bookings = Bookings(clock)
+        self._reservations = Reservations(clock)
         self._reserve = client.register_script(_script("places", "reserve"))
         self._report = client.register_script(_script("places", "report"))
         self._listed = False
@@ -154,9 +154,9 @@ class Account:
             return self._ask(lane, requests, tokens, until, go_on, beside=beside)
         if not self._adapts:
             with self._line.first(lane, collection, go_on=go_on):
-                self._bookings.wait_for_room(lane, collection, go_on=go_on)
+                self._reservations.wait_for_room(lane, collection, go_on=go_on)
                 grant = self._ask(lane, requests, tokens, until, go_on)
-                self._bookings.add(lane, collection, grant.at)
+                self._reservations.add(lane, collection, grant.at)
                 return grant
         call = Places.new_call(lane, collection)
         with self._line.first(lane, collection, go_on=go_on):
