@@ -95,8 +95,8 @@ def test_the_places_of_a_process_that_died_come_back(client: redis.Redis, server
     for number in range(20):
         with suppress(LimitReached):
             died.reserve(lane=INTERACTIVE, tokens=1, until=time.monotonic() + 0.1, collection=f"c{number}")
-    died._places.wake()
-    died._places._held.clear()  # nobody renews them any more
+    died._slots.wake()
+    died._slots._held.clear()  # nobody renews them any more
     server.step(BACK_S)
     wait_for_grant(account(client), most_s=20)
 

@@ -18,7 +18,7 @@ from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, FleetCounters, Refusal, refusals_key
 from querymill_shared.values import value
-from querymill_workers.inference.concurrency import LEASE_MS, CallQueue, Places
+from querymill_workers.inference.concurrency import LEASE_MS, CallQueue, CallSlots
 from querymill_workers.inference.reservations import Reservations
 from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -102,7 +102,7 @@ class Account:
         self._sized = sized
         self._adapts = requests_per_minute is None and tokens_per_minute is None
         self._keys = [self.key, f"{self.key}:calls", f"{self.key}:turns"]
-        self._places = Places(client, self._keys[1])
+        self._slots = CallSlots(client, self._keys[1])
         self._line = CallQueue()
         self._reservations = Reservations(clock)
         self._reserve = client.register_script(_script("places", "reserve"))
@@ -158,7 +158,7 @@ class Account:
                 grant = self._ask(lane, requests, tokens, until, go_on)
                 self._reservations.add(lane, collection, grant.at)
                 return grant
-        call = Places.new_call(lane, collection)
+        call = CallSlots.new_call(lane, collection)
         with self._line.first(lane, collection, go_on=go_on):
             return self._ask(lane, requests, tokens, until, go_on, call)
 
@@ -190,7 +190,7 @@ class Account:
                     self.fleet_counters.count("budget_granted/" + lane)
                     self.fleet_counters.count("budget_waited_ms/" + lane, ms)
                     if call:
-                        self._places.hold(call)
+                        self._slots.hold(call)
                     return Grant(lane, tokens, now + ms / 1000, reply[2].decode(), call)
                 case "later":
                     self.fleet_counters.count("budget_waited_ms/" + lane, ms)
@@ -198,7 +198,7 @@ class Account:
                     go_on()
                 case "full":
                     self.fleet_counters.count("budget_waited_ms/" + lane, ms)
-                    self._places.wait(ms / 1000)
+                    self._slots.wait(ms / 1000)
                     go_on()
                 case "refused":
                     self.fleet_counters.count("budget_refused/" + lane)
@@ -230,7 +230,7 @@ class Account:
         A call that its caller's deadline ``cut`` is charged, but does not count for or against the circuit breaker. One
         ``beside`` a call that failed is not reported if it fails too: the provider has one failure then.
         """
-        self._places.leave(grant.call)
+        self._slots.leave(grant.call)
         limits = limits or RateLimitHeaders()
         beyond = 0 if tokens is None else tokens - grant.tokens
         match outcome:
@@ -253,7 +253,7 @@ class Account:
                 "" if refusal is None else refusal.encoded(), MAX_REFUSALS,
             ],
         )  # fmt: skip
-        self._places.wake()
+        self._slots.wake()
         self._count(outcome, beyond, int(paused), breaker.decode())
 
     def _count(self, outcome: Outcome, beyond: int, paused_ms: int, breaker: str) -> None:

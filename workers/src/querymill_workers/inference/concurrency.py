@@ -57,7 +57,7 @@ class CallQueue:
                     self._standing.pop(key, None)
 
 
-class Places:
+class CallSlots:
     """The places that this process holds. A thread renews their leases, so that a dead process's places come back."""
 
     def __init__(self, client: redis.Redis, key: str) -> None:
