@@ -20,7 +20,7 @@ from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, FleetCounters, Ref
 from querymill_shared.values import value
 from querymill_workers.inference.concurrency import LEASE_MS, CallQueue, CallSlots
 from querymill_workers.inference.reservations import Reservations
-from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
+from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, bucket_for
 from querymill_workers.jobs.faults import Refused, Unavailable
 
 Outcome = Literal["answered", "rejected", "limited", "failed", "cut", "unused"]
@@ -96,8 +96,8 @@ class Account:
         self.model = model
         self.fleet_counters = fleet_counters
         self._client = client
-        self._requests = pace(requests_per_minute, at_once=REQUESTS_AT_ONCE)
-        self._tokens = pace(tokens_per_minute, at_once=TOKENS_AT_ONCE)
+        self._requests = bucket_for(requests_per_minute, at_once=REQUESTS_AT_ONCE)
+        self._tokens = bucket_for(tokens_per_minute, at_once=TOKENS_AT_ONCE)
         self._clock = clock
         self._sized = sized
         self._adapts = requests_per_minute is None and tokens_per_minute is None
@@ -178,7 +178,7 @@ class Account:
                 requests,
                 tokens,
                 max_wait_ms,
-                *self._paces(),
+                *self._buckets(),
                 call,
                 LEASE_MS,
                 int(beside),
@@ -246,7 +246,7 @@ class Account:
         paused, breaker = self._report(
             keys=self._keys if refusal is None else [*self._keys, refusals_key(self.key)],
             args=[
-                outcome, returned, beyond, *self._paces(),
+                outcome, returned, beyond, *self._buckets(),
                 _ms(limits.retry_after_s), _left(limits.requests_left), _ms(limits.requests_reset_s),
                 _left(limits.tokens_left), _ms(limits.tokens_reset_s), FAILURES_TO_OPEN, COOLDOWN_MS,
                 grant.call, took_ms, grant.tokens if self._sized else 0,
@@ -275,7 +275,7 @@ class Account:
             )
         _sleep_about(min(ms, 1000))
 
-    def _paces(self) -> tuple[float, float, float, float]:
+    def _buckets(self) -> tuple[float, float, float, float]:
         return self._requests.interval_ms, self._requests.burst, self._tokens.interval_ms, self._tokens.burst
 
 
