@@ -19,7 +19,7 @@ from querymill_workers.ledger.ports import Version, WrittenDocument
 from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import CheckedConnection, Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
-from querymill_workers.postgres.vector_index import NearIndexes
+from querymill_workers.postgres.vector_index import VectorIndexes
 from querymill_workers.retrievers.conversations.ports.passages import PassageFilter
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
@@ -63,7 +63,7 @@ def messages_of(pool: Pool) -> PostgresMessages:
 
 
 def passages_of(pool: Pool) -> PostgresPassages:
-    return PostgresPassages(pool, NearIndexes(pool, "conversation_vectors"), ef_search=40)
+    return PostgresPassages(pool, VectorIndexes(pool, "conversation_vectors"), ef_search=40)
 
 
 def files_of(pool: Pool) -> Vectors:

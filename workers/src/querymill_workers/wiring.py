@@ -66,7 +66,7 @@ from querymill_workers.stores import (
     documents_in,
     documents_in_memory,
     modules_in,
-    near_in,
+    vector_indexes_in,
     vectors_in,
     with_bodies,
 )
@@ -259,7 +259,7 @@ def ports() -> Ports:
     chat_model = chat(chosen)
     pool = open_pool(chosen.database_url.get_secret_value())
     words = PostgresWords(pool)
-    files, near = PostgresFiles(pool), near_in(pool)
+    files, near = PostgresFiles(pool), vector_indexes_in(pool)
     messages = PostgresMessages(pool, near["messages"], ef_search=chosen.querymill_ef_search)
     conversations, ranks = PostgresConversations(pool), PostgresRanks(pool)
     built = Ports(

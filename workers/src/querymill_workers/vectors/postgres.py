@@ -10,7 +10,7 @@ from querymill_shared.counters import FleetCounters
 from querymill_shared.values import value
 from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.postgres.vector_index import NearIndexes
+from querymill_workers.postgres.vector_index import VectorIndexes
 from querymill_workers.vectors.ports import (
     WHOLE,
     CollectionPart,
@@ -56,12 +56,12 @@ class PostgresVectors:
         retriever: Retriever,
         tables: VectorTables,
         fleet_counters: FleetCounters,
-        near: NearIndexes | None = None,
+        indexes: VectorIndexes | None = None,
     ) -> None:
         self.retriever: Final = retriever
         self._pool = pool
         self._fleet_counters = fleet_counters
-        self._near = near
+        self._indexes = indexes
         self._text_of = tables.text_of
         names = {name: sql.Identifier(getattr(tables, name)) for name in ("passages", "vectors", "document")}
         texts = sql.SQL(", ").join(sql.Identifier("p", name) for name in tables.texts)
@@ -177,12 +177,12 @@ class PostgresVectors:
 
     def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:
         """See `Vectors.index_if_large`."""
-        return self._near is not None and self._near.make(collection, model, dimensions=dimensions)
+        return self._indexes is not None and self._indexes.make(collection, model, dimensions=dimensions)
 
     def drop_index(self, collection: str, *, model: str) -> None:
         """See `Vectors.drop_index`."""
-        if self._near is not None:
-            self._near.drop(collection, model)
+        if self._indexes is not None:
+            self._indexes.drop(collection, model)
 
     def _rows(self, statement: str, collection: str, **values: Any) -> list[tuple[Any, ...]]:
         with within(self._pool, collection) as connection:

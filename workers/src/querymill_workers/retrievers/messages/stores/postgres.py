@@ -21,7 +21,7 @@ from querymill_workers.postgres.filters import Column, Predicate, predicate
 from querymill_workers.postgres.metadata_index import MetadataTables
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.postgres.reading import fetch_all, snapshot
-from querymill_workers.postgres.vector_index import LARGE_ROWS, NearIndexes
+from querymill_workers.postgres.vector_index import LARGE_ROWS, VectorIndexes
 from querymill_workers.retrievers.messages.ports import Messages, Nearest
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, MessageSpan
 from querymill_workers.vectors.postgres import VectorTables
@@ -96,7 +96,7 @@ _LACKING: Final = sql.SQL(
 class PostgresMessages(Messages):
     """`Messages` in PostgreSQL with pgvector. ``ef_search`` is the least breadth of an index search."""
 
-    def __init__(self, pool: Pool, near: NearIndexes, *, ef_search: int) -> None:
+    def __init__(self, pool: Pool, near: VectorIndexes, *, ef_search: int) -> None:
         self._pool = pool
         self._ef_search = ef_search
         self._near = near
@@ -228,7 +228,7 @@ def _statement(
     name: str, where: MessageFilter, *, model: str | None = None, dimensions: int = 0, brief: bool = False
 ) -> sql.Composed:
     """Write a statement. That which uses the index of a collection and model has literals, as the index has."""
-    # The index of near vectors is walked in its order, whatever else an index could find.
+    # The vector index is walked in its order, whatever else an index could find.
     noted = None if name == "nearest_approximate" else _NOTED
     return sql.SQL(_SQL[name]).format(
         filters=predicates(where, noted),
