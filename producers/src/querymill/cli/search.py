@@ -12,7 +12,7 @@ from querymill.cli.documents import filter_of, retriever_named
 from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
 from querymill.cli.kinds import KINDS
-from querymill.cli.options import given, signature_of
+from querymill.cli.options import given_fields, signature_of
 from querymill.cli.request_file import fields_in
 from querymill.cli.terminal import Console, echo
 from querymill.client.job import Job
@@ -60,7 +60,7 @@ def request_of(kind: Kind[Any], parameters: Mapping[str, Any]) -> Search:
     """
     path = parameters["request"]
     from_file = {} if path is None else fields_in(path, named="--request")
-    asked = kind.read(given(parameters, kind.search), with_file=path is not None)
+    asked = kind.read(given_fields(parameters, kind.search), with_file=path is not None)
     if "filter" in asked:
         asked["filter"] = filter_of(asked["filter"], retriever_named(kind.name))
     fields = from_file | {"kind": kind.name} | asked
