@@ -77,7 +77,7 @@ def test_the_attempt_of_a_worker_that_died_is_lost_and_that_of_one_that_stopped_
     job_id, _ = board.submit(SEARCH)
     for is_planned in (False, True):
         held(board, job_id)
-        board.bury(LIFE, planned=is_planned)
+        board.release_life(LIFE, planned=is_planned)
     lost, withdrawn = step_of(board, job_id).attempts
     assert (lost.outcome, lost.code, lost.worker) == ("lost", "lost", "search@host")
     assert (withdrawn.outcome, withdrawn.code) == ("withdrawn", None)

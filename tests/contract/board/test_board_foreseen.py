@@ -81,7 +81,7 @@ def test_a_verdict_ends_the_job_with_its_step(board: Board, request_: JobRequest
     told = [event for _, event in board.events(job_id)]
     assert told[-2:] == [StageFinished(stage=name, state="done", ms=7.0), Done(complete=True)]
     assert board.due() == []
-    assert board.bury("worker#1") == []
+    assert board.release_life("worker#1") == []
 
 
 def test_one_script_ends_a_job_with_its_step(quiet_valkey_url: str) -> None:

@@ -113,7 +113,7 @@ def test_the_steps_of_a_dead_process_are_put_back_and_due_at_once(board: Board) 
     first = board.claim_steps(job_id, "hyde", life=A, most=2).held[0]
     board.beat(B, {"name": "b@host"})
     other = board.claim_steps(job_id, "original", life=B, most=1).held[0]
-    assert sorted(board.bury(A)) == [(job_id, "hyde"), (job_id, "synonym")]
+    assert sorted(board.release_life(A)) == [(job_id, "hyde"), (job_id, "synonym")]
     assert {(due.job_id, due.step) for due in board.due()} == {(job_id, "hyde"), (job_id, "synonym")}
     steps = {step.name: step for step in board.picture(job_id).steps}
     assert (steps["hyde"].state, steps["hyde"].reason) == ("waiting", "its worker died")
@@ -128,7 +128,7 @@ def test_the_steps_of_a_dead_process_are_put_back_and_due_at_once(board: Board) 
 def test_a_planned_stop_is_no_death(board: Board) -> None:
     job_id = submitted(board)
     board.claim_steps(job_id, "original", life=A, most=1)
-    assert board.bury(A, planned=True) == [(job_id, "original")]
+    assert board.release_life(A, planned=True) == [(job_id, "original")]
     (step,) = [step for step in board.picture(job_id).steps if step.name == "original"]
     assert (step.state, step.reason) == ("waiting", "its worker was stopped")
     assert (step.counts.deaths, step.counts.pauses, step.counts.spent) == (0, 1, 0)
@@ -145,16 +145,16 @@ def test_what_a_living_process_holds_without_knowing_is_put_back_and_no_death(bo
     assert (step.state, step.reason) == ("waiting", "the reply to its claim was lost")
     assert (step.counts.deaths, step.counts.outages, step.counts.spent) == (0, 1, 0)
     assert board.put_back_lost(A, [kept], held_for_s=0) == []
-    assert board.bury(A) == [(job_id, "hyde")]
+    assert board.release_life(A) == [(job_id, "hyde")]
 
 
 def test_a_process_that_is_buried_twice_loses_nothing_of_its_next_life(board: Board) -> None:
     job_id = submitted(board)
     board.claim_steps(job_id, "original", life=A, most=1)
-    board.bury(A)
+    board.release_life(A)
     board.beat("a@host#2", {"name": "a@host"})
     again = board.claim_steps(job_id, "original", life="a@host#2", most=1).held[0]
-    assert board.bury(A) == []
+    assert board.release_life(A) == []
     assert board.finish(again, Outcome()) is not None
 
 
@@ -163,7 +163,7 @@ def test_a_closed_or_postponed_step_is_held_by_nobody(board: Board) -> None:
     done, later = board.claim_steps(job_id, "hyde", life=A, most=2).held
     board.finish(done, Outcome())
     board.postpone(later, delay_s=60, reason="provider away", cause="outage")
-    assert board.bury(A) == []
+    assert board.release_life(A) == []
     assert board.picture(job_id).steps[2].reason == "provider away"
 
 
@@ -171,7 +171,7 @@ def test_the_steps_of_an_ended_job_are_held_by_nobody(board: Board) -> None:
     job_id = submitted(board)
     board.claim_steps(job_id, "hyde", life=A, most=2)
     board.settle(job_id, Verdict("cancelled"))
-    assert board.bury(A) == []
+    assert board.release_life(A) == []
     assert board.due() == []
 
 
@@ -181,7 +181,7 @@ def test_a_step_taken_over_meanwhile_is_not_put_back_again(board: Board) -> None
     board.claim(job_id, "original")
     time.sleep(LEASE + 0.05)
     taken_over = board.claim_steps(job_id, "original", life=B, most=1).held[0]
-    assert board.bury(A) == []
+    assert board.release_life(A) == []
     assert board.finish(taken_over, Outcome()) is not None
 
 
@@ -204,7 +204,7 @@ def test_a_silent_process_is_reported_to_the_others_until_it_beats_or_is_buried(
     assert is_heard_of()
     time.sleep(LEASE + 0.05)
     assert board.beat(B, {}) == [A]
-    board.bury(A)
+    board.release_life(A)
     assert board.beat(B, {}) == []
     assert [worker.life for worker in board.workers()] == [B]
     assert is_heard_of()
@@ -214,9 +214,9 @@ def test_a_dead_sweeper_makes_room_for_another(valkey_url: str) -> None:
     with empty_board(Settings(redis_url=valkey_url)) as board:
         assert board.elect(A, term_s=60)
         assert not board.elect(B, term_s=60)
-        board.bury(A)
+        board.release_life(A)
         assert board.elect(B, term_s=60)
-        board.bury(A)
+        board.release_life(A)
         assert not board.elect(A, term_s=60)
 
 
@@ -233,7 +233,7 @@ def test_what_another_program_wrote_about_workers_is_passed_over(valkey_url: str
         shard = job_id[0]
         client.sadd(f"qm:{{{shard}}}:held:{A}", "garbage", "no such 1", f"{job_id} hyde 1", f"{job_id} none 9")
         client.set(f"qm:{{{'0' if shard != '0' else '1'}}}:held:{A}", "no set")
-        assert board.bury(A) == [(job_id, "original")]
+        assert board.release_life(A) == [(job_id, "original")]
 
 
 def test_of_a_job_that_is_done_the_board_keeps_what_readers_need(board: Board) -> None:

@@ -104,7 +104,7 @@ def worker_life(life: str, described: str, beat_age_s: float, *, beat_at: float 
     )
 
 
-def bury(shard: str, life: str, *, planned: bool) -> ScriptCall[list[tuple[str, str]]]:
+def release_life(shard: str, life: str, *, planned: bool) -> ScriptCall[list[tuple[str, str]]]:
     """Put back the steps of one shard that an ended worker process held. Return their jobs and names."""
     counter, reason = ("pauses", WORKER_STOPPED) if planned else ("deaths", WORKER_DIED)
     return _put_back(shard, life, counter, reason, kept=(), held_for_s=0.0)

@@ -41,7 +41,7 @@ class Board(Protocol):
     def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
         """Claim a step as `claim` does, and up to ``most`` - 1 further steps of its queue that nobody has tried yet.
 
-        A worker process with that life holds them, without a lease to renew, until it closes them or is buried. It
+        A worker process with that life holds them, without a lease to renew, until it closes them or is released. It
         must have beaten before. One call claims several, so that one bell is enough for all steps of a queue.
 
         Raises:
@@ -52,15 +52,15 @@ class Board(Protocol):
     def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:
         """Note that a worker process lives, and what it is: the fields of `WorkerLife`.
 
-        Return the lives that were not heard of for longer than the lease, for the caller to bury.
+        Return the lives that were not heard of for longer than the lease, for the caller to release.
         """
         ...
 
     def workers(self) -> list[WorkerLife]:
-        """Return the worker processes that have not been buried, the one heard of last first."""
+        """Return the worker processes that have not been released, the one heard of last first."""
         ...
 
-    def bury(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
+    def release_life(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
         """Put back all steps that a worker process held when it ended. Each is due at once.
 
         Unless that was ``planned``, it counts as a death of each of them, which uses an attempt up.

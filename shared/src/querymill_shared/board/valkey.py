@@ -145,11 +145,11 @@ class ValkeyBoard(Board):
     def workers(self) -> list[WorkerLife]:
         return self._run(lives.workers())
 
-    def bury(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
-        """See `Board.bury`. A process that was elected to sweep makes room for another."""
+    def release_life(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
+        """See `Board.release_life`. A process that was elected to sweep makes room for another."""
         put_back = [
             step
-            for steps in self._run_all([lives.bury(shard, life, planned=planned) for shard in keys.SHARDS])
+            for steps in self._run_all([lives.release_life(shard, life, planned=planned) for shard in keys.SHARDS])
             for step in steps
         ]
         if self._client.get(keys.SWEEPER) == life:
