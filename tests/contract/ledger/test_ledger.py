@@ -164,7 +164,7 @@ def test_what_replaced_a_forgotten_document_is_not_buried(ledger: Ledger, collec
 def test_a_buried_document_stays_replaceable_by_what_came_between(ledger: Ledger, collection: str) -> None:
     write_team(ledger, collection, at(2), "blue")
     with ledger.changing(collection, KIND, [WrittenDocument("d")], at(9), whole=False):
-        ledger.bury(collection, KIND, "d", written=at(2), parts=at(9))
+        ledger.leave_tombstone(collection, KIND, "d", written=at(2), parts=at(9))
     assert look(ledger, collection).known is None
     assert [write(ledger, collection, at(ms), "d", whole=False)[0] for ms in (8, 10)] == [False, True]
     assert [write_team(ledger, collection, at(ms), "red").newest for ms in (1, 5)] == [False, True]
@@ -191,7 +191,7 @@ def test_a_tombstone_keeps_nothing_of_a_person(pool: Pool, collection: str) -> N
     ledger.forget(collection, KIND, at(2), conditions={"user_name": "Ada", "path": {"prefix": "home/Ada"}})
     ledger.forget(collection, KIND, at(3), conditions=BLUE, documents=["session of Ada"])
     with ledger.changing(collection, KIND, [WrittenDocument("session of Ada")], at(4), whole=False):
-        ledger.bury(collection, KIND, "session of Ada", written=at(2), parts=at(4))
+        ledger.leave_tombstone(collection, KIND, "session of Ada", written=at(2), parts=at(4))
     with within(pool, collection) as connection:
         rows = connection.execute(
             "SELECT v::text FROM document_versions AS v WHERE collection = %(c)s UNION ALL"
@@ -284,19 +284,19 @@ def test_others_are_buried_within_a_change_once_their_writers_are_done(ledger: L
     """An older write of one that is buried is told so, or is done before the tombstone stands."""
     told: list[str] = []
 
-    def bury_other() -> None:
+    def leave_others() -> None:
         with ledger.dropping(collection, KIND, "d", at(5)):
-            ledger.bury_others(collection, "texts", ["t"], at(5))
+            ledger.leave_tombstones(collection, "texts", ["t"], at(5))
             told.append("buried")
 
     with ThreadPoolExecutor(1) as other:
         with ledger.changing(collection, "texts", [WrittenDocument("t")], at(3), whole=False) as standings:
             assert not standings["t"].forgotten
-            burying = other.submit(bury_other)
+            leaving = other.submit(leave_others)
             for _ in range(50):
                 look_elsewhere()
             told.append("written")
-        burying.result()
+        leaving.result()
     assert told == ["written", "buried"]
     for version, forgotten in ((at(3), True), (at(6), False)):
         with ledger.changing(
@@ -321,11 +321,11 @@ def test_writers_of_the_same_documents_in_any_order_do_not_deadlock(pool: Pool, 
     assert {look(ledger, collection, name).known for name in names} == {at(39)}
 
 
-def bury(ledger: Ledger, collection: str, version: Version, document: str) -> Standing:
+def leave_tombstone(ledger: Ledger, collection: str, version: Version, document: str) -> Standing:
     """Bury what is known of a document as of a version, as dropping by a filter does."""
     with ledger.changing(collection, KIND, [WrittenDocument(document)], version, whole=False) as standings:
         standing = standings[document]
-        ledger.bury(collection, KIND, document, written=standing.known or version, parts=version)
+        ledger.leave_tombstone(collection, KIND, document, written=standing.known or version, parts=version)
         return standing
 
 
@@ -344,7 +344,7 @@ def test_the_server_agrees_with_the_reference(pool: Pool, steps: list[tuple[str,
             "blue": lambda document, version: write_team(ledger, collection, version, "blue", document),
             "part": lambda document, version: write(ledger, collection, version, document, whole=False),
             "drop": lambda document, version: drop(ledger, collection, version, document),
-            "bury": lambda document, version: bury(ledger, collection, version, document),
+            "bury": lambda document, version: leave_tombstone(ledger, collection, version, document),
             "forget": lambda _, version: ledger.forget(collection, KIND, version),
             "forget blue": lambda _, version: ledger.forget(collection, KIND, version, conditions=BLUE),
             "forget one": lambda document, version: ledger.forget(

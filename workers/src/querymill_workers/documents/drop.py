@@ -128,7 +128,9 @@ def _drop_listed(
                 dropped += drop_document(collection, document, version, kind, ports, texts) > 0
                 if not request.everything:
                     # What only live messages made may get a whole session late: it belongs to what passed.
-                    ports.ledger.bury(collection, kind, document, written=standing.known or version, parts=version)
+                    ports.ledger.leave_tombstone(
+                        collection, kind, document, written=standing.known or version, parts=version
+                    )
     return dropped
 
 
@@ -157,7 +159,7 @@ def leave_collection(stored: Documents, texts: ForgottenTexts, ports: DocumentPo
                 vectors.drop_index(collection, model=model)
     if not any(documents.count(collection, {}) for documents in ports.documents.values()):
         # Vectors of texts belong to no retriever: they go with the last of a collection.
-        texts.bury_all()
+        texts.leave_tombstone_of_all()
         ports.text_vectors.clear(collection)
     ports.board.remove_collections(stored.kind, [collection])
     if stored.count(collection, {}):

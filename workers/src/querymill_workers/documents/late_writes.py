@@ -56,7 +56,7 @@ def forgetting_vectors(
     ids, texts = [] if after else [document], set(_texts(before)) - set(_texts(after))
     if forgotten is not None:
         # First, because it waits for those who store vectors.
-        forgotten.bury(ids, texts)
+        forgotten.leave_tombstone(ids, texts)
     ports.text_vectors.forget(collection, text_ids=ids, texts=texts)
 
 

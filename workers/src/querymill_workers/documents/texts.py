@@ -34,17 +34,17 @@ class ForgottenTexts:
     keys: set[str] = field(default_factory=set)
     everything: bool = False
 
-    def bury(self, ids: Collection[str], contents: Collection[str]) -> None:
+    def leave_tombstone(self, ids: Collection[str], contents: Collection[str]) -> None:
         """Leave tombstones of texts with these ids, of parts of documents with these ids, and of equal texts.
 
         It is called within a change of the ledger.
         """
         keys = {texts.key_of_id(text_id) for text_id in ids} | {texts.key_of_text(text) for text in contents}
         if self.may_be_stored and keys:
-            self.ledger.bury_others(self.collection, texts.KIND, keys, self.version)
+            self.ledger.leave_tombstones(self.collection, texts.KIND, keys, self.version)
             self.keys.update(keys)
 
-    def bury_all(self) -> None:
+    def leave_tombstone_of_all(self) -> None:
         """Leave a tombstone of all texts of the collection."""
         self.ledger.forget(self.collection, texts.KIND, self.version)
         self.everything = True

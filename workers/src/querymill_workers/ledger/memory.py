@@ -69,7 +69,7 @@ class MemoryLedger(Ledger):
                 if standing.newest:
                     self._entry((collection, kind, document)).written = version
                 if standing.buried is not None:
-                    self.bury(collection, kind, document, written=version, parts=standing.buried)
+                    self.leave_tombstone(collection, kind, document, written=version, parts=standing.buried)
 
     @contextmanager
     @override
@@ -85,13 +85,13 @@ class MemoryLedger(Ledger):
             yield
 
     @override
-    def bury(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
+    def leave_tombstone(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
         entry = self._entry((collection, kind, document))
         entry.drop(written)
         entry.parts = max(entry.parts, parts)
 
     @override
-    def bury_others(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
+    def leave_tombstones(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
         with self._lock:
             for document in documents:
                 self._entry((collection, kind, document)).drop(version)

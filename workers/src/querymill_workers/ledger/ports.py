@@ -144,7 +144,7 @@ class Ledger(Versioned, Protocol):
         """
         ...
 
-    def bury(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
+    def leave_tombstone(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
         """Leave the tombstone of a document that passes a forgotten filter, within a change of the document.
 
         Args:
@@ -156,7 +156,7 @@ class Ledger(Versioned, Protocol):
         """
         ...
 
-    def bury_others(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
+    def leave_tombstones(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
         """Leave tombstones of further documents, of any kind, within a change. Waits for those who write them.
 
         Raises:

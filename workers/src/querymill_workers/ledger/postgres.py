@@ -56,7 +56,7 @@ class PostgresLedger(Ledger):
                     connection.execute(_SQL["record_versions"], place | {"documents": newest})
             for document, standing in standings.items():
                 if standing.buried is not None:
-                    self.bury(collection, kind, document, written=version, parts=standing.buried)
+                    self.leave_tombstone(collection, kind, document, written=version, parts=standing.buried)
 
     @contextmanager
     @override
@@ -66,7 +66,7 @@ class PostgresLedger(Ledger):
             # Only its tombstone says what a drop means: no filter does.
             yield self._standings(place, [WrittenDocument(document)], version, whole=True, filtered=False)[document]
             with within(self._pool, collection) as connection:
-                connection.execute(_SQL["bury_document"], place | {"document": _key(document)})
+                connection.execute(_SQL["leave_tombstone"], place | {"document": _key(document)})
                 connection.execute(_SQL["sweep_dropped"], place | {"days": TOMBSTONE_DAYS})
 
     @contextmanager
@@ -77,19 +77,19 @@ class PostgresLedger(Ledger):
             yield
 
     @override
-    def bury(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
+    def leave_tombstone(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
         with within(self._pool, collection) as connection:
             for key, version in ((_key(document), written), (_key_of_parts(document), parts)):
-                connection.execute(_SQL["bury_document"], _place(collection, kind, version) | {"document": key})
+                connection.execute(_SQL["leave_tombstone"], _place(collection, kind, version) | {"document": key})
 
     @override
-    def bury_others(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
+    def leave_tombstones(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
         place, buried = _place(collection, kind, version), [_key(document) for document in documents]
         with within(self._pool, collection) as connection:
             take_lock(connection, _SQL["hold_collection"], place)
             take_lock(connection, _SQL["hold_documents"], place | {"documents": buried})
             with connection.cursor() as cursor:
-                cursor.executemany(_SQL["bury_document"], [place | {"document": key} for key in buried])
+                cursor.executemany(_SQL["leave_tombstone"], [place | {"document": key} for key in buried])
             connection.execute(_SQL["sweep_dropped"], place | {"days": TOMBSTONE_DAYS})
 
     @override
@@ -108,9 +108,9 @@ class PostgresLedger(Ledger):
         with joined(self._pool) as holder:
             take_lock(holder, _SQL["hold_whole_collection"], place)
             with within(self._pool, collection) as connection:
-                connection.execute(_SQL["bury_collection"], place | {"scope": scope})
+                connection.execute(_SQL["leave_tombstone_of_filter"], place | {"scope": scope})
                 if everything:
-                    connection.execute(_SQL["drop_buried_versions"], place)
+                    connection.execute(_SQL["drop_covered_versions"], place)
                 for sweep in ("sweep_tombstones", "sweep_dropped"):
                     connection.execute(_SQL[sweep], place | {"days": TOMBSTONE_DAYS})
 

@@ -55,7 +55,7 @@ def drop_files(collection: str, paths: Sequence[str], version: Version, ports: F
     ) as standings:
         gone = [path for path in paths if standings[path].newest]
         drop_rows(collection, gone, ports)
-        ports.ledger.bury_others(collection, KIND, gone, version)
+        ports.ledger.leave_tombstones(collection, KIND, gone, version)
     return gone
 
 

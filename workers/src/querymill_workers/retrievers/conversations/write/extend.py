@@ -123,7 +123,7 @@ def bury_update(
 ) -> Change:
     """Forget what was accepted of a session before the filter was forgotten that it passes with an update."""
     written = standing.version if buried.alone or standing.known is None else standing.known
-    ports.ledger.bury(collection, KIND, update.session_id, written=written, parts=buried.since)
+    ports.ledger.leave_tombstone(collection, KIND, update.session_id, written=written, parts=buried.since)
     left = forget_before(buried.history, acceptance_of(buried.since))
     with forgetting_vectors(collection, update.session_id, KIND, ports):
         change = store_history(collection, update.session_id, buried.known, left, ports)
