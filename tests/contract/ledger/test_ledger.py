@@ -145,7 +145,7 @@ def test_a_late_write_that_was_forgotten_has_replaced_what_is_older(ledger: Ledg
     write_team(ledger, collection, at(1), "red")
     ledger.forget(collection, KIND, at(9), conditions=BLUE)
     late = write_team(ledger, collection, at(5), "blue")
-    assert (late.newest, late.buried, late.forgotten) == (False, at(9), True)
+    assert (late.newest, late.barred_at, late.forgotten) == (False, at(9), True)
     assert look(ledger, collection).known is None
     assert not write_team(ledger, collection, at(4), "red").newest, "it was replaced"
     assert write_team(ledger, collection, at(6), "red").newest, "it was not forgotten"
@@ -157,7 +157,7 @@ def test_what_replaced_a_forgotten_document_is_not_buried(ledger: Ledger, collec
     write_team(ledger, collection, at(6), "red")
     ledger.forget(collection, KIND, at(9), conditions=BLUE)
     late = write_team(ledger, collection, at(5), "blue")
-    assert (late.newest, late.buried) == (False, None)
+    assert (late.newest, late.barred_at) == (False, None)
     assert look(ledger, collection).known == at(6)
 
 
@@ -181,7 +181,7 @@ def test_a_part_is_told_of_the_filters_that_came_after_it(ledger: Ledger, collec
         ledger.forget(collection, KIND, at(ms), conditions={"team": team})
     with ledger.changing(collection, KIND, [WrittenDocument("d")], at(5), whole=False) as standings:
         assert standings["d"].newest
-        found = [standings["d"].buried_as(WrittenDocument("d", metadata={"team": team})) for team in ("blue", "red")]
+        found = [standings["d"].barred_by(WrittenDocument("d", metadata={"team": team})) for team in ("blue", "red")]
     assert found == [at(11), None]
 
 
@@ -322,7 +322,7 @@ def test_writers_of_the_same_documents_in_any_order_do_not_deadlock(pool: Pool, 
 
 
 def leave_tombstone(ledger: Ledger, collection: str, version: Version, document: str) -> Standing:
-    """Bury what is known of a document as of a version, as dropping by a filter does."""
+    """Leave the tombstone of what is known of a document as of a version, as dropping by a filter does."""
     with ledger.changing(collection, KIND, [WrittenDocument(document)], version, whole=False) as standings:
         standing = standings[document]
         ledger.leave_tombstone(collection, KIND, document, written=standing.known or version, parts=version)

@@ -5,20 +5,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from querymill_shared.contracts.filters import Retriever
-from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.documents.ports import LateWritePorts
 from querymill_workers.documents.texts import ForgottenTexts
 from querymill_workers.ledger.ports import Standing, Version
 
 
-def bury_replaced(collection: str, kind: Retriever, standings: Mapping[str, Standing], ports: BurialPorts) -> None:
-    """Drop the documents whose whole writes are buried, within the change of the ledger.
+def drop_barred(collection: str, kind: Retriever, standings: Mapping[str, Standing], ports: LateWritePorts) -> None:
+    """Drop the documents whose whole writes are barred, within the change of the ledger.
 
     For example, a document of team red is replaced by one of team blue, and then team blue is forgotten. If the second
     write comes last, it is not stored, but neither does the first stand: it was replaced when the filter was forgotten.
     """
     for document, standing in standings.items():
-        if standing.buried is not None:
-            drop_document(collection, document, standing.buried, kind, ports)
+        if standing.barred_at is not None:
+            drop_document(collection, document, standing.barred_at, kind, ports)
 
 
 def drop_document(
@@ -26,7 +26,7 @@ def drop_document(
     document: str,
     version: Version,
     kind: Retriever,
-    ports: BurialPorts,
+    ports: LateWritePorts,
     texts: ForgottenTexts | None = None,
 ) -> int:
     """Drop what was accepted of a document up to a version, within a change of the ledger. Return how many rows."""
@@ -36,7 +36,7 @@ def drop_document(
 
 @contextmanager
 def forgetting_vectors(
-    collection: str, document: str, kind: Retriever, ports: BurialPorts, forgotten: ForgottenTexts | None = None
+    collection: str, document: str, kind: Retriever, ports: LateWritePorts, forgotten: ForgottenTexts | None = None
 ) -> Iterator[None]:
     """Drop the vectors of the texts that a document has before the block and not after it.
 

@@ -176,7 +176,7 @@ class CleaningPorts(Common, Protocol):
     def samples(self) -> Samples: ...
 
 
-class BurialPorts(Protocol):
+class LateWritePorts(Protocol):
     """What is stored of documents, for writes that come after their forgetting."""
 
     @property
@@ -189,7 +189,7 @@ class BurialPorts(Protocol):
     def text_vectors(self) -> ForgetfulVectors: ...
 
 
-class DocumentPorts(CleaningPorts, BurialPorts, Protocol):
+class DocumentPorts(CleaningPorts, LateWritePorts, Protocol):
     """Everything that the flows of documents may touch."""
 
     @property

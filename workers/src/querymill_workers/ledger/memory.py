@@ -68,8 +68,8 @@ class MemoryLedger(Ledger):
             for document, standing in standings.items() if whole else ():
                 if standing.newest:
                     self._entry((collection, kind, document)).written = version
-                if standing.buried is not None:
-                    self.leave_tombstone(collection, kind, document, written=version, parts=standing.buried)
+                if standing.barred_at is not None:
+                    self.leave_tombstone(collection, kind, document, written=version, parts=standing.barred_at)
 
     @contextmanager
     @override

@@ -51,14 +51,14 @@ class Standing:
 
     ``known`` is the version of the last whole write, or None if there was none since the document was dropped.
     ``forgotten`` tells whether the document, or all that it belongs to, was forgotten after this write was accepted.
-    ``buried`` is when a filter was forgotten that a whole write passes, if nothing else stands against the write: it
+    ``barred_at`` is when a filter was forgotten that a whole write passes, if nothing else stands against the write: it
     has replaced what is older, and what is older goes. ``filters`` are the tombstones that are newer than the write.
     """
 
     version: Version
     known: Version | None
     forgotten: bool
-    buried: Version | None = None
+    barred_at: Version | None = None
     filters: Sequence[Tombstone] = field(default=(), compare=False, repr=False)
 
     @property
@@ -71,7 +71,7 @@ class Standing:
         """Return whether the stored document, as it was last written as a whole, is not newer than this version."""
         return self.known is None or self.known <= self.version
 
-    def buried_as(self, subject: WrittenDocument) -> Version | None:
+    def barred_by(self, subject: WrittenDocument) -> Version | None:
         """Return when the newest filter was forgotten that a document passes, or None."""
         return max((tomb.version for tomb in self.filters if tomb.covers(subject)), default=None)
 
@@ -95,8 +95,12 @@ def standing_of(
             it passes a filter.
     """
     standing = Standing(version, known, any(tombstone > version for tombstone in dropped), None, filters)
-    buried = standing.buried_as(subject) if subject is not None and standing.newest else None
-    return standing if buried is None else Standing(version, known, forgotten=True, buried=buried, filters=filters)
+    barred_at = standing.barred_by(subject) if subject is not None and standing.newest else None
+    return (
+        standing
+        if barred_at is None
+        else Standing(version, known, forgotten=True, barred_at=barred_at, filters=filters)
+    )
 
 
 class Versioned(Protocol):
@@ -122,7 +126,7 @@ class Ledger(Versioned, Protocol):
         The block is one transaction. Stores with transactions that this thread uses inside it join it, so rows, words
         and versions are committed together or not at all. At a normal end, each document for which the write is the
         newest has its version, unless the write is not ``whole``: one that adds to a document replaces nothing. A whole
-        write that is ``buried`` leaves a tombstone in place of its version.
+        write that is ``barred_at`` leaves a tombstone in place of its version.
 
         Raises:
             Conflict: Another writer held a document for too long.

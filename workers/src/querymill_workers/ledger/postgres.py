@@ -55,8 +55,8 @@ class PostgresLedger(Ledger):
                 with within(self._pool, collection) as connection:
                     connection.execute(_SQL["record_versions"], place | {"documents": newest})
             for document, standing in standings.items():
-                if standing.buried is not None:
-                    self.leave_tombstone(collection, kind, document, written=version, parts=standing.buried)
+                if standing.barred_at is not None:
+                    self.leave_tombstone(collection, kind, document, written=version, parts=standing.barred_at)
 
     @contextmanager
     @override
@@ -84,12 +84,12 @@ class PostgresLedger(Ledger):
 
     @override
     def leave_tombstones(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
-        place, buried = _place(collection, kind, version), [_key(document) for document in documents]
+        place, barred_at = _place(collection, kind, version), [_key(document) for document in documents]
         with within(self._pool, collection) as connection:
             take_lock(connection, _SQL["hold_collection"], place)
-            take_lock(connection, _SQL["hold_documents"], place | {"documents": buried})
+            take_lock(connection, _SQL["hold_documents"], place | {"documents": barred_at})
             with connection.cursor() as cursor:
-                cursor.executemany(_SQL["leave_tombstone"], [place | {"document": key} for key in buried])
+                cursor.executemany(_SQL["leave_tombstone"], [place | {"document": key} for key in barred_at])
             connection.execute(_SQL["sweep_dropped"], place | {"days": TOMBSTONE_DAYS})
 
     @override

@@ -10,7 +10,7 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult, SourceFile
 from querymill_shared.contracts.ingest import IngestedDocument
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.ingesting import ending_of, ingest_slices
 from querymill_workers.jobs.one_step import hand_in
@@ -69,7 +69,7 @@ def store_files(
     prepared = {file.path: prepare_file(file, ports) for file in changed_files(collection, files, ports)}
     entries = {file.path: entry_of(file) for file in files}
     with ports.ledger.changing(collection, KIND, list(entries.values()), version) as standings:
-        bury_replaced(collection, KIND, standings, ports)
+        drop_barred(collection, KIND, standings, ports)
         newest = [file for file in files if standings[file.path].newest]
         new = changed_files(collection, newest, ports)
         changed = {file.path: prepared.get(file.path) or prepare_file(file, ports) for file in new}

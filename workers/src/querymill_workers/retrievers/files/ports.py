@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts, Documents, Samples
+from querymill_workers.documents.ports import Documents, LateWritePorts, Samples
 from querymill_workers.inference.ports import Judge
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.ledger.ports import Version
@@ -245,7 +245,7 @@ class DropPorts(Protocol):
     def documents(self) -> Mapping[Retriever, Documents]: ...
 
 
-class FilePorts(VectorPorts, BurialPorts, Protocol):
+class FilePorts(VectorPorts, LateWritePorts, Protocol):
     """Everything that a flow of `files` may touch."""
 
     @property

@@ -13,7 +13,7 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.ingest import Extend, IngestedDocument, IngestOutcome
 from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
 from querymill_shared.contracts.sessions import ChatSession, message_key
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import Ending, hand_in
@@ -85,7 +85,7 @@ def store_sessions(
     """Store sessions and their words in one change, as far as this version is to stand."""
     prepared = [prepare_session(session) for session in sessions]
     with ports.ledger.changing(collection, KIND, [entry_of(session) for session in sessions], version) as standings:
-        bury_replaced(collection, KIND, standings, ports)
+        drop_barred(collection, KIND, standings, ports)
         outcomes, changed = store_rows(collection, prepared, standings, ports)
         change_words(collection, changed, prepared, ports)
     ports.sessions.grow(collection, sum(len(texts.added) for texts in changed.values()))

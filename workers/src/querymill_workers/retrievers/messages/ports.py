@@ -10,7 +10,7 @@ import numpy.typing as npt
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts, CleaningPorts, Documents
+from querymill_workers.documents.ports import CleaningPorts, Documents, LateWritePorts
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.messages.rules.sessions import (
     MessageFilter,
@@ -171,7 +171,7 @@ class DropPorts(Protocol):
     def documents(self) -> Mapping[Retriever, Documents]: ...
 
 
-class MessagePorts(VectorPorts, CleaningPorts, BurialPorts, Protocol):
+class MessagePorts(VectorPorts, CleaningPorts, LateWritePorts, Protocol):
     """Everything that `messages` may touch."""
 
     @property

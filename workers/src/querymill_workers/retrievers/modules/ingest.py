@@ -7,7 +7,7 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.ingest import IngestedDocument
 from querymill_shared.contracts.modules.ingest import IngestModules, IngestModulesResult, ModuleDocument
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import hand_in
@@ -52,7 +52,7 @@ def keep_documents(
     """Store documents and their texts in one change, as far as this version is to stand, and settle them."""
     entries = [entry_of(document) for document in documents]
     with ports.ledger.changing(collection, KIND, entries, version) as standings:
-        bury_replaced(collection, KIND, standings, ports)
+        drop_barred(collection, KIND, standings, ports)
         kept = [
             outcome_of(collection, document, standings[entry.document], ports)
             for document, entry in zip(documents, entries, strict=True)

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.documents.ports import LateWritePorts
 from querymill_workers.inference.ports import Rewriter
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.ledger.ports import Version
@@ -139,7 +139,7 @@ class Descriptions(Protocol):
         ...
 
 
-class ModulePorts(VectorPorts, BurialPorts, Protocol):
+class ModulePorts(VectorPorts, LateWritePorts, Protocol):
     """What every flow of `modules` may touch."""
 
     @property

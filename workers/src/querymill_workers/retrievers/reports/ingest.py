@@ -10,7 +10,7 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.ingest import IngestedDocument, IngestOutcome
 from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import hand_in
@@ -53,7 +53,7 @@ def keep_report(collection: str, report: Report, version: Version, ports: Report
     """Store a report and its words in one change, as far as this version is to stand."""
     prepared, entry = prepare_report(report, ports), entry_of(report)
     with ports.ledger.changing(collection, "reports", [entry], version) as standings:
-        bury_replaced(collection, "reports", standings, ports)
+        drop_barred(collection, "reports", standings, ports)
         outcome = store_if_newest(collection, prepared, standings[report.sha1], ports)
         if outcome == "ingested":
             ports.documents["reports"].put(collection, [(entry, prepared.revision)])

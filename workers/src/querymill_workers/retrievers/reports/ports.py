@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.documents.ports import LateWritePorts
 from querymill_workers.inference.ports import Judge, Rewriter
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
@@ -175,7 +175,7 @@ class ReportLife(Protocol):
         ...
 
 
-class ReportPorts(VectorPorts, AnswerPorts, BurialPorts, Protocol):
+class ReportPorts(VectorPorts, AnswerPorts, LateWritePorts, Protocol):
     """What the flows of `reports` may touch."""
 
     @property

@@ -75,9 +75,9 @@ def apply_extensions(
 
 def keep_out(collection: str, update: SessionExtension, standing: Standing, ports: ConversationPorts) -> Change | None:
     """Say what becomes of an update that was forgotten or replaced since it was accepted; None of any other."""
-    buried = buried_with(collection, update, standing, ports)
+    buried = late_update_of(collection, update, standing, ports)
     if buried is not None:
-        return bury_update(collection, update, standing, buried, ports)
+        return drop_late_update(collection, update, standing, buried, ports)
     if standing.newest:
         return None
     known = ports.conversations.stored(collection, update.session_id)
@@ -85,7 +85,7 @@ def keep_out(collection: str, update: SessionExtension, standing: Standing, port
 
 
 @value
-class Buried:
+class LateUpdate:
     """An update that comes after its session was forgotten by a filter.
 
     ``since`` is when that was, and ``known`` and ``history`` are the session without and with the update. ``alone``
@@ -98,10 +98,10 @@ class Buried:
     alone: bool
 
 
-def buried_with(
+def late_update_of(
     collection: str, update: SessionExtension, standing: Standing, ports: ConversationPorts
-) -> Buried | None:
-    """Return what is to be buried if an update makes the session one that a filter has forgotten since, or None."""
+) -> LateUpdate | None:
+    """Return what is to be dropped if an update makes the session one that a filter has forgotten since, or None."""
     if not standing.newest or not standing.filters:
         return None
     known = ports.conversations.stored(collection, update.session_id)
@@ -110,7 +110,7 @@ def buried_with(
     since = _buried_as(update.session_id, history, standing)
     if since is None:
         return None
-    return Buried(since, known, history, _buried_as(update.session_id, alone, standing) is not None)
+    return LateUpdate(since, known, history, _buried_as(update.session_id, alone, standing) is not None)
 
 
 def _buried_as(session_id: str, history: History, standing: Standing) -> Version | None:
@@ -118,8 +118,8 @@ def _buried_as(session_id: str, history: History, standing: Standing) -> Version
     return None if session is None else standing.buried_as(entry_of(session))
 
 
-def bury_update(
-    collection: str, update: SessionExtension, standing: Standing, buried: Buried, ports: ConversationPorts
+def drop_late_update(
+    collection: str, update: SessionExtension, standing: Standing, buried: LateUpdate, ports: ConversationPorts
 ) -> Change:
     """Forget what was accepted of a session before the filter was forgotten that it passes with an update."""
     written = standing.version if buried.alone or standing.known is None else standing.known

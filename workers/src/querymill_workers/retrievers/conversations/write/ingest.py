@@ -13,7 +13,7 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.conversations.ingest import IngestConversations, IngestConversationsResult
 from querymill_shared.contracts.ingest import Extend, IngestedDocument, IngestOutcome
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import Ending, hand_in
@@ -79,7 +79,7 @@ def store_sessions(
     """Store whole sessions and their index entries in one change, as far as this version is to stand."""
     subjects = [entry_of(session) for session in sessions]
     with ports.ledger.changing(collection, KIND, subjects, version) as standings:
-        bury_replaced(collection, KIND, standings, ports)
+        drop_barred(collection, KIND, standings, ports)
         known = ports.conversations.stored_all(collection, [session.session_id for session in sessions])
         planned = [
             plan(session, standings[session.session_id], known.get(session.session_id), ports) for session in sessions
