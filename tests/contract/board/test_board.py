@@ -356,7 +356,7 @@ def test_recent_jobs_are_listed_newest_first(board: Board) -> None:
     for _ in range(3):
         jobs.append(submitted(board))
         time.sleep(0.003)
-    assert board.recent(most=2) == [jobs[2], jobs[1]]
+    assert board.recent(limit=2) == [jobs[2], jobs[1]]
 
 
 @on_both_servers

@@ -24,7 +24,7 @@ def step_of(board: Board, job_id: str, name: str = "hyde") -> Step:
 
 
 def held(board: Board, job_id: str, name: str = "hyde") -> Claim:
-    (claim,) = board.claim_steps(job_id, name, life=LIFE, most=1).held
+    (claim,) = board.claim_steps(job_id, name, life=LIFE, limit=1).held
     return claim
 
 
@@ -167,10 +167,10 @@ def test_open_jobs_are_listed_by_age(board: Board) -> None:
     board.submit(SEARCH.model_copy(update={"query": "1"}))  # follows the second
     board.settle(jobs[0], Verdict("failed", reason="no"))
     times = {job_id: board.picture(job_id).record.created for job_id in jobs}
-    listed = board.open_jobs(most=10)
+    listed = board.open_jobs(limit=10)
     assert sorted(listed) == sorted(jobs[1:])
     assert [times[job_id] for job_id in listed] == sorted(times[job_id] for job_id in listed)
-    assert board.open_jobs(most=1) == listed[:1]
+    assert board.open_jobs(limit=1) == listed[:1]
 
 
 def test_jobs_that_ended_in_another_way_leave_the_list_of_open_ones(board: ValkeyBoard, server: redis.Redis) -> None:

@@ -41,7 +41,7 @@ def test_dead_jobs_are_listed_and_no_others_the_latest_first(board: Board) -> No
     time.sleep(0.01)
     second = dead(board)
     assert board.dead() == [second, first]
-    assert board.dead(most=1) == [second]
+    assert board.dead(limit=1) == [second]
 
 
 def test_why_steps_were_put_back_is_counted_apart(board: Board) -> None:

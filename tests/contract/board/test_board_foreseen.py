@@ -32,7 +32,7 @@ def begin(board: Board, request: JobRequest = ALONE) -> str:
 @pytest.mark.parametrize("outcome", [FOUND, Outcome("failed", "no vectors", code="provider_down")])
 @pytest.mark.parametrize("request_", [ALONE, WITHOUT_DEADLINE])
 def test_what_is_foreseen_is_what_the_board_shows(board: Board, outcome: Outcome, request_: JobRequest) -> None:
-    (claim,) = board.claim_steps(begin(board, request_), request_.steps[0], life="worker#1", most=4).held
+    (claim,) = board.claim_steps(begin(board, request_), request_.steps[0], life="worker#1", limit=4).held
     foreseen = foresee(claim, outcome)
     shown = board.finish(claim, outcome)
     assert foreseen is not None
@@ -70,7 +70,7 @@ def test_nothing_is_foreseen_of_a_job_that_is_replayed(board: Board) -> None:
 @pytest.mark.parametrize("request_", [ALONE, WITHOUT_DEADLINE])
 def test_a_verdict_ends_the_job_with_its_step(board: Board, request_: JobRequest) -> None:
     job_id, (name,) = begin(board, request_), request_.steps
-    (claim,) = board.claim_steps(job_id, name, life="worker#1", most=1).held
+    (claim,) = board.claim_steps(job_id, name, life="worker#1", limit=1).held
     assert board.finish(claim, FOUND, verdict=DONE) is None
     assert board.result(job_id) == '{"n": 1}'
     shown = board.picture(job_id)

@@ -36,7 +36,7 @@ def answering(valkey_url: str) -> Iterator[Settings]:
 
     def answer() -> None:
         while not stopping.wait(0.01):
-            for job_id in board.open_jobs(most=50):
+            for job_id in board.open_jobs(limit=50):
                 if board.picture(job_id).request is not None:
                     board.settle(job_id, Verdict("done", result=result_of(job_id)))
 

@@ -233,7 +233,7 @@ class TestModules(DocumentSuite):
         self.put_teams(ports, collection)
         self.drop(ports, collection, "1")
         assert len(ports.words.search(collection, "modules", "cone", limit=9)) == 4
-        requests = [ports.board.picture(job_id).request for job_id in ports.board.recent(most=99)]
+        requests = [ports.board.picture(job_id).request for job_id in ports.board.recent(limit=99)]
         assert LearnLexicon(collection=collection, background=True) in requests
 
 

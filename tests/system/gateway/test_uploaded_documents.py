@@ -31,7 +31,7 @@ TIDES = documents.pdf(documents.lines("Nordhav Annual Report 2022", "the tide tu
 def asked(board: ValkeyBoard, http: httpx.Client, answer: httpx.Response) -> Any:
     """The report that an upload submitted."""
     assert answer.status_code == 202, answer.text
-    (job_id,) = board.recent(most=1)
+    (job_id,) = board.recent(limit=1)
     request = board.picture(job_id).asked
     assert isinstance(request, IngestReports)
     return request.documents[0]

@@ -161,7 +161,7 @@ def test_a_result_that_expires_before_it_is_read_is_asked_for_again(
 
     def expiring() -> Iterator[FileSlice]:
         yield first
-        (job,) = mill.recent(most=1)
+        (job,) = mill.recent(limit=1)
         job.result(timeout=20)
         assert job.release()
         yield from others
@@ -217,7 +217,7 @@ def test_vectors_of_two_models_do_not_meet_in_one_file(
 
     def changing() -> Iterator[FileSlice]:
         yield first
-        mill.recent(most=1)[0].result(timeout=20)
+        mill.recent(limit=1)[0].result(timeout=20)
         worker.kill()
         process.start()
         yield second

@@ -40,7 +40,7 @@ class UnreadableBoard(ValkeyBoard):
 
     left_for_s = 0.0
 
-    def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
+    def claim_steps(self, job_id: str, step: str, *, life: str, limit: int) -> Claims:
         raise UnreadableJob(job_id, "kind: unknown", left_for_s=self.left_for_s)
 
     def picture(self, job_id: str) -> Picture:
@@ -279,7 +279,7 @@ def test_the_reason_is_another_if_a_worker_that_could_read_it_was_there() -> Non
     board = new_board_of(UnreadableBoard)
     ports = memory_ports(board=board)
     bell = submitted(ports, RERANK)
-    ValkeyBoard.claim_steps(board, bell.job_id, bell.step, life="", most=1)
+    ValkeyBoard.claim_steps(board, bell.job_id, bell.step, life="", limit=1)
     fail_unreadable(ports.board.picture(bell.job_id), ports)
     assert record(ports, bell) == (
         "failed",

@@ -119,7 +119,7 @@ def test_a_process_that_ends_puts_back_what_it_still_holds_at_once() -> None:
     board = beaten_board()
     heartbeat = beating(board)
     job_id, _ = board.submit(REQUEST)
-    board.claim_steps(job_id, "embed", life=heartbeat.life, most=1)
+    board.claim_steps(job_id, "embed", life=heartbeat.life, limit=1)
     heartbeat.end()
     assert board.workers() == []
     assert [due.step for due in board.due()] == ["embed"]
@@ -129,7 +129,7 @@ def test_a_silent_process_is_buried_by_any_other() -> None:
     board = beaten_board()
     job_id, _ = board.submit(REQUEST)
     board.beat("b@host#1", {"name": "b@host"})
-    board.claim_steps(job_id, "embed", life="b@host#1", most=1)
+    board.claim_steps(job_id, "embed", life="b@host#1", limit=1)
     heartbeat = beating(board)
     heartbeat.begin()
     board.wait_until(lambda: [worker.name for worker in board.workers()] == ["a@host"])
@@ -141,7 +141,7 @@ def test_a_process_buries_its_former_life_as_soon_as_it_starts() -> None:
     board = beaten_board()
     job_id, _ = board.submit(REQUEST)
     board.beat("a@host#1", {"name": "a@host", "host": this_host(), "pid": dead_process()})
-    board.claim_steps(job_id, "embed", life="a@host#1", most=1)
+    board.claim_steps(job_id, "embed", life="a@host#1", limit=1)
     heartbeat = beating(board)
     heartbeat.begin()
     assert board.picture(job_id).steps[0].state == "waiting"
@@ -215,7 +215,7 @@ def test_a_claim_whose_reply_was_lost_is_put_back_and_one_that_is_kept_is_not(mo
     heartbeat = beating(board)
     (lost, _), (kept, _) = board.submit(REQUEST), board.submit(REQUEST.model_copy(update={"collection": "d"}))
     for job_id in (lost, kept):
-        (claim,) = board.claim_steps(job_id, REQUEST.steps[0], life=heartbeat.life, most=1).held
+        (claim,) = board.claim_steps(job_id, REQUEST.steps[0], life=heartbeat.life, limit=1).held
     with heartbeat.keep(claim):
         board.wait_until(lambda: board.picture(lost).steps[0].state == "waiting")
         assert board.picture(kept).steps[0].state == "running"

@@ -221,8 +221,8 @@ def _weight(terms: Sequence[str], rarity: Callable[[str], float]) -> float:
     return sum(sorted((rarity(term) for term in set(terms)), reverse=True)[:4])
 
 
-def _rarest(terms: Sequence[str], rarity: Callable[[str], float], *, most: int = 3) -> list[str]:
+def _rarest(terms: Sequence[str], rarity: Callable[[str], float], *, limit: int = 3) -> list[str]:
     """Return the rarest words, in the order of the text."""
     distinct = list(dict.fromkeys(terms))
-    chosen = set(heapq.nlargest(most, distinct, key=lambda term: (rarity(term), term)))
+    chosen = set(heapq.nlargest(limit, distinct, key=lambda term: (rarity(term), term)))
     return [term for term in distinct if term in chosen]

@@ -97,9 +97,9 @@ class VersionUnknown:
 
 
 def claim(
-    job_id: str, step: str, *, lease_s: float, life: str = "", most: int = 1
+    job_id: str, step: str, *, lease_s: float, life: str = "", limit: int = 1
 ) -> ScriptCall[Claims | list[UnreadRequest] | VersionUnknown]:
-    """Claim a step, and up to ``most`` - 1 further ones of its queue."""
+    """Claim a step, and up to ``limit`` - 1 further ones of its queue."""
 
     def parse(returned: list[Any]) -> Claims | list[UnreadRequest] | VersionUnknown:
         if returned[0] == "asked":
@@ -137,7 +137,7 @@ def claim(
 
     names = keys.of_job(job_id, "job", "steps", "events", "due", "request")
     lease_ms = int((HELD_S if life else lease_s) * 1000)
-    return ScriptCall("claim", [*names, keys.held_with(job_id, life)], [job_id, step, lease_ms, life, most], parse)
+    return ScriptCall("claim", [*names, keys.held_with(job_id, life)], [job_id, step, lease_ms, life, limit], parse)
 
 
 def leave(unread: UnreadRequest) -> ScriptCall[int]:

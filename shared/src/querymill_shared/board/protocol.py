@@ -38,8 +38,8 @@ class Board(Protocol):
         """
         ...
 
-    def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
-        """Claim a step as `claim` does, and up to ``most`` - 1 further steps of its queue that nobody has tried yet.
+    def claim_steps(self, job_id: str, step: str, *, life: str, limit: int) -> Claims:
+        """Claim a step as `claim` does, and up to ``limit`` - 1 further steps of its queue that nobody has tried yet.
 
         A worker process with that life holds them, without a lease to renew, until it closes them or is released. It
         must have beaten before. One call claims several, so that one bell is enough for all steps of a queue.
@@ -159,16 +159,16 @@ class Board(Protocol):
         """Return the result as JSON, or None if there is none yet."""
         ...
 
-    def recent(self, *, most: int = 20) -> list[str]:
-        """Return up to ``most`` job ids, newest first."""
+    def recent(self, *, limit: int = 20) -> list[str]:
+        """Return up to ``limit`` job ids, newest first."""
         ...
 
-    def open_jobs(self, *, most: int = 20) -> list[str]:
-        """Return up to ``most`` ids of jobs that have not ended, the oldest first, without those that follow others."""
+    def open_jobs(self, *, limit: int = 20) -> list[str]:
+        """Return up to ``limit`` ids of open jobs, the oldest first, without those that follow others."""
         ...
 
-    def dead(self, *, most: int = 20) -> list[str]:
-        """Return up to ``most`` ids of dead jobs, the latest first: those given up, and kept for a week."""
+    def dead(self, *, limit: int = 20) -> list[str]:
+        """Return up to ``limit`` ids of dead jobs, the latest first: those given up, and kept for a week."""
         ...
 
     def replay(self, job_id: str) -> bool:

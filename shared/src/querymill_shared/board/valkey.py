@@ -120,12 +120,12 @@ class ValkeyBoard(Board):
 
     @override
     def claim(self, job_id: str, step: str) -> Claim | None:
-        held = self.claim_steps(job_id, step, life="", most=1).held
+        held = self.claim_steps(job_id, step, life="", limit=1).held
         return held[0] if held else None
 
     @override
-    def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
-        claiming = calls.claim(job_id, step, lease_s=self._settings.querymill_lease_s, life=life, most=most)
+    def claim_steps(self, job_id: str, step: str, *, life: str, limit: int) -> Claims:
+        claiming = calls.claim(job_id, step, lease_s=self._settings.querymill_lease_s, life=life, limit=limit)
         claimed = self._run(claiming)
         if isinstance(claimed, VersionUnknown):
             self._run(ordering.confirm(claimed, self._largest_stored(claimed.base_us)))
@@ -242,22 +242,22 @@ class ValkeyBoard(Board):
         return self._run(results.result(job_id))
 
     @override
-    def recent(self, *, most: int = 20) -> list[str]:
-        return self._latest("recent", most)
+    def recent(self, *, limit: int = 20) -> list[str]:
+        return self._latest("recent", limit)
 
-    def _latest(self, listed: str, most: int) -> list[str]:
+    def _latest(self, listed: str, limit: int) -> list[str]:
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
-            pipeline.zrevrange(keys.prefix(shard) + listed, 0, most - 1, withscores=True)
-        return newest(pipeline.execute(), most)
+            pipeline.zrevrange(keys.prefix(shard) + listed, 0, limit - 1, withscores=True)
+        return newest(pipeline.execute(), limit)
 
     @override
-    def open_jobs(self, *, most: int = 20) -> list[str]:
-        return oldest(self._run_all([open_jobs(shard, most) for shard in keys.SHARDS]), most)
+    def open_jobs(self, *, limit: int = 20) -> list[str]:
+        return oldest(self._run_all([open_jobs(shard, limit) for shard in keys.SHARDS]), limit)
 
     @override
-    def dead(self, *, most: int = 20) -> list[str]:
-        return self._latest("dead", most)
+    def dead(self, *, limit: int = 20) -> list[str]:
+        return self._latest("dead", limit)
 
     @override
     def replay(self, job_id: str) -> bool:

@@ -92,23 +92,23 @@ class AsyncValkeyBoard:
         """See `Board.release`."""
         return await self._run(calls.release(job_id))
 
-    async def recent(self, *, most: int = 20) -> list[str]:
+    async def recent(self, *, limit: int = 20) -> list[str]:
         """See `Board.recent`."""
-        return await self._latest("recent", most)
+        return await self._latest("recent", limit)
 
-    async def dead(self, *, most: int = 20) -> list[str]:
+    async def dead(self, *, limit: int = 20) -> list[str]:
         """See `Board.dead`."""
-        return await self._latest("dead", most)
+        return await self._latest("dead", limit)
 
-    async def _latest(self, listed: str, most: int) -> list[str]:
+    async def _latest(self, listed: str, limit: int) -> list[str]:
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
-            pipeline.zrevrange(keys.prefix(shard) + listed, 0, most - 1, withscores=True)
-        return newest(await pipeline.execute(), most)
+            pipeline.zrevrange(keys.prefix(shard) + listed, 0, limit - 1, withscores=True)
+        return newest(await pipeline.execute(), limit)
 
-    async def open_jobs(self, *, most: int = 20) -> list[str]:
+    async def open_jobs(self, *, limit: int = 20) -> list[str]:
         """See `Board.open_jobs`."""
-        return oldest(await self._run_all([open_jobs(shard, most) for shard in keys.SHARDS]), most)
+        return oldest(await self._run_all([open_jobs(shard, limit) for shard in keys.SHARDS]), limit)
 
     async def replay(self, job_id: str) -> bool:
         """See `Board.replay`."""
@@ -176,14 +176,14 @@ class AsyncValkeyBoard:
         found = await self._run_all([results.result(job_id) for job_id in incomplete]) if incomplete else []
         return [result for result in found if result is not None]
 
-    async def listed(self, *, until_ms: int, most: int) -> list[tuple[int, str]]:
+    async def listed(self, *, until_ms: int, limit: int) -> list[tuple[int, str]]:
         """Return the latest jobs that were submitted until a time, by their own (ms since the epoch) and their ids."""
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
             recent = keys.prefix(shard) + "recent"
-            pipeline.zrevrangebyscore(recent, until_ms, "-inf", start=0, num=most, withscores=True)
+            pipeline.zrevrangebyscore(recent, until_ms, "-inf", start=0, num=limit, withscores=True)
         found = [(int(ms), job_id) for listed in await pipeline.execute() for job_id, ms in listed]
-        return sorted(found, reverse=True)[:most]
+        return sorted(found, reverse=True)[:limit]
 
     async def collections(self, kind: str) -> set[str]:
         """See `Board.collections`."""

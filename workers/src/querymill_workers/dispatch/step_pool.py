@@ -76,7 +76,7 @@ class StepPool:
 
     def answer(self, bell: Bell, ports: Ports, ring: Ring) -> None:
         """Claim what a bell names and what waits beside it, and run it. Ring on for the steps that find no thread."""
-        claims = run_step.claim_steps(bell, ports, most=1 + self.free)
+        claims = run_step.claim_steps(bell, ports, limit=1 + self.free)
         if claims.left is not None:
             ring([Bell(bell.job_id, claims.left, bell.queue)])
         for claim in claims.held[1:]:

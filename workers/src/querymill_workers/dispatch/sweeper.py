@@ -125,7 +125,7 @@ def give_up(picture: Picture, step: Step, ports: Ports) -> Sequence[Bell]:
     if picture.request is None:
         return []
     bell = Bell(picture.record.job_id, step.name, picture.request.queue_of(step.name))
-    for held in run_step.claim_steps(bell, ports, most=1).held:
+    for held in run_step.claim_steps(bell, ports, limit=1).held:
         if held.counts.spent >= ports.max_attempts:
             log_failure(held, "its workers died")
             return run_step.fail(

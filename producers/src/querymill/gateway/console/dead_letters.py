@@ -67,7 +67,7 @@ async def show_dead(request: Request) -> Response:
 
 async def _dead(request: Request) -> list[Record]:
     caller = caller_of(request)
-    listed = await context_of(request).mill.board.dead(most=LATEST)
+    listed = await context_of(request).mill.board.dead(limit=LATEST)
     records = await records_of(request, listed)
     return [each for each in records if each is not None and each.state == "dead" and caller.sees(each.collection)]
 

@@ -47,7 +47,7 @@ async def show_overview(request: Request) -> Response:
 async def _waiting_longest(request: Request, heard: dict[str, int]) -> list[overview.WaitingJob]:
     board, caller, now = context_of(request).mill.board, caller_of(request), await context_of(request).now()
     rows: list[overview.WaitingJob] = []
-    for job_id in await board.open_jobs(most=OPEN_JOBS):
+    for job_id in await board.open_jobs(limit=OPEN_JOBS):
         try:
             picture = await board.picture(job_id)
         except (UnknownJob, UnreadableJob):

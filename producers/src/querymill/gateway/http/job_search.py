@@ -88,7 +88,7 @@ async def _listed(request: Request, before: Listed | None, first: int) -> AsyncG
     after, beside = before, 0  # jobs of one millisecond are told apart by their ids, which the board's list cannot skip
     while seen < LOOKED_AT:
         most = size + beside + 1
-        listed = await board.listed(until_ms=NEVER_MS if after is None else after[0], most=most)
+        listed = await board.listed(until_ms=NEVER_MS if after is None else after[0], limit=most)
         older = [entry for entry in listed if after is None or entry < after]
         some, is_last = older[:size], len(listed) < most and len(older) <= size
         if some or is_last:

@@ -199,7 +199,7 @@ def test_names_are_alike_but_for_their_numbers() -> None:
 def test_the_waterfall_of_a_real_job_holds_what_its_steps_did() -> None:
     board = new_board()
     job_id, _ = board.submit(ReportSearch(query="q", collection="filings"))
-    (claim,) = board.claim_steps(job_id, "original", life="w#1", most=1).held
+    (claim,) = board.claim_steps(job_id, "original", life="w#1", limit=1).held
     board.finish(claim, Outcome(parts=(AttemptPart("search", 0.001),)))
     board.settle(job_id, Verdict("done", result="{}"))
     found = waterfall(board.picture(job_id), now=T0)
