@@ -105,7 +105,7 @@ def test_a_loop_that_ended_leaves_no_connection(answering: Settings, valkey_url:
 
 
 def test_a_loop_that_ends_while_others_wait_takes_nothing_from_them(answering: Settings, valkey_url: str) -> None:
-    client = open_async_commands(valkey_url, most=1)
+    client = open_async_commands(valkey_url, max_connections=1)
     popped: list[object] = []
 
     async def pop(wait_s: float) -> None:

@@ -121,7 +121,7 @@ def open_broker(app: Any) -> redis.Redis:
     """
     chosen = wiring.settings()
     if ";" not in chosen.broker_url:
-        return open_commands(chosen.broker_url, most=1, decode_responses=False)
+        return open_commands(chosen.broker_url, max_connections=1, decode_responses=False)
     connection = app.connection_for_read()
     connection.ensure_connection(max_retries=1)
     with connection.default_channel.conn_or_acquire() as client:

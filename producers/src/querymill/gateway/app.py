@@ -38,7 +38,7 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
     The settings may require keys, too.
     """
     context = GatewayContext(settings, keys_required=keys_required)
-    client = open_commands(settings.redis_url, most=CLIENT_COMMANDS)
+    client = open_commands(settings.redis_url, max_connections=CLIENT_COMMANDS)
     agents = AgentRoom()
 
     @asynccontextmanager

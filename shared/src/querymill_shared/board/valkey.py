@@ -58,7 +58,7 @@ class ValkeyBoard(Board):
 
         Workers give what tells the largest version in their stores.
         """
-        client = open_commands(settings.redis_url, most=connections)
+        client = open_commands(settings.redis_url, max_connections=connections)
         return cls(client, settings, on_end=on_end, largest_stored=largest_stored)
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ class AsyncValkeyBoard:
     @classmethod
     def connect(cls, settings: Settings, *, connections: int = CLIENT_COMMANDS) -> Self:
         """Open a board at the settings' Redis URL; up to so many connections are made on first use."""
-        return cls(open_async_commands(settings.redis_url, most=connections), settings)
+        return cls(open_async_commands(settings.redis_url, max_connections=connections), settings)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -97,7 +97,7 @@ class GatewayContext:
         self.keys_required = keys_required or are_required(settings)
         self._lacks_keys = False
         self.stopping = Stopping()
-        self._client: redis.asyncio.Redis = open_async_commands(settings.redis_url, most=CONNECTIONS)
+        self._client: redis.asyncio.Redis = open_async_commands(settings.redis_url, max_connections=CONNECTIONS)
         self.rate_limiter = RateLimiter(self._client)
         self.waits = 0
 
