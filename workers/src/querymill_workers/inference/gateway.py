@@ -182,7 +182,7 @@ class Gateway(Generic[T]):
             time.sleep(_backoff_s(1))  # a provider that is overloaded is not asked for the halves at once
         if work.parts() > 1 or same >= needed:
             raise Unacceptable(f"{self._name} rejected: {error}", words=error.words) from error
-        self._back_off_or_give_up(work, tries, error, most=needed)
+        self._back_off_or_give_up(work, tries, error, max_tries=needed)
         # One more harmless call each time: of servers that take turns, one that is ill does not look like an ill text.
         return all(self._health(work.lane) == "well" for _ in range(same - 1))
 
@@ -300,9 +300,9 @@ class Gateway(Generic[T]):
             if self.account.still_holds(grant):
                 return grant
 
-    def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoResponse, *, most: int = TRIES) -> None:
+    def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoResponse, *, max_tries: int = TRIES) -> None:
         until, reason = work.until(), f"{self._name} unavailable: {error}"
-        if tries >= most:
+        if tries >= max_tries:
             raise (Unavailable if until is None else Refused)(reason, code="provider_down") from error
         wait = _backoff_s(tries)
         if until is not None and self.clock() + wait >= until:
