@@ -38,7 +38,7 @@ def plan(rounds: Sequence[Round], request: FileSearch, ports: FilePorts) -> Plan
     decision = what_next(
         RoundState(
             round=last.number,
-            rounds=request.most_rounds,
+            rounds=request.max_rounds,
             high=len(high),
             added=sum(band(file.relevance) in RETURNED for file in last.files),
             gaps=missing,
