@@ -52,7 +52,7 @@ def account(client: redis.Redis, *, rpm: int | None = None) -> Account:
     )
 
 
-def wait_for_grant(opened: Account, *, most_s: float) -> float:
+def wait_for_grant(opened: Account, *, max_s: float) -> float:
     """Return after how many seconds a call is granted to one who waits."""
     began = time.monotonic()
     done = threading.Event()
@@ -62,7 +62,7 @@ def wait_for_grant(opened: Account, *, most_s: float) -> float:
         done.set()
 
     threading.Thread(target=reserve, daemon=True).start()
-    assert done.wait(most_s), "the account waits for a moment that lies in the future"
+    assert done.wait(max_s), "the account waits for a moment that lies in the future"
     return time.monotonic() - began
 
 
@@ -75,7 +75,7 @@ def test_an_open_breaker_lets_a_call_through_when_it_would_have(
         opened.report(opened.reserve(lane=INTERACTIVE, tokens=1, until=None), "failed")
     assert [state.breaker for state in accounts(client)] == ["open"]
     server.step(BACK_S)
-    wait_for_grant(opened, most_s=20)
+    wait_for_grant(opened, max_s=20)
 
 
 @pytest.mark.parametrize("rpm", [None, 600])
@@ -87,7 +87,7 @@ def test_a_pause_of_the_provider_ends_when_it_would_have(
     paused.report(granted, "limited", limits=RateLimitHeaders(retry_after_s=2))
     server.step(BACK_S)
     assert all(state.paused_s <= 2 for state in accounts(client))
-    assert wait_for_grant(paused, most_s=20) > 0.5
+    assert wait_for_grant(paused, max_s=20) > 0.5
 
 
 def test_the_places_of_a_process_that_died_come_back(client: redis.Redis, server: SteppedServer) -> None:
@@ -98,7 +98,7 @@ def test_the_places_of_a_process_that_died_come_back(client: redis.Redis, server
     died._slots.wake()
     died._slots._held.clear()  # nobody renews them any more
     server.step(BACK_S)
-    wait_for_grant(account(client), most_s=20)
+    wait_for_grant(account(client), max_s=20)
 
 
 def test_a_value_whose_leader_died_is_computed_by_another(client: redis.Redis, server: SteppedServer) -> None:

@@ -56,12 +56,12 @@ class StepPool:
             spare_left = self._slots + self.spare - max(self._busy, self._slots)
             return max(0, min(spare_left, self.spare - self._held[collection]))
 
-    def wait_until_free(self, most_s: float) -> int:
-        """Return how many threads are free, after waiting up to ``most_s`` seconds for one."""
+    def wait_until_free(self, max_s: float) -> int:
+        """Return how many threads are free, after waiting up to ``max_s`` seconds for one."""
         if self.free:
             return self.free
         with self._changed:
-            self._changed.wait_for(lambda: self.free > 0, timeout=most_s)
+            self._changed.wait_for(lambda: self.free > 0, timeout=max_s)
             return self.free
 
     def start(self, work: Callable[[], None]) -> None:
