@@ -206,7 +206,7 @@ def embeddings_of(
 def embedding_endpoint(chosen: Settings, profile: EmbeddingProfile, base_url: str, key: str) -> OpenAIEndpoint:
     """Return the endpoint of an embedding model, without limits and caches."""
     timeout_s = chosen.querymill_embedding_timeout_s
-    return OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s, most_bytes=profile.most_bytes), profile)
+    return OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s, max_bytes=profile.max_bytes), profile)
 
 
 def previous_profile(chosen: Settings) -> EmbeddingProfile | None:

@@ -139,7 +139,7 @@ def open_endpoint(base_url: str, key: str) -> httpx2.Client:
     """Open a client for a rerank endpoint. It follows no redirects, because every request carries the key."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return BoundedClient(
-        transport=transport_to(base_url), timeout_s=TIMEOUT_S, most_bytes=MAX_RESPONSE_BYTES, headers=headers
+        transport=transport_to(base_url), timeout_s=TIMEOUT_S, max_bytes=MAX_RESPONSE_BYTES, headers=headers
     )
 
 
