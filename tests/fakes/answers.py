@@ -35,11 +35,11 @@ class ScriptedAnswers:
         passages: Sequence[str],
         *,
         language: Language,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         hear: Hear,
     ) -> AnswerEnd:
-        self.asked.append((question, list(passages), language, most_tokens, caller))
+        self.asked.append((question, list(passages), language, max_tokens, caller))
         for part in self.reply():
             if isinstance(part, Exception):
                 raise part
@@ -66,7 +66,7 @@ class NoAnswers(ScriptedAnswers):
         passages: Sequence[str],
         *,
         language: Language,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         hear: Hear,
     ) -> AnswerEnd:

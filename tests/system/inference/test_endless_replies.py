@@ -72,7 +72,7 @@ def test_chat(provider: Provider, openai_server: OpenAIServer, answer: Answer, r
     openai_server.script.chat = lambda request: answer
     started = time.monotonic()
     with pytest.raises(Refused, match=reason):
-        provider.chat(timeout_s=1).ask([ChatTurn(role="user", content="q")], most_tokens=9, caller=within(60))
+        provider.chat(timeout_s=1).ask([ChatTurn(role="user", content="q")], max_tokens=9, caller=within(60))
     check_left(provider, started)
 
 
@@ -100,7 +100,7 @@ def test_a_stream_whose_parts_come_in_time_may_take_longer_than_one_call(
         return True
 
     turns = [ChatTurn(role="user", content="q")]
-    provider.chat(timeout_s=1).stream(turns, most_tokens=90, caller=within(60), hear=hear)
+    provider.chat(timeout_s=1).stream(turns, max_tokens=90, caller=within(60), hear=hear)
     assert "".join(heard) == "ship " * 8
 
 
@@ -113,7 +113,7 @@ def test_a_stream_that_sends_no_more_words_ends(provider: Provider, openai_serve
     started = time.monotonic()
     turns = [ChatTurn(role="user", content="q")]
     with pytest.raises(CallFailed, match="broke off: no response in time"):
-        provider.chat(timeout_s=1).stream(turns, most_tokens=9, caller=within(60), hear=lambda _: True)
+        provider.chat(timeout_s=1).stream(turns, max_tokens=9, caller=within(60), hear=lambda _: True)
     check_left(provider, started)
 
 

@@ -197,11 +197,11 @@ def test_the_same_question_to_a_chat_model_is_asked_once(provider: Provider, ope
     openai_server.script.chat = lambda body: chat_answer("reply", after_s=0.2)
     turns: list[ChatTurn] = [{"role": "user", "content": "q"}]
     with ThreadPoolExecutor(6) as pool:
-        asked = [pool.submit(provider.chat().ask, turns, most_tokens=9, caller=ASKING) for _ in range(6)]
+        asked = [pool.submit(provider.chat().ask, turns, max_tokens=9, caller=ASKING) for _ in range(6)]
         answers = [future.result() for future in asked]
     assert {reply for reply, _ in answers} == {"reply"}
     assert sum(usage.calls for _, usage in answers) == 1
-    provider.chat().ask([{"role": "user", "content": "q, by another prompt"}], most_tokens=9, caller=ASKING)
+    provider.chat().ask([{"role": "user", "content": "q, by another prompt"}], max_tokens=9, caller=ASKING)
     assert len(openai_server.seen("completions")) == 2
 
 
@@ -287,10 +287,10 @@ def test_a_reply_that_comes_too_late_for_its_caller_is_there_for_the_next(
     turns: list[ChatTurn] = [{"role": "user", "content": "q"}]
     while not openai_server.requests:
         with pytest.raises(Refused):
-            provider.chat().ask(turns, most_tokens=9, caller=within(0.2))
+            provider.chat().ask(turns, max_tokens=9, caller=within(0.2))
     is_answered.set()
     assert late_of(provider, "chat_late") == 1
-    reply, usage = provider.chat().ask(turns, most_tokens=9, caller=within(60))
+    reply, usage = provider.chat().ask(turns, max_tokens=9, caller=within(60))
     assert (reply, usage.calls, len(openai_server.seen("completions"))) == ("reply", 0, 1)
 
 

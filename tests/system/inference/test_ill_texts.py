@@ -189,10 +189,10 @@ def test_a_prompt_that_the_chat_model_does_not_answer_leaves_it_to_the_others(
     for number in range(3):
         turns = [ChatTurn(role="user", content=f"xyzzy {number}")]
         with pytest.raises(Refused, match="chat model rejected: HTTP 500"):
-            chat.ask(turns, most_tokens=9, caller=within(20))
+            chat.ask(turns, max_tokens=9, caller=within(20))
         with pytest.raises(Refused, match="chat model rejected: HTTP 500"):
-            chat.stream(turns, most_tokens=9, caller=within(20), hear=lambda _: True)
-    assert chat.ask([ChatTurn(role="user", content="q")], most_tokens=9, caller=within(20))[0] == "fine"
+            chat.stream(turns, max_tokens=9, caller=within(20), hear=lambda _: True)
+    assert chat.ask([ChatTurn(role="user", content="q")], max_tokens=9, caller=within(20))[0] == "fine"
     assert "provider_calls/failed" not in counts(provider)
 
 

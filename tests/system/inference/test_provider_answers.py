@@ -221,7 +221,7 @@ class Verdict(BaseModel):
 
 def structured(provider: Provider) -> Verdict:
     turns = [{"role": "user", "content": "grade it"}]
-    return provider.chat().structured(turns, Verdict, most_tokens=20, caller=within(60))[0]  # type: ignore[arg-type]  # plain dictionaries
+    return provider.chat().structured(turns, Verdict, max_tokens=20, caller=within(60))[0]  # type: ignore[arg-type]  # plain dictionaries
 
 
 def test_a_reply_of_another_shape_gets_one_repair_try_and_is_told_what_was_wrong(
@@ -246,13 +246,13 @@ def test_an_empty_reply_says_nothing_against_the_provider(provider: Provider, op
     openai_server.script.chat = lambda body: chat_answer("  ")
     for number in range(8):
         with pytest.raises(Refused, match="empty reply"):
-            provider.chat().ask([{"role": "user", "content": str(number)}], most_tokens=9, caller=within(60))
+            provider.chat().ask([{"role": "user", "content": str(number)}], max_tokens=9, caller=within(60))
     assert len(openai_server.requests) == 8
 
 
 def test_tokens_are_corrected_by_what_the_provider_says(provider: Provider, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = lambda body: chat_answer("short")
-    provider.chat().ask([{"role": "user", "content": "q"}], most_tokens=500, caller=within(60))
+    provider.chat().ask([{"role": "user", "content": "q"}], max_tokens=500, caller=within(60))
     provider.fleet_counters.flush()
     counts = counters.read(provider.client)
     assert counts["tokens_refunded"] > 400

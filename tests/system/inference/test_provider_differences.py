@@ -70,13 +70,13 @@ def streamed(chat: ChatModel) -> str:
         heard.append(part)
         return True
 
-    chat.stream(TURNS, most_tokens=50, caller=caller(), hear=hear)
+    chat.stream(TURNS, max_tokens=50, caller=caller(), hear=hear)
     return "".join(heard)
 
 
 def judged(chat: ChatModel) -> float:
     turns = [*TURNS, ChatTurn(role="user", content=f"judge at {time.monotonic()}")]
-    return chat.structured(turns, AnswerScoresReply, most_tokens=50, caller=caller())[0].grounded
+    return chat.structured(turns, AnswerScoresReply, max_tokens=50, caller=caller())[0].grounded
 
 
 REFUSED = [

@@ -44,9 +44,9 @@ class Ear:
 
 
 def stream(
-    provider: Provider, ear: Ear, *, seconds: float | None = 60.0, most_tokens: int = 50, **options: Any
+    provider: Provider, ear: Ear, *, seconds: float | None = 60.0, max_tokens: int = 50, **options: Any
 ) -> AnswerEnd:
-    return provider.chat(**options).stream(TURNS, most_tokens=most_tokens, caller=caller(seconds), hear=ear)
+    return provider.chat(**options).stream(TURNS, max_tokens=max_tokens, caller=caller(seconds), hear=ear)
 
 
 def first(*answers: Answer) -> Callable[[dict[str, Any]], Answer]:
@@ -233,5 +233,5 @@ def test_a_listener_that_fails_does_not_count_against_the_provider(
 
     chat = provider.chat()
     with pytest.raises(redis.ConnectionError):
-        chat.stream(TURNS, most_tokens=50, caller=caller(), hear=deaf)
+        chat.stream(TURNS, max_tokens=50, caller=caller(), hear=deaf)
     assert counts(provider).get("provider_calls/failed", 0) == 0

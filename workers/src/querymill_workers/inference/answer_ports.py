@@ -49,7 +49,7 @@ class Answers(Protocol):
         passages: Sequence[str],
         *,
         language: Language,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         hear: Hear,
     ) -> AnswerEnd:

@@ -54,7 +54,7 @@ class ChatAnswers:
         passages: Sequence[str],
         *,
         language: Language,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         hear: Hear,
     ) -> AnswerEnd:
@@ -62,7 +62,7 @@ class ChatAnswers:
         turns = answer_turns(question, passages, language)
         filtered = FenceFilter(hear)
         spoken = ThinkingFilter(filtered.hear)
-        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=spoken.hear)
+        written = self._chat.stream(turns, max_tokens=max_tokens, caller=caller, hear=spoken.hear)
         spoken.end()
         filtered.end()
         return written
@@ -74,7 +74,7 @@ class ChatAnswers:
         reply, usage = self._chat.structured(
             judge_turns(question, passages, sentences, language),
             AnswerScoresReply,
-            most_tokens=TOKENS_OF_JUDGEMENT + TOKENS_PER_SENTENCE * len(sentences),
+            max_tokens=TOKENS_OF_JUDGEMENT + TOKENS_PER_SENTENCE * len(sentences),
             caller=caller,
         )
         return AnswerScores(reply.grounded, reply.relevant, reply.complete, tuple(reply.unsupported)), usage

@@ -56,11 +56,11 @@ class OpenAIChat:
         """Close the connections."""
         self._client.close()
 
-    def options(self, most_tokens: int, shape: type[BaseModel] | None) -> dict[str, Any]:
+    def options(self, max_tokens: int, shape: type[BaseModel] | None) -> dict[str, Any]:
         """Return the parameters of a request, except its turns and its time limit."""
-        options: dict[str, Any] = {"model": self.model, "max_completion_tokens": most_tokens}
+        options: dict[str, Any] = {"model": self.model, "max_completion_tokens": max_tokens}
         if self.model.startswith(_REASONING):
-            options |= {"reasoning_effort": "low", "max_completion_tokens": most_tokens + _REASONING_TOKENS}
+            options |= {"reasoning_effort": "low", "max_completion_tokens": max_tokens + _REASONING_TOKENS}
         else:
             options |= _SAMPLING
         if shape is not None:
@@ -155,7 +155,7 @@ class ChatModel:
         self,
         turns: Sequence[ChatTurn],
         *,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         shape: type[BaseModel] | None = None,
         check: Check = _accept,
@@ -171,7 +171,7 @@ class ChatModel:
             Refused: No reply before the caller's deadline.
             Exception: What ``check`` raises.
         """
-        options = self._endpoint.options(most_tokens, shape)
+        options = self._endpoint.options(max_tokens, shape)
         tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
         spent: list[ProviderUsage] = []
 
@@ -192,14 +192,14 @@ class ChatModel:
         values = self._cache.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
         return values[key].decode(), sum(spent, ProviderUsage())
 
-    def stream(self, turns: Sequence[ChatTurn], *, most_tokens: int, caller: Caller, hear: Hear) -> AnswerEnd:
+    def stream(self, turns: Sequence[ChatTurn], *, max_tokens: int, caller: Caller, hear: Hear) -> AnswerEnd:
         """Pass the model's reply to ``hear`` part by part. The reply is neither cached nor shared.
 
         Raises:
             Unavailable: No reply, or one that broke off. A later call may succeed.
             Refused: No reply before the caller's deadline, or an empty one.
         """
-        options = self._endpoint.options(most_tokens, None)
+        options = self._endpoint.options(max_tokens, None)
         tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
         self._daily.spend(caller.collection, tokens)
         reply = self._gateway.listen(
@@ -213,7 +213,7 @@ class ChatModel:
         )
 
     def structured(
-        self, turns: Sequence[ChatTurn], shape: type[Shape], *, most_tokens: int, caller: Caller
+        self, turns: Sequence[ChatTurn], shape: type[Shape], *, max_tokens: int, caller: Caller
     ) -> tuple[Shape, ProviderUsage]:
         """Return an object of the shape. If the reply is not one, the model gets one more try, with the errors.
 
@@ -221,7 +221,7 @@ class ChatModel:
             Unavailable: No reply. A later call may succeed.
             Refused: No reply before the caller's deadline, or two that do not have the shape.
         """
-        return in_shape(lambda said: self.ask(said, most_tokens=most_tokens, caller=caller, shape=shape), turns, shape)
+        return in_shape(lambda said: self.ask(said, max_tokens=max_tokens, caller=caller, shape=shape), turns, shape)
 
 
 def in_shape(

@@ -51,7 +51,7 @@ class ChatJudge:
         reply, usage = self._chat.structured(
             rerank_turns(cut(query, max_tokens=share), shown),
             Judgements,
-            most_tokens=TOKENS_AROUND + TOKENS_PER_JUDGEMENT * len(shown),
+            max_tokens=TOKENS_AROUND + TOKENS_PER_JUDGEMENT * len(shown),
             caller=caller,
         )
         judged = ((str(judgement.id), judgement.relevance) for judgement in reply.judgements)

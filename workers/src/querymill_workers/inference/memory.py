@@ -89,7 +89,7 @@ class WordAnswers(Answers):
         passages: Sequence[str],
         *,
         language: Language,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         hear: Hear,
     ) -> AnswerEnd:

@@ -31,7 +31,7 @@ class ChatRewriter(Rewriter):
     ) -> tuple[str, ProviderUsage]:
         max_tokens = MAX_TOKENS_BY_METHOD.get(method, MAX_TOKENS)
         return self._chat.ask(
-            turns(method, question, terms), most_tokens=max_tokens, caller=caller, check=partial(usable, method)
+            turns(method, question, terms), max_tokens=max_tokens, caller=caller, check=partial(usable, method)
         )
 
 

@@ -125,7 +125,7 @@ def write_answer(
         request.query,
         passages,
         language=language,
-        most_tokens=request.answer_tokens,
+        max_tokens=request.answer_tokens,
         caller=caller_for_chat(claim, request, ports),
         hear=stream.hear,
     )

@@ -28,7 +28,7 @@ def passages_of(description: str, ports: ModulePorts) -> list[str]:
     """Return the passages of a description. A blank one has none."""
     text = description.strip()
     most = int(ports.embeddings.max_text_tokens * INPUT_SHARE)
-    spans = split_text(text, most_tokens=most, estimate=ports.count_tokens)
+    spans = split_text(text, max_tokens=most, estimate=ports.count_tokens)
     return [text[span.start : span.end] for span in spans]
 
 

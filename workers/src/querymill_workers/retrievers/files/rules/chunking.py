@@ -60,7 +60,7 @@ def _lines(content: str, starts: set[int], count_tokens: Callable[[str], int], s
     for number, whole in enumerate(content.split("\n"), start=1):
         worth = _DEFINITION if number in starts else _AFTER_BLANK if after_blank else _ANYWHERE
         text = whole.rstrip("\r")
-        for span in split_text(text, most_tokens=size, estimate=count_tokens) or [TextSpan(0, 0)]:
+        for span in split_text(text, max_tokens=size, estimate=count_tokens) or [TextSpan(0, 0)]:
             part = text[span.start : span.end]
             lines.append(_Line(number, part, count_tokens(part), worth))
             worth = _ANYWHERE

@@ -179,7 +179,7 @@ def _ids_around(messages: Sequence[SessionMessage], place: int) -> tuple[str, ..
 def _cut(
     session_id: str, message: SessionMessage, vector_type: VectorType, text: str, around: tuple[str, ...]
 ) -> list[MessagePassage]:
-    spans = split_text(text, most_tokens=PASSAGE_TOKENS, estimate=estimate)
+    spans = split_text(text, max_tokens=PASSAGE_TOKENS, estimate=estimate)
     text_id = vector_id(session_id, message.key, vector_type)
 
     def passage(number: int, span: TextSpan) -> MessagePassage:
