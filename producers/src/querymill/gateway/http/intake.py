@@ -21,7 +21,7 @@ from querymill.gateway.http import audit
 from querymill.gateway.http.batches import batch_of, remember
 from querymill.gateway.http.context import caller_of, context_of, need, need_sight
 from querymill.gateway.http.problems import NAMED_CHARS, Problem, invalid, not_found, unavailable
-from querymill.gateway.http.readers import GivenFields, line_of, room_of
+from querymill.gateway.http.readers import GivenFields, line_of, reading_room_of
 from querymill.gateway.http.receiving import ANY, DOCUMENT_TYPES, FILE_FIELD, FORM, received
 from querymill.gateway.http.routing import GatewayRoute, answers, check_media, media_of
 from querymill.gateway.http.shapes import BatchBody, ReadDocument, RejectedLine, UploadBody, UploadOutcome
@@ -200,7 +200,7 @@ async def _take_document(request: Request, state: Upload, given: GivenFields) ->
     Raises:
         Problem: It cannot be read, or breaks a rule.
     """
-    room = room_of(request)
+    room = reading_room_of(request)
     async with room.place(), received(request, given.name) as file:
         document = await room.read(file)
         line, told = await asyncio.to_thread(line_of, state.lines, document, file, given)

@@ -121,7 +121,7 @@ class ReadingRoom:
             reader.close()
 
 
-def room_of(request: Request) -> ReadingRoom:
+def reading_room_of(request: Request) -> ReadingRoom:
     """Return the readers of the application."""
     room: ReadingRoom = request.app.state.reading
     return room
