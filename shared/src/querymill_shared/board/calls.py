@@ -21,7 +21,7 @@ from querymill_shared.board.picture import (
     Ended,
     Outcome,
     Picture,
-    Together,
+    SharedClaim,
     Verdict,
 )
 from querymill_shared.board.replies import accepted_s, counts_of, picture_of, request_of
@@ -113,7 +113,7 @@ def claim(
         if known is None:
             return [UnreadRequest(job_id, name, attempt, unreadable, life) for name, attempt, _ in claimed]
         accepted, age_s = accepted_s(created, accepted_us), age_ms / 1000
-        together = Together(frozenset(name for name, _, _ in claimed))
+        shared_claim = SharedClaim(frozenset(name for name, _, _ in claimed))
         alone = Alone(int(created) / 1000, alone_ms / 1000, alone_ms / 1000 - now) if alone_ms else None
         held = tuple(
             Claim(
@@ -126,7 +126,7 @@ def claim(
                 life,
                 counts_of(counts),
                 age_s,
-                together,
+                shared_claim,
                 alone,
                 accepted_us=int(accepted_us),
                 ahead_s=ahead_ms / 1000,

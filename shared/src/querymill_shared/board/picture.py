@@ -164,7 +164,7 @@ class Picture:
 
 
 @value
-class Together:
+class SharedClaim:
     """The steps of a job that one call claimed, for a process to run side by side, and which step took which query."""
 
     steps: frozenset[str] = frozenset()
@@ -198,7 +198,7 @@ class Claim:
     ``submitted`` is when the board accepted the job, in seconds since the epoch by the board's clock, which is now
     ``ahead_s`` ahead of its server's. ``accepted_us`` orders the job among all writes. ``life`` names
     the worker process that holds the step until it dies; without one, the claim ends with its lease. ``age_s`` is how
-    long ago the job was accepted, or replayed. ``together`` is shared by all claims of one call. ``alone`` is None if
+    long ago the job was accepted, or replayed. All claims of one call have the ``shared_claim``. ``alone`` is None if
     the job has other steps, or if the step was tried before.
     """
 
@@ -211,7 +211,7 @@ class Claim:
     life: str = ""
     counts: SetbackCounts = SetbackCounts()
     age_s: float = 0.0
-    together: Together = field(default_factory=Together, compare=False)
+    shared_claim: SharedClaim = field(default_factory=SharedClaim, compare=False)
     alone: Alone | None = field(default=None, compare=False)
     accepted_us: int = 0
     ahead_s: float = field(default=0.0, compare=False)

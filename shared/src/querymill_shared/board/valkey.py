@@ -168,7 +168,7 @@ class ValkeyBoard(Board):
 
     @override
     def take_queries(self, held: Claim, texts: Sequence[str], *, rivals: Collection[str]) -> list[str]:
-        taken = held.together.take_queries(held.step, texts, rivals)
+        taken = held.shared_claim.take_queries(held.step, texts, rivals)
         return self._run(calls.take_queries(held, texts)) if taken is None else taken
 
     @override
