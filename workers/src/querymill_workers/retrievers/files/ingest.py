@@ -49,7 +49,7 @@ def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]
         symbols += sum(len(file.symbols) for file in changed)
         return outcomes
 
-    ingested = ingest_slices(claim, request.documents, store, ports, together=SLICE)
+    ingested = ingest_slices(claim, request.documents, store, ports, per_slice=SLICE)
     if ingested is None:
         return []  # comparing the code base submits the embedding of the stored files
     ports.board.add_collections("files", [collection])

@@ -40,7 +40,7 @@ def step(claim: Claim, request: IngestReports, ports: ReportPorts) -> Sequence[B
         return [keep_report(collection, report, version, ports) for report in reports]
 
     # One by one: a change locks what all reports of the collection share, and most reports are large.
-    ingested = ingest_slices(claim, request.documents, store, ports, together=1)
+    ingested = ingest_slices(claim, request.documents, store, ports, per_slice=1)
     if ingested is None:
         return []
     passages = {document.document: document.total for document in ingested if document.outcome in STORED}
