@@ -117,7 +117,7 @@ class Head:
 Read = Iterator[Session | UnreadPlace]
 #: Which other files must be read with one that has changed: those of its sessions; if it is new those of its folder, as
 #: it may go on with a session of another; those of its folder; all of its format.
-Together = Literal["sessions", "new", "folder", "format"]
+ReadWith = Literal["sessions", "new", "folder", "format"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class HistoryFormat:
     """A format of histories.
 
     ``homes`` are patterns below the home directory where the tool keeps its files, ``near`` below the working
-    directory. ``read`` gets all files of the format at once, because a session may stand in several. ``together`` says
+    directory. ``read`` gets all files of the format at once, because a session may stand in several. ``read_with`` says
     which of them it needs for those that have changed.
     """
 
@@ -134,4 +134,4 @@ class HistoryFormat:
     read: Callable[[Sequence[Path], ReadOptions], Read]
     homes: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
-    together: Together = "sessions"
+    read_with: ReadWith = "sessions"

@@ -33,7 +33,7 @@ class Spot:
     @property
     def root(self) -> Path:
         """What is watched for it: of opencode's ``storage/session`` also the messages, which are beside it."""
-        is_beside = len(self.formats) == 1 and self.formats[0].together == "format" and self.path.name == "session"
+        is_beside = len(self.formats) == 1 and self.formats[0].read_with == "format" and self.path.name == "session"
         return self.path.parent if is_beside and self.path.is_dir() else self.path
 
     def holds(self, path: Path) -> bool:
@@ -124,8 +124,8 @@ class HistoryFollower:
     def _take_format(
         self, known: HistoryFormat, changed: set[Path], stamps: Mapping[Path, FileChange], told: WatchReport
     ) -> None:
-        together = self._together(known, changed)
-        stamps = {path: stamps.get(path) or FileChange.of(path) for path in together if path.exists()}
+        read_with = self._together(known, changed)
+        stamps = {path: stamps.get(path) or FileChange.of(path) for path in read_with if path.exists()}
         sessions, broken = self._read(known, sorted(stamps), told)
         others = self._others(known, sessions) - stamps.keys()
         if others:
@@ -153,7 +153,7 @@ class HistoryFollower:
     def _together(self, known: HistoryFormat, changed: set[Path]) -> set[Path]:
         """Return the files that are read with those that have changed, as far as that is known before."""
         new = {path for path in changed if not (path in self.sent.files and self.sent.files[path].ids)}
-        match known.together:
+        match known.read_with:
             case "format":
                 return changed | self._known(known, None)
             case "folder":

@@ -171,5 +171,5 @@ FORMAT: Final = HistoryFormat(
         ),
         ".cursor/projects/*/agent-transcripts",
     ),
-    together="format",
+    read_with="format",
 )

@@ -126,4 +126,4 @@ def plain(text: str, names: dict[str, str]) -> str:
     return _LINK.sub(shown, text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-FORMAT: Final = HistoryFormat("slack", recognise, read, together="folder")
+FORMAT: Final = HistoryFormat("slack", recognise, read, read_with="folder")

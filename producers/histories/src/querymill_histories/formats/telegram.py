@@ -88,4 +88,4 @@ def text_of(text: Any) -> str:
     return "".join(part if isinstance(part, str) else str(mapping(part).get("text") or "") for part in parts)
 
 
-FORMAT: Final = HistoryFormat("telegram", recognise, read, together="new")
+FORMAT: Final = HistoryFormat("telegram", recognise, read, read_with="new")
