@@ -74,7 +74,7 @@ def _some(jobs: Iterable[ListedJob]) -> Iterator[list[ListedJob]]:
 def _goes_when_it_ends(job: ListedJob, claim: Claim, forgotten: Forgotten, board: Board) -> bool:
     """Note of a job that has not ended what was forgotten. Return True if all of it must go once it has."""
     if job.kind in READING:
-        ids = forgotten.few_ids
+        ids = forgotten.ids_if_few
         if ids is not None:
             board.mark_forgotten(job.job_id, ids, is_write=False)
         return ids is None
