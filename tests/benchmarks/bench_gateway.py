@@ -97,7 +97,7 @@ def tell(board: ValkeyBoard, jobs: list[str]) -> int:
     count = EVENTS_PER_S * SECONDS
     for number in range(count):
         time.sleep(max(started + number / EVENTS_PER_S - time.perf_counter(), 0))
-        board.tell(jobs[number % len(jobs)], Progress(stage=repr(time.time()), done=number, total=count))
+        board.append_event(jobs[number % len(jobs)], Progress(stage=repr(time.time()), done=number, total=count))
     return count
 
 

@@ -179,7 +179,7 @@ def test_a_step_that_comes_further_has_all_its_attempts_again(board: Board) -> N
 
     def fail_after(done: int) -> int:
         claim = claimed(board, job_id, "embed")
-        board.tell(job_id, Progress(stage="embed", done=done, total=9))
+        board.append_event(job_id, Progress(stage="embed", done=done, total=9))
         counted = spent()
         board.postpone(claim, delay_s=0, reason="again", cause="failure")
         return counted

@@ -172,10 +172,10 @@ def test_no_byte_of_a_forgotten_job_stays_on_the_server(settings: Settings) -> N
     with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
         job_id = begin(board)
         client.hset(f"qm:{{{job_id[0]}}}:{job_id}:job", "watch", "me:all")
-        board.tell(job_id, Progress(stage=CANARY, done=1, total=2))
+        board.append_event(job_id, Progress(stage=CANARY, done=1, total=2))
         assert CANARY in raw(settings)
         board.forget_jobs([job_id])
-        board.tell(job_id, Progress(stage=CANARY, done=2, total=2))
+        board.append_event(job_id, Progress(stage=CANARY, done=2, total=2))
         end(board, job_id, Verdict("done", result=result_of(job_id)))
         go(board, job_id)
         assert CANARY not in raw(settings)
@@ -243,7 +243,9 @@ def test_a_search_under_way_goes_only_if_its_result_names_what_was_forgotten(
         job_id, _ = board.submit(search)
         followers = [board.submit(search)[0]] if joined else []
         held = claimed(board, job_id)
-        board.tell(job_id, Hits(after_stage="original", total=1, hits=(PartialHit(key=CANARY, score=1),)), held=held)
+        board.append_event(
+            job_id, Hits(after_stage="original", total=1, hits=(PartialHit(key=CANARY, score=1),)), held=held
+        )
         for each in (job_id, *followers):
             assert board.mark_forgotten(each, [CANARY], is_write=False)
         board.finish(held, Outcome())

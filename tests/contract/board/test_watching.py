@@ -68,7 +68,7 @@ def test_what_was_before_is_seen_and_what_comes_after_is_told(
     held = claimed(board, job_id)
     before = seen(watching, every_event(job_id))
     assert (types(before), before.count) == (["queued", "stage_started"], 2)
-    board.tell(job_id, Progress(stage="original", done=1, total=2), held=held)
+    board.append_event(job_id, Progress(stage="original", done=1, total=2), held=held)
     board.finish(held, Outcome())
     board.settle(job_id, Verdict("done", result="{}"))
     told = listener.hear(wait_s=10)
@@ -231,7 +231,7 @@ def test_a_listener_deletes_what_it_has_read(board: ValkeyBoard, settings: Setti
         seen(watching, every_event(job_id))
         heard, longest = 0, 0
         for number in range(1, 2_101):
-            board.tell(job_id, Progress(stage="original", done=number, total=9_999))
+            board.append_event(job_id, Progress(stage="original", done=number, total=9_999))
             if number % 300 == 0:
                 heard += len(listener.hear(wait_s=10))
                 (stream,) = server.keys("*watch:*")

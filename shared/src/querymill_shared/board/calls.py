@@ -233,7 +233,7 @@ def postpone(
     )
 
 
-def tell(job_id: str, event: ProgressEvent, held: Claim | None) -> ScriptCall[bool]:
+def append_event(job_id: str, event: ProgressEvent, held: Claim | None) -> ScriptCall[bool]:
     """Append an event. Return False if the job has ended or this attempt no longer holds the step."""
     fence: list[str | int] = [] if held is None else [held.step, held.attempt]
     names = keys.of_job(job_id, "job", "steps", "events")

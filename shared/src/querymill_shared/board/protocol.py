@@ -123,7 +123,7 @@ class Board(Protocol):
         """
         ...
 
-    def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
+    def append_event(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
         """Append an event. Return False if the job has ended or the claim is no longer held."""
         ...
 

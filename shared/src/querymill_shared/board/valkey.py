@@ -194,8 +194,8 @@ class ValkeyBoard(Board):
         return self._run(calls.postpone(held, delay_s=delay_s, reason=reason, cause=cause, code=code, parts=parts))
 
     @override
-    def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
-        return self._run(calls.tell(job_id, event, held))
+    def append_event(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
+        return self._run(calls.append_event(job_id, event, held))
 
     @override
     def settle(self, job_id: str, verdict: Verdict) -> bool:

@@ -46,7 +46,7 @@ def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
     for batch in _batches(stored, request):
         gone.update(() if request.everything else batch.ids)
         documents += _drop(batch, stored, request, texts, ports)
-        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=documents, total=total)):
+        if not ports.board.append_event(claim.job_id, Progress(stage=claim.step, done=documents, total=total)):
             return  # cancelled: what is dropped is dropped
     if request.everything:
         leave_collection(stored, texts, ports)

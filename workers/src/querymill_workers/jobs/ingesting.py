@@ -52,7 +52,7 @@ def ingest_slices(
     for few in slices(documents, together=together):
         ingested += store_or_halve(few, store)
         progress = Progress(stage=claim.step, done=len(ingested), total=len(documents))
-        if not ports.board.tell(claim.job_id, progress):
+        if not ports.board.append_event(claim.job_id, progress):
             return None
     return ingested
 

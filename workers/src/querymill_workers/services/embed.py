@@ -72,7 +72,7 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
         else:
             vectors |= packed(texts, rows)
         done = len(unchanged) + start + len(asked)
-        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=len(request.texts))):
+        if not ports.board.append_event(claim.job_id, Progress(stage=claim.step, done=done, total=len(request.texts))):
             return  # cancelled; the vectors so far stay cached, or stored
     notes = EmbedTextsNotes(
         model=ports.embeddings.model,

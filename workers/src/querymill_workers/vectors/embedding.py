@@ -94,7 +94,7 @@ def embed_documents(claim: Claim, request: EmbedDocuments, target: Embeddable, p
         ):
             embedded, left = embedded + step, max(left - step.made - step.refused, 0)
             done = embedded.made + embedded.refused
-            if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=done + left)):
+            if not ports.board.append_event(claim.job_id, Progress(stage=claim.step, done=done, total=done + left)):
                 return  # cancelled; the vectors so far stay
     if models and switch_if_complete(target, collection, own.model, ports) and len(models) > 1:
         # Another job may have switched, and dropped them, before this one made its last ones.

@@ -62,7 +62,7 @@ def reembed(claim: Claim, request: Reembed, target: Embeddable, ports: VectorPor
         embedded += step
         left = max(counted.pending - embedded.made - embedded.refused, 0)
         progress = Progress(stage=claim.step, done=counted.passages - left, total=counted.passages)
-        if not ports.board.tell(claim.job_id, progress):
+        if not ports.board.append_event(claim.job_id, progress):
             return []  # cancelled; the vectors so far stay
     vectors.index_if_large(collection, model=model.model, dimensions=model.dimensions)
     if claim.step == REST and not switch_if_complete(target, collection, model.model, ports):

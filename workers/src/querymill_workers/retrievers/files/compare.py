@@ -33,7 +33,7 @@ def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell
     for start in range(0, len(gone), SLICE):
         removed += drop_files(collection, gone[start : start + SLICE], version, ports)
         progress = Progress(stage=claim.step, done=min(start + SLICE, len(gone)), total=len(gone))
-        if not ports.board.tell(claim.job_id, progress):
+        if not ports.board.append_event(claim.job_id, progress):
             return []  # cancelled; dropped files stay dropped
     if removed:
         ports.samples.renew_soon()

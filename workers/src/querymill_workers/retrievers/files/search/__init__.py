@@ -96,7 +96,7 @@ def conclude(picture: Picture, request: FileSearch, ports: FilePorts) -> Sequenc
         return []
     rounds = rounds_of(picture, limit=request.candidates)
     if rounds[-1].plan is not None:
-        ports.board.tell(picture.record.job_id, round_event(rounds[-1]))
+        ports.board.append_event(picture.record.job_id, round_event(rounds[-1]))
     names = [str(place) for place in next_steps(rounds, plans=request.mode == "iterative")]
     if names:
         return one_per_queue(add_steps(picture, names, request, ports))

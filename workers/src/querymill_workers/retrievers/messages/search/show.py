@@ -63,7 +63,7 @@ def tell_first_hits(claim: Claim, matches: MessageMatches, ports: MessagePorts) 
             )
             for place, match in enumerate(matches.best)
         )  # fmt: skip
-        ports.board.tell(claim.job_id, Hits(after_stage=WORDS, total=matches.total, hits=hits))
+        ports.board.append_event(claim.job_id, Hits(after_stage=WORDS, total=matches.total, hits=hits))
 
 
 def with_whole_rows(matches: MessageMatches, asked: MessageQuestion, ports: MessagePorts) -> MessageMatches:

@@ -43,7 +43,7 @@ def conclude(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> Non
     elif (best := best_branch(picture)) is not None and worth_telling(picture):
         ranking = BranchNotes.of(best).ranking
         shown = tuple(PartialHit(key=encode_id(hit.document), score=hit.score) for hit in ranking[: request.top_k])
-        ports.board.tell(picture.record.job_id, Hits(after_stage=best.name, total=len(ranking), hits=shown))
+        ports.board.append_event(picture.record.job_id, Hits(after_stage=best.name, total=len(ranking), hits=shown))
 
 
 def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:

@@ -134,7 +134,7 @@ def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, aft
     # Readers see the hits before the answer begins. What comes after the answer does not change them.
     is_early = not follow or follow[0].startswith(RERANK)
     if found.has_hits and (follow == [ANSWER] or (is_early and worth_telling(picture))):
-        ports.board.tell(picture.record.job_id, show_ranking(found, ports, after))
+        ports.board.append_event(picture.record.job_id, show_ranking(found, ports, after))
     return add_steps(picture, follow, request, ports) if follow else []
 
 
