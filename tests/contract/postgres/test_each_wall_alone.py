@@ -202,7 +202,7 @@ def rows_of(url: str, collection: str, tables: Iterable[str]) -> dict[str, list[
     """Return what stands in each table, as a role that sees one collection. Walls must stand."""
     with psycopg.connect(url) as connection:
         connection.execute("SELECT set_config('querymill.collection', %s, true)", [collection])
-        connection.execute("SET LOCAL ROLE querymill_messages")
+        connection.execute("SET LOCAL ROLE querymill_reader")
         return {
             table: [row for (row,) in connection.execute(f"SELECT t::text FROM {table} AS t ORDER BY 1".encode())]
             for table in tables

@@ -99,7 +99,7 @@ def test_no_row_of_another_session_or_collection_ever_appears(
 def test_the_role_cannot_write_into_another_collection(chats: Chats, database: psycopg.Connection) -> None:
     stranger = "INSERT INTO chat_sessions VALUES (%s, 'x', null, null, now(), '{}')"
     with database.transaction(force_rollback=True):
-        database.execute("SET LOCAL ROLE querymill_messages")
+        database.execute("SET LOCAL ROLE querymill_reader")
         database.execute("SELECT set_config('querymill.collection', %s, true)", [chats.collections[1]])
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
             database.execute(stranger, [chats.collections[0]])
