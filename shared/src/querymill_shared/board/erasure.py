@@ -56,7 +56,7 @@ def jobs_of(client: redis.Redis, collection: str) -> Iterator[ListedJob]:
                     continue
 
 
-def forget_job(job_id: str) -> ScriptCall[bool]:
+def erase_job(job_id: str) -> ScriptCall[bool]:
     """Delete a job. Return whether it is there still: it has not ended, or ended just now."""
     names = keys.of_job(job_id, "job", "steps", "events", "hits", "queries", "request", "result", "rings", "dead")
     return ScriptCall("forget_job", names, [job_id, READABLE_MS], bool)

@@ -79,7 +79,7 @@ def _submit_alone(
         (is_there,) = yield [submitting.is_there(prior)]
         if is_there:
             raise IdempotencyConflict(idempotency_key, prior)
-        yield [submitting.forget(request, idempotency_key, job.elsewhere)]
+        yield [submitting.drop_key(request, idempotency_key, job.elsewhere)]
 
 
 def _reserve(job_id: str, digest: str, request: JobRequest, idempotency_key: str) -> Exchange[tuple[str, bool]]:

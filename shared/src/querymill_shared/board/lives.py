@@ -130,6 +130,6 @@ def _put_back(
     )
 
 
-def forget(life: str) -> ScriptCall[bool]:
+def drop(life: str) -> ScriptCall[bool]:
     """Strike a dead worker process off the list."""
     return ScriptCall("forget", [keys.WORKERS, keys.ABOUT_WORKERS], [life], bool)

@@ -226,7 +226,7 @@ class Board(Protocol):
         """Yield the jobs of a collection: at least all that are on the board when the first is asked for."""
         ...
 
-    def forget_jobs(self, job_ids: Collection[str]) -> int:
+    def erase_jobs(self, job_ids: Collection[str]) -> int:
         """Delete jobs that hold a forgotten text, with all that the board holds of them.
 
         Return how many are there still: those that have not ended, and those that ended within the last two seconds.
@@ -238,7 +238,7 @@ class Board(Protocol):
         """Note of a job that has not ended which documents were forgotten, by their ids.
 
         If it is a write of theirs and is done, it stays without what it asked and with "forgotten" for those ids. If it
-        reads, it goes as `forget_jobs` says if its result names one of them, and stays without what was told on the way
+        reads, it goes as `erase_jobs` says if its result names one of them, and stays without what was told on the way
         if not. Return False if it has ended.
         """
         ...

@@ -128,7 +128,7 @@ def keep(
     return ScriptCall("keep", [_idempotency(request, idempotency_key)], [job_id, digest, ttl_ms], str)
 
 
-def forget(request: JobRequest, idempotency_key: str, void: str) -> ScriptCall[bool]:
+def drop_key(request: JobRequest, idempotency_key: str, void: str) -> ScriptCall[bool]:
     """Delete an idempotency key whose job is gone."""
     return ScriptCall("forget_key", [_idempotency(request, idempotency_key)], [void], bool)
 

@@ -154,7 +154,7 @@ class ValkeyBoard(Board):
         ]
         if self._client.get(keys.SWEEPER) == life:
             self._client.delete(keys.SWEEPER)
-        self._run(lives.forget(life))
+        self._run(lives.drop(life))
         return put_back
 
     @override
@@ -329,8 +329,8 @@ class ValkeyBoard(Board):
         return erasure.jobs_of(self._client, collection)
 
     @override
-    def forget_jobs(self, job_ids: Collection[str]) -> int:
-        asked = [[erasure.forget_job(job_id) for job_id in some] for some in erasure.some_at_a_time(job_ids)]
+    def erase_jobs(self, job_ids: Collection[str]) -> int:
+        asked = [[erasure.erase_job(job_id) for job_id in some] for some in erasure.some_at_a_time(job_ids)]
         there: int = sum(is_there for some in asked for is_there in self._run_all(some))
         if job_ids:
             erasure.clear_watches(self._client, job_ids)

@@ -48,7 +48,7 @@ def clean_board(claim: Claim, forgotten: Forgotten, board: Board) -> None:
             elif board.has_ended(job.job_id):
                 ended.append(job)
     gone += _clean_ended(ended, claim, forgotten, board)
-    board.forget_jobs(gone)
+    board.erase_jobs(gone)
 
 
 def _clean_ended(jobs: Iterable[ListedJob], claim: Claim, forgotten: Forgotten, board: Board) -> list[str]:
