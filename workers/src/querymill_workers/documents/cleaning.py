@@ -22,7 +22,7 @@ AT_ONCE: Final = 20
 def clean(claim: Claim, forgotten: Forgotten, ports: CleaningPorts) -> None:
     """Delete what the board and the fleet's caches still hold of what was forgotten."""
     clean_board(claim, forgotten, ports.board)
-    ports.fleet_caches.forget(claim.request.collection)
+    ports.fleet_caches.erase(claim.request.collection)
 
 
 def clean_board(claim: Claim, forgotten: Forgotten, board: Board) -> None:

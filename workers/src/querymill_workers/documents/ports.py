@@ -129,7 +129,7 @@ class Body(Protocol):
 class ForgetfulCaches(Protocol):
     """What models returned, cached for the fleet."""
 
-    def forget(self, collection: str) -> None:
+    def erase(self, collection: str) -> None:
         """Drop what is cached for a collection, and cache nothing that is under way."""
         ...
 

@@ -231,7 +231,7 @@ class FleetCaches:
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
 
-    def forget(self, collection: str) -> None:
+    def erase(self, collection: str) -> None:
         """Drop what is cached for a collection and for all. What is computed now is not cached when it is there.
 
         Values that all collections share are dropped too, because none of them says whose text it was made of.
@@ -251,8 +251,8 @@ class FleetCaches:
 class NoFleetCaches:
     """Where nothing is cached for a fleet."""
 
-    def forget(self, collection: str) -> None:
-        """See `FleetCaches.forget`."""
+    def erase(self, collection: str) -> None:
+        """See `FleetCaches.erase`."""
 
 
 def cache_key(label: str, scope: str, identity: str) -> str:
