@@ -238,15 +238,15 @@ def drop_all(url: str) -> None:
             modules.drop(ASKS, id_)
         for kind in ("messages", "conversations", "reports", "files"):
             PostgresLedger(pool).forget(ASKS, kind, Version(99, "drop"))
-        PostgresTextVectors(pool).clear(ASKS)
+        PostgresTextVectors(pool).drop_all(ASKS)
         for space in ("messages", "pages"):
-            words.clear(ASKS, space)
+            words.drop_all(ASKS, space)
         for store in (conversations, modules):
             store.leave(ASKS)
         for documents in documents_in(pool).values():
             documents.drop(ASKS, ["s1", "s2", "s3"])
         for vectors in vectors_in(pool, FleetCounters(None)).values():
-            vectors.forget_model(ASKS)
+            vectors.drop_model(ASKS)
 
 
 def test_every_table_with_a_wall_shows_a_collection_its_own_rows_alone(own_url: str) -> None:

@@ -132,7 +132,7 @@ def test_a_near_index_is_made_by_one_worker_and_the_right_to_make_one_ends(
                 )
         assert sorted(made) == [False, True], collection
         VectorIndexes(pool, "text_vectors").drop(collection, "m")
-        store.clear(collection)
+        store.drop_all(collection)
 
 
 def test_migrations_run_there_again_and_again(empty_url: str, pooled_url: str) -> None:

@@ -225,7 +225,7 @@ def test_a_collection_that_is_left_has_no_model_and_nothing_waits(stored: Stored
     stored.put(collection, {"a.js": ["soup"]})
     stored.vectors.active_model(collection, first="m")
     stored.vectors.await_embedding(collection, {"a.js": "first"}, models=["m"])
-    stored.vectors.forget_model(collection)
+    stored.vectors.drop_model(collection)
     assert stored.vectors.active_model(collection) is None
     assert stored.vectors.await_embedding(collection, {"a.js": "second"}, models=["m"]) == {"a.js": "second"}
 
@@ -242,7 +242,7 @@ def test_no_collection_sees_the_vectors_of_another(stored: StoredPassages, colle
     assert not stored.vectors.switch(other, model="m")
     stored.vectors.retry(other)
     stored.vectors.drop_other_models(other, model="none")
-    stored.vectors.forget_model(other)
+    stored.vectors.drop_model(other)
     assert (counts(stored, collection), stored.vectors.active_model(collection)) == ((2, 0, 2), "m")
     assert stored.vectors.await_embedding(collection, {"a.js": "late"}, models=["n"]) == {"a.js": collection}
 

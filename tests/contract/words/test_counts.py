@@ -155,7 +155,7 @@ def test_entries_are_counted_by_index_and_by_collection(words: Words, collection
     words.put(collection, SPACE, [WordUnit(part_id("p", number), "ship") for number in range(5)])
     words.trim(collection, SPACE, {"p": 2})
     assert words.count(collection, SPACE) == 5
-    words.clear(collection, SPACE)
+    words.drop_all(collection, SPACE)
     assert [words.count(collection, space) for space in (SPACE, "other")] == [0, 1]
 
 

@@ -169,7 +169,7 @@ def test_what_is_dropped_is_not_found_and_not_counted(words: Words, collection: 
 def test_putting_nothing_and_dropping_nothing_are_no_errors(words: Words, collection: str) -> None:
     words.put(collection, SPACE, [])
     words.drop(collection, SPACE, [])
-    words.clear(collection, SPACE)
+    words.drop_all(collection, SPACE)
     assert found(words, collection, "ship") == []
 
 
@@ -181,7 +181,7 @@ def test_no_collection_and_no_space_sees_anothers_words(words: Words, collection
     assert hit.scored is not None
     assert (hit.id, hit.scored.statistics) == ("u0", bm25.IndexStatistics(1, 1))
     assert found(words, collection, "ship", groups=["g"]) == []
-    words.clear(f"{collection}x", SPACE)
+    words.drop_all(f"{collection}x", SPACE)
     assert found(words, collection, "ship") == ["u0"]
 
 
@@ -235,7 +235,7 @@ def test_words_of_the_old_tokeniser_are_gone_after_the_new_ones_are_searched(
 def test_a_cleared_space_is_empty_and_fresh(words: Words, collection: str) -> None:
     put(words, collection, "ship", "soup")
     age(words, collection)
-    words.clear(collection, SPACE)
+    words.drop_all(collection, SPACE)
     assert not words.stale(collection, SPACE)
     put(words, collection, "ship rope", first=5)
     (hit,) = words.search(collection, SPACE, "ship soup", limit=9)

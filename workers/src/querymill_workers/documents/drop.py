@@ -154,13 +154,13 @@ def leave_collection(stored: Documents, texts: ForgottenTexts, ports: DocumentPo
             ports.bodies[stored.kind].leave(collection)
             vectors = ports.vectors[stored.kind]
             model = vectors.active_model(collection)
-            vectors.forget_model(collection)
+            vectors.drop_model(collection)
             if model is not None:
                 vectors.drop_index(collection, model=model)
     if not any(documents.count(collection, {}) for documents in ports.documents.values()):
         # Vectors of texts belong to no retriever: they go with the last of a collection.
         texts.leave_tombstone_of_all()
-        ports.text_vectors.clear(collection)
+        ports.text_vectors.drop_all(collection)
     ports.board.remove_collections(stored.kind, [collection])
     if stored.count(collection, {}):
         # Something was stored in between. Whoever stores later announces the collection later than this.

@@ -57,7 +57,7 @@ def forgetting_vectors(
     if forgotten is not None:
         # First, because it waits for those who store vectors.
         forgotten.leave_tombstone(ids, texts)
-    ports.text_vectors.forget(collection, text_ids=ids, texts=texts)
+    ports.text_vectors.drop(collection, text_ids=ids, texts=texts)
 
 
 def _texts(written: Any) -> Iterator[str]:

@@ -141,11 +141,11 @@ class ForgetfulVectors(Protocol):
         """Return whether there is a vector of any text of a collection."""
         ...
 
-    def forget(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
+    def drop(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
         """Drop the vectors of texts with these ids, of parts of documents with these ids, and of equal texts."""
         ...
 
-    def clear(self, collection: str) -> None:
+    def drop_all(self, collection: str) -> None:
         """Drop all vectors of a collection."""
         ...
 

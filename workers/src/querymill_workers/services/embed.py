@@ -103,7 +103,7 @@ def assign(texts: Sequence[TextToEmbed], claim: Claim, request: EmbedTexts, port
         return 0
     collection = request.collection
     with unforgotten([text for text in texts if text.id in named], claim, request, ports) as standing:
-        ports.text_vectors.forget(collection, text_ids=named.keys() - standing, texts=())
+        ports.text_vectors.drop(collection, text_ids=named.keys() - standing, texts=())
         documents = {text_id: document for text_id, document in named.items() if text_id in standing}
         ports.text_vectors.assign(collection, documents, model=ports.embeddings.model)
     return len(named) - len(documents)

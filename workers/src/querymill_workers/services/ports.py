@@ -49,7 +49,7 @@ class TextVectors(Protocol):
         """Return whether there is a vector of any text of a collection."""
         ...
 
-    def forget(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
+    def drop(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
         """Drop the vectors of some texts, of every model.
 
         They are those of texts with these ids, of parts of documents with these ids, and of texts that are the same as
@@ -57,7 +57,7 @@ class TextVectors(Protocol):
         """
         ...
 
-    def clear(self, collection: str) -> None:
+    def drop_all(self, collection: str) -> None:
         """Drop all vectors of a collection."""
         ...
 

@@ -130,8 +130,8 @@ class MemoryVectors:
             self._models[collection] = model
             return True
 
-    def forget_model(self, collection: str) -> None:
-        """See `Vectors.forget_model`."""
+    def drop_model(self, collection: str) -> None:
+        """See `Vectors.drop_model`."""
         with self._lock:
             self._models.pop(collection, None)
             self.begin_embedding(collection, None)

@@ -142,8 +142,8 @@ class Vectors(Protocol):
         """
         ...
 
-    def forget_model(self, collection: str) -> None:
-        """Forget the model that searches of a collection compare, and the jobs that wait."""
+    def drop_model(self, collection: str) -> None:
+        """Drop the model that searches of a collection compare, and the jobs that wait."""
         ...
 
     def drop_other_models(self, collection: str, *, model: str) -> None:

@@ -141,8 +141,8 @@ class PostgresVectors:
         """See `Vectors.switch`."""
         return bool(self._rows("switch_model", collection, model=model))
 
-    def forget_model(self, collection: str) -> None:
-        """See `Vectors.forget_model`."""
+    def drop_model(self, collection: str) -> None:
+        """See `Vectors.drop_model`."""
         place = {"collection": collection, "kind": self.retriever, "documents": None}
         with within(self._pool, collection) as connection:
             connection.execute(self._sql["forget_model"], place)

@@ -114,7 +114,7 @@ class PostgresWords(Words):
                     self._upkeep.wake()
 
     @override
-    def clear(self, collection: str, space: Space) -> None:
+    def drop_all(self, collection: str, space: Space) -> None:
         with within(self._pool, collection) as connection:
             unhurried(connection)
             _clear(connection, {"collection": collection, "space": space, "except": None})

@@ -288,7 +288,7 @@ def test_a_search_with_no_time_left_to_embed_is_by_text_and_says_so(world: World
 def test_a_search_by_text_is_not_by_the_model_but_names_the_one_it_lacks(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     vectors = world.ports.vectors["messages"]
-    vectors.forget_model("chats")
+    vectors.drop_model("chats")
     vectors.active_model("chats", first="lost")
     result = search(world, "ships")
     assert result.why is not None

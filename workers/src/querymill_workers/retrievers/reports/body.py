@@ -46,4 +46,4 @@ class ReportBody(Body):
 
     @override
     def leave(self, collection: str) -> None:
-        self.words.clear(collection, SPACE)
+        self.words.drop_all(collection, SPACE)
