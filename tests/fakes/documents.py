@@ -35,5 +35,5 @@ class KeptBody(Body):
         self.documents.drop(collection, [document])
         return 0 if self.stored.get(collection, {}).pop(document, None) is None else 1
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         self.left.append(collection)

@@ -242,7 +242,7 @@ def drop_all(url: str) -> None:
         for space in ("messages", "pages"):
             words.drop_all(ASKS, space)
         for store in (conversations, modules):
-            store.leave(ASKS)
+            store.drop_remains(ASKS)
         for documents in documents_in(pool).values():
             documents.drop(ASKS, ["s1", "s2", "s3"])
         for vectors in vectors_in(pool, FleetCounters(None)).values():

@@ -80,7 +80,7 @@ def test_what_is_meant_is_dropped(
 def test_nobody_writes_while_a_collection_is_left(world: World, kept: KeptBody) -> None:
     """What is stored between the look whether a document is there and the end would lose what else there is."""
     written: list[bool] = []
-    leave = kept.leave
+    drop_remains = kept.drop_remains
 
     def look_around(collection: str) -> None:
         assert not kept.stored[collection]
@@ -88,9 +88,9 @@ def test_nobody_writes_while_a_collection_is_left(world: World, kept: KeptBody) 
         for _ in range(50):
             sum(range(20_000))  # time for the other thread
         assert not written
-        leave(collection)
+        drop_remains(collection)
 
-    kept.leave = look_around  # type: ignore[method-assign]
+    kept.drop_remains = look_around  # type: ignore[method-assign]
     with ThreadPoolExecutor(1) as writer:
         dropped(world, everything=True)
     assert (written, kept.left) == ([True], ["c"])

@@ -49,7 +49,7 @@ def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
         if not ports.board.append_event(claim.job_id, Progress(stage=claim.step, done=documents, total=total)):
             return  # cancelled: what is dropped is dropped
     if request.everything:
-        leave_collection(stored, texts, ports)
+        drop_empty_collection(stored, texts, ports)
     knows_ids = claim.attempt == 1 or not request.filter
     forgotten = Forgotten(
         request.retriever,
@@ -145,13 +145,13 @@ def _passing(batch: _Batch, stored: Documents, request: DropDocuments) -> Sequen
     return [document for document in batch.ids if document in passing]
 
 
-def leave_collection(stored: Documents, texts: ForgottenTexts, ports: DocumentPorts) -> None:
+def drop_empty_collection(stored: Documents, texts: ForgottenTexts, ports: DocumentPorts) -> None:
     """Have an empty collection listed no more."""
     collection = texts.collection
     with ports.ledger.alone(collection, stored.kind):
         # Else a document that is stored after the look whether there is one would lose its words.
         if not stored.count(collection, {}):
-            ports.bodies[stored.kind].leave(collection)
+            ports.bodies[stored.kind].drop_remains(collection)
             vectors = ports.vectors[stored.kind]
             model = vectors.active_model(collection)
             vectors.drop_model(collection)

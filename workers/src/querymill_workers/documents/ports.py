@@ -118,7 +118,7 @@ class Body(Protocol):
         """
         ...
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """Drop what else is stored of a collection without documents, in a block of the ledger that has it alone.
 
         Numbers that caches are keyed by must not begin again.

@@ -66,5 +66,5 @@ class ConversationBody(Body):
         return max(1 + len(known.session.messages) - change.total - (change.total > 0), 1)
 
     @override
-    def leave(self, collection: str) -> None:
-        self.conversations.leave(collection)
+    def drop_remains(self, collection: str) -> None:
+        self.conversations.drop_remains(collection)

@@ -46,5 +46,5 @@ class FileBody(Body):
         drop_rows(collection, [document], self)
         return int(was_there)
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """See `Body.leave`. Nothing else is stored."""

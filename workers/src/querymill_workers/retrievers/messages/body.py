@@ -40,5 +40,5 @@ class SessionBody(Body):
         dropped = drop_session(collection, document, self)
         return max(dropped.passages, int(dropped.was_there))
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """See `Body.leave`. Nothing else is stored."""

@@ -57,5 +57,5 @@ class ModuleBody(Body):
         return int(was_there)
 
     @override
-    def leave(self, collection: str) -> None:
-        self.modules.leave(collection)
+    def drop_remains(self, collection: str) -> None:
+        self.modules.drop_remains(collection)

@@ -91,7 +91,7 @@ class Modules(Protocol):
         """Return whole documents by id, without those that do not exist."""
         ...
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """Drop the vocabulary and the lexicon of a collection without documents."""
         ...
 

@@ -45,5 +45,5 @@ class ReportBody(Body):
         return self.report_life.drop(collection, document)
 
     @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         self.words.drop_all(collection, SPACE)

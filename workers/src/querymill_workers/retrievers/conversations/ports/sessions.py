@@ -198,7 +198,7 @@ class Conversations(Versioned, Protocol):
         """List the references to each of the sessions, ordered by source; [] if it has none."""
         ...
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """Drop the changes, references, ranks and rebuilds of a collection that holds no session."""
         ...
 

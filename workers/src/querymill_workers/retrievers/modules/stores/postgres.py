@@ -135,7 +135,7 @@ class PostgresModules(Modules):
         return {read_id(id_): ModuleDocument.model_validate_json(body) for id_, body in rows}
 
     @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["leave"], {"collection": collection})
 
