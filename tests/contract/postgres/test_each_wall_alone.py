@@ -227,7 +227,7 @@ def drop_all(url: str) -> None:
         sessions, reports, files = PostgresSessions(pool), PostgresReportLife(pool), PostgresFiles(pool)
         conversations, words = PostgresConversations(pool), PostgresWords(pool)
         for id_ in ("s1", "s2", "s3"):
-            sessions.forget(ASKS, id_)
+            sessions.drop(ASKS, id_)
             conversations.drop(ASKS, id_)
             reports.drop(ASKS, id_)
         files.drop(ASKS, ["s1", "s2", "s3"])

@@ -191,7 +191,7 @@ def drop_words(collection: str, texts: Sequence[MessageText], ports: DropPorts) 
 
 def drop_session(collection: str, session_id: str, ports: DropPorts) -> DroppedSession:
     """Drop all that is stored of a session, within a change of the ledger."""
-    dropped = ports.sessions.forget(collection, session_id)
+    dropped = ports.sessions.drop(collection, session_id)
     drop_words(collection, dropped.texts, ports)
     ports.documents[KIND].drop(collection, [session_id])
     ports.vectors[KIND].begin_embedding(collection, [session_id])

@@ -146,7 +146,7 @@ class Sessions(Protocol):
         """List the texts of a session."""
         ...
 
-    def forget(self, collection: str, session_id: str) -> DroppedSession:
+    def drop(self, collection: str, session_id: str) -> DroppedSession:
         """Drop a session with all its rows."""
         ...
 

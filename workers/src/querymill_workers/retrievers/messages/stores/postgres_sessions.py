@@ -64,7 +64,7 @@ class PostgresSessions(Sessions):
             return [MessageText(*row) for row in connection.execute(_SQL["session_texts"], place)]
 
     @override
-    def forget(self, collection: str, session_id: str) -> DroppedSession:
+    def drop(self, collection: str, session_id: str) -> DroppedSession:
         place = {"collection": collection, "session_id": session_id}
         with within(self._pool, collection) as connection:
             texts = [MessageText(text_id, type_, "") for text_id, type_ in connection.execute(_SQL["text_ids"], place)]
