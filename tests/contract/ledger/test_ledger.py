@@ -109,7 +109,7 @@ def test_drops_may_come_in_any_order(ledger: Ledger, collection: str) -> None:
 def test_forgetting_a_collection_covers_every_earlier_write(ledger: Ledger, collection: str) -> None:
     write(ledger, collection, at(1), "a")
     write(ledger, collection, at(5), "b")
-    ledger.forget(collection, KIND, at(3))
+    ledger.leave_filter_tombstone(collection, KIND, at(3))
     assert [look(ledger, collection, document).known for document in "ab"] == [None, at(5)]
     assert write(ledger, collection, at(2), "a", "new") == [False, False]
     assert write(ledger, collection, at(4), "a", "new") == [True, True]
@@ -124,12 +124,12 @@ def test_forgetting_a_filter_covers_what_passes_it(ledger: Ledger, collection: s
     ada = WrittenDocument("a", {"user_name": "Ada"}, {"team": "red", "n": 7})
     bob = WrittenDocument("b", {"user_name": "Bob"}, {"team": "blue", "n": [7.0]})
     assert write_one(ledger, collection, at(1), bob)
-    ledger.forget(collection, KIND, at(5), conditions={"user_name": ["Ada", "Eve"]})
+    ledger.leave_filter_tombstone(collection, KIND, at(5), conditions={"user_name": ["Ada", "Eve"]})
     assert not write_one(ledger, collection, at(4), ada)
     assert write_one(ledger, collection, at(6), ada)
     assert write_one(ledger, collection, at(4), bob)
     assert look(ledger, collection, "b").known == at(4)
-    ledger.forget(collection, KIND, at(8), conditions={"team": {"prefix": "bl"}, "n": 7})
+    ledger.leave_filter_tombstone(collection, KIND, at(8), conditions={"team": {"prefix": "bl"}, "n": 7})
     assert [write_one(ledger, collection, at(7), subject) for subject in (ada, bob)] == [True, False]
 
 
@@ -143,7 +143,7 @@ def write_team(ledger: Ledger, collection: str, version: Version, team: str, doc
 
 def test_a_late_write_that_was_forgotten_has_replaced_what_is_older(ledger: Ledger, collection: str) -> None:
     write_team(ledger, collection, at(1), "red")
-    ledger.forget(collection, KIND, at(9), conditions=BLUE)
+    ledger.leave_filter_tombstone(collection, KIND, at(9), conditions=BLUE)
     late = write_team(ledger, collection, at(5), "blue")
     assert (late.newest, late.barred_at, late.forgotten) == (False, at(9), True)
     assert look(ledger, collection).known is None
@@ -155,7 +155,7 @@ def test_a_late_write_that_was_forgotten_has_replaced_what_is_older(ledger: Ledg
 
 def test_what_replaced_a_forgotten_document_is_not_buried(ledger: Ledger, collection: str) -> None:
     write_team(ledger, collection, at(6), "red")
-    ledger.forget(collection, KIND, at(9), conditions=BLUE)
+    ledger.leave_filter_tombstone(collection, KIND, at(9), conditions=BLUE)
     late = write_team(ledger, collection, at(5), "blue")
     assert (late.newest, late.barred_at) == (False, None)
     assert look(ledger, collection).known == at(6)
@@ -171,14 +171,14 @@ def test_a_buried_document_stays_replaceable_by_what_came_between(ledger: Ledger
 
 
 def test_a_filter_can_be_for_some_documents(ledger: Ledger, collection: str) -> None:
-    ledger.forget(collection, KIND, at(9), conditions=BLUE, documents=["a", "b"])
+    ledger.leave_filter_tombstone(collection, KIND, at(9), conditions=BLUE, documents=["a", "b"])
     standings = [write_team(ledger, collection, at(5), team, document) for team in ("blue", "red") for document in "ac"]
     assert [standing.newest for standing in standings] == [False, True, True, True]
 
 
 def test_a_part_is_told_of_the_filters_that_came_after_it(ledger: Ledger, collection: str) -> None:
     for ms, team in ((3, "red"), (9, "blue"), (11, "blue")):
-        ledger.forget(collection, KIND, at(ms), conditions={"team": team})
+        ledger.leave_filter_tombstone(collection, KIND, at(ms), conditions={"team": team})
     with ledger.changing(collection, KIND, [WrittenDocument("d")], at(5), whole=False) as standings:
         assert standings["d"].newest
         found = [standings["d"].barred_by(WrittenDocument("d", metadata={"team": team})) for team in ("blue", "red")]
@@ -188,8 +188,10 @@ def test_a_part_is_told_of_the_filters_that_came_after_it(ledger: Ledger, collec
 def test_a_tombstone_keeps_nothing_of_a_person(pool: Pool, collection: str) -> None:
     ledger = PostgresLedger(pool)
     drop(ledger, collection, at(1), "session of Ada")
-    ledger.forget(collection, KIND, at(2), conditions={"user_name": "Ada", "path": {"prefix": "home/Ada"}})
-    ledger.forget(collection, KIND, at(3), conditions=BLUE, documents=["session of Ada"])
+    ledger.leave_filter_tombstone(
+        collection, KIND, at(2), conditions={"user_name": "Ada", "path": {"prefix": "home/Ada"}}
+    )
+    ledger.leave_filter_tombstone(collection, KIND, at(3), conditions=BLUE, documents=["session of Ada"])
     with ledger.changing(collection, KIND, [WrittenDocument("session of Ada")], at(4), whole=False):
         ledger.leave_tombstone(collection, KIND, "session of Ada", written=at(2), parts=at(4))
     with within(pool, collection) as connection:
@@ -204,7 +206,7 @@ def test_a_tombstone_keeps_nothing_of_a_person(pool: Pool, collection: str) -> N
 
 def test_collections_and_kinds_do_not_see_each_other(ledger: Ledger, collection: str) -> None:
     write(ledger, collection, at(5), "d")
-    ledger.forget(collection, KIND, at(6))
+    ledger.leave_filter_tombstone(collection, KIND, at(6))
     assert write(ledger, f"{collection}-other", at(1), "d") == [True]
     with ledger.changing(collection, "reports", [WrittenDocument("d")], at(1)) as standings:
         assert standings["d"].newest
@@ -345,9 +347,9 @@ def test_the_server_agrees_with_the_reference(pool: Pool, steps: list[tuple[str,
             "part": lambda document, version: write(ledger, collection, version, document, whole=False),
             "drop": lambda document, version: drop(ledger, collection, version, document),
             "bury": lambda document, version: leave_tombstone(ledger, collection, version, document),
-            "forget": lambda _, version: ledger.forget(collection, KIND, version),
-            "forget blue": lambda _, version: ledger.forget(collection, KIND, version, conditions=BLUE),
-            "forget one": lambda document, version: ledger.forget(
+            "forget": lambda _, version: ledger.leave_filter_tombstone(collection, KIND, version),
+            "forget blue": lambda _, version: ledger.leave_filter_tombstone(collection, KIND, version, conditions=BLUE),
+            "forget one": lambda document, version: ledger.leave_filter_tombstone(
                 collection, KIND, version, conditions=BLUE, documents=[document]
             ),
         }

@@ -237,7 +237,7 @@ def drop_all(url: str) -> None:
         for id_ in ("s1", "s2", "s3"):
             modules.drop(ASKS, id_)
         for kind in ("messages", "conversations", "reports", "files"):
-            PostgresLedger(pool).forget(ASKS, kind, Version(99, "drop"))
+            PostgresLedger(pool).leave_filter_tombstone(ASKS, kind, Version(99, "drop"))
         PostgresTextVectors(pool).drop_all(ASKS)
         for space in ("messages", "pages"):
             words.drop_all(ASKS, space)

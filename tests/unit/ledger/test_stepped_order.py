@@ -63,7 +63,7 @@ class Fleet:
                 with self.ledger.dropping("c", "messages", "d", version) as standing:
                     self.stored = None if standing.reaches_known else self.stored
             case "forget everything":
-                self.ledger.forget("c", "messages", version)
+                self.ledger.leave_filter_tombstone("c", "messages", version)
                 with self.ledger.changing("c", "messages", [WrittenDocument("d")], version, whole=False) as standings:
                     self.stored = None if standings["d"].reaches_known else self.stored
 

@@ -36,7 +36,7 @@ def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
     stored, collection = ports.documents[request.retriever], request.collection
     if request.filter or request.everything:
         # Before any row: a later write of an older version is refused by it.
-        ports.ledger.forget(
+        ports.ledger.leave_filter_tombstone(
             collection, request.retriever, version_of(claim), conditions=request.filter, documents=request.ids
         )
     texts = forgotten_texts(claim, ports)

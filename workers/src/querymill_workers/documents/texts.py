@@ -46,7 +46,7 @@ class ForgottenTexts:
 
     def leave_tombstone_of_all(self) -> None:
         """Leave a tombstone of all texts of the collection."""
-        self.ledger.forget(self.collection, texts.KIND, self.version)
+        self.ledger.leave_filter_tombstone(self.collection, texts.KIND, self.version)
         self.everything = True
 
     def without(self, request: EmbedTexts) -> EmbedTexts | None:

@@ -97,7 +97,7 @@ class MemoryLedger(Ledger):
                 self._entry((collection, kind, document)).drop(version)
 
     @override
-    def forget(
+    def leave_filter_tombstone(
         self,
         collection: str,
         kind: str,

@@ -168,7 +168,7 @@ class Ledger(Versioned, Protocol):
         """
         ...
 
-    def forget(
+    def leave_filter_tombstone(
         self,
         collection: str,
         kind: str,

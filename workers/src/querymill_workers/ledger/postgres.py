@@ -93,7 +93,7 @@ class PostgresLedger(Ledger):
             connection.execute(_SQL["sweep_dropped"], place | {"days": TOMBSTONE_DAYS})
 
     @override
-    def forget(
+    def leave_filter_tombstone(
         self,
         collection: str,
         kind: str,

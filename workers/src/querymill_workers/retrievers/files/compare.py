@@ -25,7 +25,7 @@ def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell
     """
     collection, version = request.collection, version_of(claim)
     if request.remove:
-        ports.ledger.forget(collection, KIND, version)
+        ports.ledger.leave_filter_tombstone(collection, KIND, version)
     known = ports.documents[KIND].revisions(collection)
     changed = [path for path, sha256 in request.files.items() if known.get(path) != revision_of(sha256, ports)]
     gone = sorted(known.keys() - request.files.keys()) if request.remove else []
