@@ -7,7 +7,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_workers.documents.memory import MemoryDocuments
 from querymill_workers.documents.ports import Body, Entry
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Version
+from querymill_workers.versions.ports import Version
 
 
 class KeptBody(Body):

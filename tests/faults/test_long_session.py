@@ -16,12 +16,12 @@ from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import ProviderUsage
-from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages import embed
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
 from querymill_workers.stores import vectors_in
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.chats import messages_in
@@ -77,7 +77,7 @@ def stored(world: World, database_url: str) -> Iterator[World]:
             messages=messages_in(pool),
             sessions=PostgresSessions(pool),
             words=PostgresWords(pool),
-            ledger=PostgresLedger(pool),
+            versions=PostgresVersions(pool),
             vectors=vectors_in(pool, FleetCounters(None)),
             embeddings=Strict("strict"),
         )

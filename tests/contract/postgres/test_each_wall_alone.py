@@ -15,8 +15,6 @@ import pytest
 
 from querymill_shared.counters import FleetCounters
 from querymill_workers.documents.store import PostgresDocuments
-from querymill_workers.ledger.ports import Version, WrittenDocument
-from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import CheckedConnection, Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
 from querymill_workers.postgres.vector_index import VectorIndexes
@@ -38,6 +36,8 @@ from querymill_workers.retrievers.reports.stores.postgres_life import PostgresRe
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.stores import documents_in, vectors_in
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Version, WrittenDocument
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import messages_in
 from tests.fixtures.tenant_rows import fill
@@ -78,9 +78,9 @@ def near_conversations(pool: Pool) -> Any:
 
 
 def standing_of_write(pool: Pool) -> Any:
-    """Ask the ledger how a write stands to what was written and forgotten."""
+    """Ask `versions` how a write stands to what was written and forgotten."""
     subjects = [WrittenDocument(document) for document in IDS]
-    with PostgresLedger(pool).changing(ASKS, "messages", subjects, Version(1, "job"), whole=False) as standings:
+    with PostgresVersions(pool).changing(ASKS, "messages", subjects, Version(1, "job"), whole=False) as standings:
         return {document: (standing.known, len(standing.filters)) for document, standing in standings.items()}
 
 
@@ -237,7 +237,7 @@ def drop_all(url: str) -> None:
         for id_ in ("s1", "s2", "s3"):
             modules.drop(ASKS, id_)
         for kind in ("messages", "conversations", "reports", "files"):
-            PostgresLedger(pool).leave_filter_tombstone(ASKS, kind, Version(99, "drop"))
+            PostgresVersions(pool).leave_filter_tombstone(ASKS, kind, Version(99, "drop"))
         PostgresTextVectors(pool).drop_all(ASKS)
         for space in ("messages", "pages"):
             words.drop_all(ASKS, space)

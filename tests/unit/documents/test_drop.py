@@ -25,8 +25,8 @@ from querymill_workers.documents import drop
 from querymill_workers.documents.affected_jobs import Forgotten
 from querymill_workers.documents.ports import read_entry
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.ledger.ports import Version, WrittenDocument
 from querymill_workers.retrievers.files.entry import entry_of
+from querymill_workers.versions.ports import Version, WrittenDocument
 from tests.fakes.documents import KeptBody
 from tests.fixtures.boards import new_board
 from tests.fixtures.world import World
@@ -142,7 +142,7 @@ LATE, EARLY = Version(2**60, "f"), Version(1, "0")
 
 def is_newest(world: World, document: str, version: Version, **metadata: Any) -> bool:
     subject = WrittenDocument(document, metadata=metadata)
-    with world.ports.ledger.changing("c", "messages", [subject], version) as standings:
+    with world.ports.versions.changing("c", "messages", [subject], version) as standings:
         return standings[document].newest
 
 

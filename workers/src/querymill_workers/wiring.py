@@ -32,8 +32,6 @@ from querymill_workers.inference.refusals import HalvingJudge
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.jobs.heartbeat import HeartbeatThread, NoHeartbeat
 from querymill_workers.jobs.log_lines import log_end
-from querymill_workers.ledger.memory import MemoryLedger
-from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.lexicon import thesauri
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.planner_statistics import NoSamples, PostgresSamples
@@ -72,6 +70,8 @@ from querymill_workers.stores import (
 )
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
+from querymill_workers.versions.memory import MemoryVersions
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
 
@@ -117,7 +117,7 @@ def board() -> ValkeyBoard:
 
 def largest_stored(at_least_us: int) -> int:
     """Return the largest version in the stores of this process that is not below a number, or 0."""
-    return max(store.largest_version(at_least_us) for store in (ports().ledger, ports().conversations))
+    return max(store.largest_version(at_least_us) for store in (ports().versions, ports().conversations))
 
 
 #: The name of this worker, which it keeps when it is started again. Celery gives it before anything else.
@@ -277,7 +277,7 @@ def ports() -> Ports:
         fleet_caches=FleetCaches(cache_client()),
         words=words,
         samples=PostgresSamples(pool),
-        ledger=PostgresLedger(pool),
+        versions=PostgresVersions(pool),
         modules=modules_in(chosen.mongodb_uri.get_secret_value(), pool),
         descriptions=PostgresDescriptions(pool),
         vectors=vectors_in(pool, fleet_counters(), near),
@@ -340,7 +340,7 @@ def ports_in_memory(board: Board) -> Ports:
         calibration=IDENTITY,
         words=MemoryWords(),
         samples=NoSamples(),
-        ledger=MemoryLedger(),
+        versions=MemoryVersions(),
         shorthands=MODULE_SHORTHANDS,
         glossary=glossary.bundled(),
         thesauri=thesauri(chosen.querymill_lexicon),

@@ -257,7 +257,7 @@ class Board(Protocol):
     def trim_job(self, job_id: str, request: JobRequest) -> bool:
         """Replace the request of a job that is not done by one without the forgotten documents.
 
-        What an attempt under way does with them does nothing, as the ledger tells it. Return False if the job has no
+        What an attempt under way does with them does nothing, as `versions` has it. Return False if the job has no
         request any more.
         """
         ...

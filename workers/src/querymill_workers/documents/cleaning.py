@@ -118,7 +118,7 @@ def _write_of(job_id: str, claim: Claim, forgotten: Forgotten, board: Board) -> 
     try:
         picture = board.picture(job_id)
     except (UnknownJob, UnreadableJob):
-        return None  # what another release wrote is told by the ledger as well
+        return None  # what another release wrote is told by `versions` as well
     if picture.request is None or picture.record.created > claim.submitted or not forgotten.is_in(picture.request):
         return None
     return picture.request

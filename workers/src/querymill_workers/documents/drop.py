@@ -17,7 +17,7 @@ from querymill_workers.documents.ports import DocumentPorts, Documents
 from querymill_workers.documents.texts import ForgottenTexts, forgotten_texts
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.ledger.ports import WrittenDocument, version_of
+from querymill_workers.versions.ports import WrittenDocument, version_of
 
 #: Documents between two reports of progress.
 BATCH: Final = 100
@@ -36,7 +36,7 @@ def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
     stored, collection = ports.documents[request.retriever], request.collection
     if request.filter or request.everything:
         # Before any row: a later write of an older version is refused by it.
-        ports.ledger.leave_filter_tombstone(
+        ports.versions.leave_filter_tombstone(
             collection, request.retriever, version_of(claim), conditions=request.filter, documents=request.ids
         )
     texts = forgotten_texts(claim, ports)
@@ -99,7 +99,7 @@ def _drop(batch: _Batch, stored: Documents, request: DropDocuments, texts: Forgo
     collection, kind, version, dropped = request.collection, request.retriever, texts.version, 0
     if request.ids and not request.filter:
         for document in batch.ids:
-            with ports.ledger.dropping(collection, kind, document, version) as standing:
+            with ports.versions.dropping(collection, kind, document, version) as standing:
                 if standing.reaches_known:
                     dropped += drop_document(collection, document, version, kind, ports, texts) > 0
     else:
@@ -121,14 +121,14 @@ def _drop_listed(
     """
     collection, kind, version, dropped = request.collection, request.retriever, texts.version, 0
     subjects = [WrittenDocument(document) for document in batch.ids]
-    with ports.ledger.changing(collection, kind, subjects, version, whole=False) as standings:
+    with ports.versions.changing(collection, kind, subjects, version, whole=False) as standings:
         for document in _passing(batch, stored, request):
             standing = standings[document]
             if standing.reaches_known:
                 dropped += drop_document(collection, document, version, kind, ports, texts) > 0
                 if not request.everything:
                     # What only live messages made may get a whole session late: it belongs to what passed.
-                    ports.ledger.leave_tombstone(
+                    ports.versions.leave_tombstone(
                         collection, kind, document, written=standing.known or version, parts=version
                     )
     return dropped
@@ -148,7 +148,7 @@ def _passing(batch: _Batch, stored: Documents, request: DropDocuments) -> Sequen
 def drop_empty_collection(stored: Documents, texts: ForgottenTexts, ports: DocumentPorts) -> None:
     """Have an empty collection listed no more."""
     collection = texts.collection
-    with ports.ledger.alone(collection, stored.kind):
+    with ports.versions.alone(collection, stored.kind):
         # Else a document that is stored after the look whether there is one would lose its words.
         if not stored.count(collection, {}):
             ports.bodies[stored.kind].drop_remains(collection)

@@ -7,11 +7,11 @@ from typing import Any
 from querymill_shared.contracts.filters import Retriever
 from querymill_workers.documents.ports import LateWritePorts
 from querymill_workers.documents.texts import ForgottenTexts
-from querymill_workers.ledger.ports import Standing, Version
+from querymill_workers.versions.ports import Standing, Version
 
 
 def drop_barred(collection: str, kind: Retriever, standings: Mapping[str, Standing], ports: LateWritePorts) -> None:
-    """Drop the documents whose whole writes are barred, within the change of the ledger.
+    """Drop the documents whose whole writes are barred, within the change of `versions`.
 
     For example, a document of team red is replaced by one of team blue, and then team blue is forgotten. If the second
     write comes last, it is not stored, but neither does the first stand: it was replaced when the filter was forgotten.
@@ -29,7 +29,7 @@ def drop_document(
     ports: LateWritePorts,
     texts: ForgottenTexts | None = None,
 ) -> int:
-    """Drop what was accepted of a document up to a version, within a change of the ledger. Return how many rows."""
+    """Drop what was accepted of a document up to a version, within a change of `versions`. Return how many rows."""
     with forgetting_vectors(collection, document, kind, ports, texts):
         return ports.bodies[kind].drop(collection, document, version)
 

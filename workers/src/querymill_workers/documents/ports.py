@@ -13,8 +13,8 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Ledger, Version, WrittenDocument
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Version, Versions, WrittenDocument
 
 M = TypeVar("M", bound=Contract)
 
@@ -42,7 +42,7 @@ def read_entry(line: Mapping[str, Any], model: type[M], entry_of: Callable[[M], 
 class Documents(Protocol):
     """What is known of the documents of one retriever. Every call names its collection and sees no other.
 
-    It changes within the ledger's change of a document, in whose transaction the retriever stores the rest.
+    It changes within a versioned change of a document, in whose transaction the retriever stores the rest.
     """
 
     @property
@@ -113,13 +113,13 @@ class Body(Protocol):
     def drop(self, collection: str, document: str, version: Version, /) -> int:
         """Drop what was accepted of a document up to a version: rows, words, vectors, ranks. Return how many rows.
 
-        It is called inside a block of the ledger, whose transaction it joins and which has told that the document was
+        It is called inside a block of `versions`, whose transaction it joins and which has told that the document was
         not written as a whole since. What was added to it since stays.
         """
         ...
 
     def drop_remains(self, collection: str) -> None:
-        """Drop what else is stored of a collection without documents, in a block of the ledger that has it alone.
+        """Drop what else is stored of a collection without documents, in a block of `versions` that has it alone.
 
         Numbers that caches are keyed by must not begin again.
         """
@@ -193,7 +193,7 @@ class DocumentPorts(CleaningPorts, LateWritePorts, Protocol):
     """Everything that the flows of documents may touch."""
 
     @property
-    def ledger(self) -> Ledger: ...
+    def versions(self) -> Versions: ...
 
     @property
     def vectors(self) -> Mapping[Retriever, Vectors]: ...

@@ -21,9 +21,9 @@ from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import ProviderUsage
-from querymill_workers.ledger.ports import WrittenDocument, version_of
-from querymill_workers.ledger.texts import KIND, keys_of
 from querymill_workers.services.ports import EmbedPorts, TextVector, content_of
+from querymill_workers.versions.ports import WrittenDocument, version_of
+from querymill_workers.versions.texts import KIND, keys_of
 
 Rows = Sequence[npt.NDArray[np.float32]]
 #: Refused texts that a result names.
@@ -125,10 +125,10 @@ def store(claim: Claim, texts: Sequence[TextToEmbed], rows: Rows, request: Embed
 def unforgotten(
     texts: Sequence[TextToEmbed], claim: Claim, request: EmbedTexts, ports: EmbedPorts
 ) -> Iterator[set[str]]:
-    """Within a change of the ledger, return the ids of the texts that were not forgotten since the job was accepted."""
+    """Within a change of `versions`, return the ids of the texts that were not forgotten since the job was accepted."""
     keys = {text.id: keys_of(text) for text in texts}
     subjects = [WrittenDocument(key) for key in dict.fromkeys(key for known_as in keys.values() for key in known_as)]
-    with ports.ledger.changing(request.collection, KIND, subjects, version_of(claim), whole=False) as standings:
+    with ports.versions.changing(request.collection, KIND, subjects, version_of(claim), whole=False) as standings:
         yield {text_id for text_id, known_as in keys.items() if not any(standings[key].forgotten for key in known_as)}
 
 

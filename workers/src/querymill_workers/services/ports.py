@@ -13,8 +13,8 @@ from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, InputType, Judge
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import ContentHash
-from querymill_workers.ledger.ports import Ledger
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Versions
 
 
 @value
@@ -82,7 +82,7 @@ class EmbedPorts(Common, Protocol):
     def text_vectors(self) -> TextVectors: ...
 
     @property
-    def ledger(self) -> Ledger: ...
+    def versions(self) -> Versions: ...
 
 
 class RerankPorts(Common, Protocol):

@@ -27,8 +27,8 @@ from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.usage import ProviderUsage
-from querymill_workers.ledger.ports import Version, WrittenDocument
 from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, RefusedEmbedding, VectorPorts
+from querymill_workers.versions.ports import Version, WrittenDocument
 
 #: Pending passages listed at a time.
 LISTED: Final = 512
@@ -172,7 +172,7 @@ def embed_batch(
         vectors.fill(collection, results, model=model.model)
         return Embedded(len(passages), 0, usage)
     subjects = [WrittenDocument(document) for document in sorted({passage.document for passage in refused})]
-    with ports.ledger.changing(collection, target.retriever, subjects, _NO_VERSION, whole=False):
+    with ports.versions.changing(collection, target.retriever, subjects, _NO_VERSION, whole=False):
         vectors.fill(collection, results, model=model.model)
     return Embedded(len(passages) - len(refused), len(refused), usage)
 

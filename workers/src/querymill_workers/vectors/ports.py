@@ -11,7 +11,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
 from querymill_workers.inference.ports import Embeddings, PreviousModel
 from querymill_workers.jobs.ports import Common
-from querymill_workers.ledger.ports import Ledger
+from querymill_workers.versions.ports import Versions
 
 #: A float32 vector of any dimension.
 Vector = npt.NDArray[np.float32]
@@ -20,7 +20,7 @@ Vector = npt.NDArray[np.float32]
 class Passage(NamedTuple):
     """A text that is embedded.
 
-    ``document`` is the id that the ledger and the user know. ``key`` is unique within the document, and changes with
+    ``document`` is the id that `versions` and the user know. ``key`` is unique within the document, and changes with
     the text: a passage that keeps its key keeps its vectors.
     """
 
@@ -187,7 +187,7 @@ class VectorPorts(Common, Protocol):
     def vectors(self) -> Mapping[Retriever, Vectors]: ...
 
     @property
-    def ledger(self) -> Ledger: ...
+    def versions(self) -> Versions: ...
 
     @property
     def embeddings(self) -> Embeddings: ...

@@ -18,7 +18,6 @@ from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Standing, Version, version_of
 from querymill_workers.retrievers.messages.embed import EMBEDDABLE
 from querymill_workers.retrievers.messages.entry import entry_of
 from querymill_workers.retrievers.messages.ports import (
@@ -41,6 +40,7 @@ from querymill_workers.retrievers.messages.rules.sessions import (
 )
 from querymill_workers.text.words import words
 from querymill_workers.vectors.embedding import submit_embedding
+from querymill_workers.versions.ports import Standing, Version, version_of
 from querymill_workers.words.ports import WordUnit
 
 #: Texts that are indexed in one call.
@@ -84,7 +84,7 @@ def store_sessions(
 ) -> list[IngestedDocument]:
     """Store sessions and their words in one change, as far as this version is to stand."""
     prepared = [prepare_session(session) for session in sessions]
-    with ports.ledger.changing(collection, KIND, [entry_of(session) for session in sessions], version) as standings:
+    with ports.versions.changing(collection, KIND, [entry_of(session) for session in sessions], version) as standings:
         drop_barred(collection, KIND, standings, ports)
         outcomes, changed = store_rows(collection, prepared, standings, ports)
         change_words(collection, changed, prepared, ports)
@@ -190,7 +190,7 @@ def drop_words(collection: str, texts: Sequence[MessageText], ports: DropPorts) 
 
 
 def drop_session(collection: str, session_id: str, ports: DropPorts) -> DroppedSession:
-    """Drop all that is stored of a session, within a change of the ledger."""
+    """Drop all that is stored of a session, within a change of `versions`."""
     dropped = ports.sessions.drop(collection, session_id)
     drop_words(collection, dropped.texts, ports)
     ports.documents[KIND].drop(collection, [session_id])

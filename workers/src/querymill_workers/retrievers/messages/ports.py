@@ -24,7 +24,7 @@ from querymill_workers.text.calibration import Calibration
 from querymill_workers.vectors.ports import VectorPorts, Vectors
 from querymill_workers.words.ports import Space, Words
 
-#: The name of this retriever in the ledger.
+#: The name of this retriever in `versions`.
 KIND: Final[Retriever] = "messages"
 #: The text index of messages, and that of messages with their neighbours.
 SPACES: Final[Mapping[VectorType, Space]] = {"message": "messages", "context": "message_contexts"}

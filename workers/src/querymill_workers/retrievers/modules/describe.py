@@ -17,7 +17,7 @@ INPUT_SHARE: Final = 0.8
 
 
 def put_descriptions(collection: str, documents: Sequence[ModuleDocument], ports: ModulePorts) -> None:
-    """Store the descriptions of documents, within the ledger's change of them. Unchanged ones keep their vectors."""
+    """Store the descriptions of documents, within a versioned change of them. Unchanged ones keep their vectors."""
     ports.descriptions.put(
         collection, {document.document: passages_of(document.meta_info.description, ports) for document in documents}
     )

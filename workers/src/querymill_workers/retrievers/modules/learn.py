@@ -13,11 +13,11 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import NotFound
 from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.ledger.ports import WrittenDocument
 from querymill_workers.retrievers.modules.notes import LexiconNotes
 from querymill_workers.retrievers.modules.ports import KIND, NO_VERSION, ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import shown_id
 from querymill_workers.retrievers.modules.rules.lexicon import learn
+from querymill_workers.versions.ports import WrittenDocument
 
 #: How long learning in the background waits for more documents, in seconds. The wait grows with the collection, so
 #: that learning takes a small share of the time that ingestion takes.
@@ -54,7 +54,7 @@ def repair_unsettled(collection: str, ports: ModulePorts) -> None:
     """Put right what writers that died have left. Whoever still writes a document is waited for."""
     for document in ports.modules.unsettled(collection):
         subject = WrittenDocument(shown_id(document))
-        with ports.ledger.changing(collection, KIND, [subject], NO_VERSION, whole=False):
+        with ports.versions.changing(collection, KIND, [subject], NO_VERSION, whole=False):
             ports.modules.repair(collection, document)
 
 

@@ -15,7 +15,6 @@ from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Standing, Version, version_of
 from querymill_workers.retrievers.reports.entry import entry_of
 from querymill_workers.retrievers.reports.ports import EMBEDDABLE, SPACE, PreparedReport, ReportPorts
 from querymill_workers.retrievers.reports.rules.aliases import tickers_of
@@ -23,6 +22,7 @@ from querymill_workers.retrievers.reports.rules.chunking import CHUNKING_VERSION
 from querymill_workers.retrievers.reports.rules.fusion import entry_id
 from querymill_workers.retrievers.reports.rules.indexing import INDEXING_VERSION, group_of, heads, indexed_text
 from querymill_workers.vectors.embedding import submit_embedding
+from querymill_workers.versions.ports import Standing, Version, version_of
 from querymill_workers.words.ports import WordUnit
 
 #: Passages that are indexed by one call.
@@ -52,7 +52,7 @@ def step(claim: Claim, request: IngestReports, ports: ReportPorts) -> Sequence[B
 def keep_report(collection: str, report: Report, version: Version, ports: ReportPorts) -> IngestedDocument:
     """Store a report and its words in one change, as far as this version is to stand."""
     prepared, entry = prepare_report(report, ports), entry_of(report)
-    with ports.ledger.changing(collection, "reports", [entry], version) as standings:
+    with ports.versions.changing(collection, "reports", [entry], version) as standings:
         drop_barred(collection, "reports", standings, ports)
         outcome = store_if_newest(collection, prepared, standings[report.sha1], ports)
         if outcome == "ingested":

@@ -144,7 +144,7 @@ class PreparedReport:
 class ReportLife(Protocol):
     """The life of reports: stored, listed, dropped.
 
-    Every call names its collection and sees no other. What changes a report is called within the ledger's lock of it.
+    Every call names its collection and sees no other. What changes a report is called under the lock of its version.
     """
 
     def indexed(self, collection: str, document: str) -> int:

@@ -9,7 +9,6 @@ from querymill_shared.values import value
 from querymill_workers.documents.late_writes import forgetting_vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.ingesting import ending_of, ingest_slices
-from querymill_workers.ledger.ports import Standing, Version, WrittenDocument, version_of
 from querymill_workers.retrievers.conversations.entry import entry_of
 from querymill_workers.retrievers.conversations.history import History, add_live, forget_before, session_of
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
@@ -22,6 +21,7 @@ from querymill_workers.retrievers.conversations.write.ingest import (
 )
 from querymill_workers.retrievers.conversations.write.live import add_messages
 from querymill_workers.retrievers.conversations.write.store_sessions import Change, store_history
+from querymill_workers.versions.ports import Standing, Version, WrittenDocument, version_of
 
 #: Seconds that sessions wait for more before they are embedded, if several come together. Those that grow every second,
 #: as a follower sends them, would have their last passages embedded every second. Their words are found at once.
@@ -47,7 +47,7 @@ def extend_sessions(
 ) -> list[IngestedDocument]:
     """Extend sessions in one change, as far as the extensions are to stand."""
     subjects = [WrittenDocument(extension.session_id) for extension in extensions]
-    with ports.ledger.changing(collection, KIND, subjects, version, whole=False) as standings:
+    with ports.versions.changing(collection, KIND, subjects, version, whole=False) as standings:
         changes = apply_extensions(collection, extensions, version, standings, ports)
     return [ended(extension.session_id, changes[extension.session_id]) for extension in extensions]
 
@@ -123,7 +123,7 @@ def drop_late_update(
 ) -> Change:
     """Forget what was accepted of a session before the filter was forgotten that it passes with an update."""
     written = standing.version if buried.alone or standing.known is None else standing.known
-    ports.ledger.leave_tombstone(collection, KIND, update.session_id, written=written, parts=buried.since)
+    ports.versions.leave_tombstone(collection, KIND, update.session_id, written=written, parts=buried.since)
     left = forget_before(buried.history, acceptance_of(buried.since))
     with forgetting_vectors(collection, update.session_id, KIND, ports):
         change = store_history(collection, update.session_id, buried.known, left, ports)

@@ -1,6 +1,6 @@
 """Code documents in PostgreSQL, beside their words. Every statement names its collection.
 
-A document, its words and its version in the ledger change in one transaction, so nothing is ever left to settle.
+A document, its words and its version in `versions` change in one transaction, so nothing is ever left to settle.
 """
 
 import json

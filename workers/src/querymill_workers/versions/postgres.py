@@ -1,4 +1,4 @@
-"""The ledger in PostgreSQL. Locks are advisory: they exist before a document does, and end with the transaction."""
+"""Versions in PostgreSQL. Locks are advisory: they exist before a document does, and end with the transaction."""
 
 import hashlib
 import secrets
@@ -12,28 +12,28 @@ from psycopg.types.json import Jsonb
 from typing_extensions import override
 
 from querymill_shared.contracts.filters import Filterable
-from querymill_workers.ledger import scopes
-from querymill_workers.ledger.ports import (
+from querymill_workers.postgres.connection import Pool, across, joined, take_lock, within
+from querymill_workers.postgres.queries import statements
+from querymill_workers.versions import scopes
+from querymill_workers.versions.ports import (
     EVERYTHING,
     TOMBSTONE_DAYS,
-    Ledger,
     Standing,
     Tombstone,
     Version,
+    Versions,
     WrittenDocument,
     standing_of,
 )
-from querymill_workers.postgres.connection import Pool, across, joined, take_lock, within
-from querymill_workers.postgres.queries import statements
 
-_SQL: Final = statements("querymill_workers.ledger", "postgres.sql")
+_SQL: Final = statements("querymill_workers.versions", "postgres.sql")
 
 #: How many changes a process makes or waits for at once. Each takes a connection of the pool, and searches need some.
 MAX_CHANGING: Final = 6
 
 
-class PostgresLedger(Ledger):
-    """`Ledger` on PostgreSQL."""
+class PostgresVersions(Versions):
+    """`Versions` on PostgreSQL."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

@@ -1,4 +1,4 @@
-"""The ledger in memory: the readable reference."""
+"""Versions in memory: the readable reference."""
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,13 +9,13 @@ from typing import Any
 from typing_extensions import override
 
 from querymill_shared.contracts.filters import Filterable, passes
-from querymill_workers.ledger.ports import (
+from querymill_workers.versions.ports import (
     EVERYTHING,
     NEVER,
-    Ledger,
     Standing,
     Tombstone,
     Version,
+    Versions,
     WrittenDocument,
     standing_of,
 )
@@ -46,8 +46,8 @@ class _Forgotten:
     filters: list[Tombstone] = field(default_factory=list)
 
 
-class MemoryLedger(Ledger):
-    """`Ledger` in memory. One writer at a time changes documents, and nothing is rolled back."""
+class MemoryVersions(Versions):
+    """`Versions` in memory. One writer at a time changes documents, and nothing is rolled back."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -80,7 +80,7 @@ class MemoryLedger(Ledger):
 
     @contextmanager
     def alone(self, collection: str, kind: str) -> Iterator[None]:  # noqa: ARG002
-        """See `Ledger.alone`. No writer of any collection works beside another here."""
+        """See `Versions.alone`. No writer of any collection works beside another here."""
         with self._lock:
             yield
 

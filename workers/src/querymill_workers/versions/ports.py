@@ -1,4 +1,4 @@
-"""The port of the ledger: one locked change per document, in the order in which the board accepted the writes."""
+"""The port of `versions`: one locked change per document, in the order in which the board accepted the writes."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -111,7 +111,7 @@ class Versioned(Protocol):
         ...
 
 
-class Ledger(Versioned, Protocol):
+class Versions(Versioned, Protocol):
     """The versions and tombstones of all documents. Every call names its collection and kind and sees no other.
 
     ``kind`` is the retriever that holds the document. An older version never replaces a newer one, whichever job runs
