@@ -20,10 +20,10 @@ from typing import Any, Final
 
 import pypdfium2
 
-from querymill_reading.asked import ReadRequest
 from querymill_reading.document import Document, ReadLimits, Unreadable
 from querymill_reading.formats import BY_NAME
 from querymill_reading.process import FileReader
+from querymill_reading.read_request import ReadRequest
 from querymill_reading.rules.tables import is_value
 
 HEADING: Final = "## Documents"

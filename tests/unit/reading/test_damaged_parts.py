@@ -19,11 +19,11 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from querymill_reading.asked import ReadRequest
 from querymill_reading.child import bounded
 from querymill_reading.document import Document, Page, ReadLimits, Remark, Remarks, Unreadable
 from querymill_reading.formats import html, pdf
 from querymill_reading.formats import pptx as slides_of
+from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 from querymill_reading.reports import report_of
 from tests.fixtures import documents

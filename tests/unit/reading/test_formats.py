@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from querymill_reading.archives import unpack
-from querymill_reading.asked import ReadRequest
 from querymill_reading.child import bounded
 from querymill_reading.document import Document, Page, ReadLimits, Unreadable
 from querymill_reading.formats import FORMATS
+from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 from tests.fixtures import documents
 

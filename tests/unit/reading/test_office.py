@@ -20,8 +20,8 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from querymill_reading.asked import ReadRequest
 from querymill_reading.document import Document, ReadLimits
+from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 from tests.fixtures import documents
 

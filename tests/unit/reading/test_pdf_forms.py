@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from querymill_reading.asked import ReadRequest
 from querymill_reading.document import ReadLimits
+from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 from tests.fixtures.documents import form_pdf
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from querymill_reading.archives import unpack
-from querymill_reading.asked import ReadRequest
 from querymill_reading.document import Document, Page, ReadLimits, Remark, Unreadable, reason_of
 from querymill_reading.formats import BY_NAME
+from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 
 #: What to do where an engine is missing. No package index has this distribution.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Final
 
-from querymill_reading.asked import ReadRequest
 from querymill_reading.document import Document
+from querymill_reading.read_request import ReadRequest
 
 
 @dataclass(frozen=True, slots=True)

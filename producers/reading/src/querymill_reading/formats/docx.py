@@ -8,11 +8,11 @@ from docx.document import Document as Opened
 from docx.oxml.ns import qn
 from docx.table import Table
 
-from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.charts import texts_of_chart
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table
 from querymill_reading.rules.proposals import merged
 from querymill_reading.rules.sections import SectionPart, sections

@@ -6,10 +6,10 @@ import zlib
 from typing import Any, Final
 from urllib.parse import unquote
 
-from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.html import Walk, parsed
 from querymill_reading.formats.zipped import checked, xml_of
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.proposals import day_in, merged
 from querymill_reading.rules.sections import SectionPart, sections
 

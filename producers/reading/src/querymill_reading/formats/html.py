@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from lxml import etree, html
 
-from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.mathml import formula
 from querymill_reading.formats.text import decoded
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.furniture import without_furniture
 from querymill_reading.rules.layout import glued_on
 from querymill_reading.rules.proposals import day_in, merged

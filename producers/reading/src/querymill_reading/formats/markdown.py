@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import yaml
 
-from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import FIELDS, Document, Page, Remarks
 from querymill_reading.formats.text import decoded
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.proposals import day_in
 from querymill_reading.rules.sections import SectionPart, sections
 

@@ -17,9 +17,9 @@ from typing import Any, Final
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.pdf_forms import letters_of_fields, open_form
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.directions import apart
 from querymill_reading.rules.doubles import drawn_once
 from querymill_reading.rules.furniture import Cleaned, without_furniture

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import pptx
 
-from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.charts import texts_of_chart
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table
 
 _DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"

@@ -6,8 +6,8 @@ from typing import Final
 
 from charset_normalizer import from_bytes
 
-from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.beginnings import LOOKED_AT, looks_like_text, wide_encoding
 from querymill_reading.rules.sections import packed
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any, BinaryIO, Final
 
-from querymill_reading.asked import ReadRequest, proposals
 from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.xlsx_book import Book
 from querymill_reading.formats.xlsx_parts import beside, merged_names
 from querymill_reading.formats.zipped import checked
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table
 from querymill_reading.rules.tables import Table
 
