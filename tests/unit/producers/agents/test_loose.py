@@ -8,7 +8,10 @@ from mcp_types import TextContent
 
 from querymill.agents.access import Access
 from querymill.agents.loose import as_meant, document_as_meant
-from querymill.agents.tools import ingesting, listing, reading, search
+from querymill.agents.tools.ingesting import IngestArguments
+from querymill.agents.tools.listing import ListArguments
+from querymill.agents.tools.reading import ReadArguments
+from querymill.agents.tools.search import SearchArguments
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.files.ingest import SourceFile
 from querymill_shared.contracts.reports.ingest import Report
@@ -17,37 +20,39 @@ from tests.fakes.access import MemoryAccess
 from tests.unit.producers.agents.test_tools import REPORTS, call
 
 MEANT: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
-    (search, {"limit": "3"}, {"limit": 3}),
-    (search, {"limit": '"3"'}, {"limit": 3}),
-    (search, {"filter": '{"company":"Nordhav"}'}, {"filter": {"company": "Nordhav"}}),
-    (search, {"filter": json.dumps('{"company":"Nordhav"}')}, {"filter": {"company": "Nordhav"}}),
-    (search, {"filter": {"title": '{"a": 1}', "company": None}}, {"filter": {"title": '{"a": 1}', "company": None}}),
-    (search, {"limit": None, "filter": None, "since": None, "kind": None}, {}),
-    (search, {"limit": "", "filter": " ", "since": "", "kind": "", "collection": ""}, {}),
-    (search, {"filter": "null", "limit": "null", "kind": "null"}, {}),
-    (search, {"query": "null"}, {"query": "null"}),
-    (search, {"query": '{"a": 1}'}, {"query": '{"a": 1}'}),
-    (search, {"query": " "}, {"query": " "}),
-    (search, {"query": None}, {}),
-    (search, {"query": 2024, "since": 2024}, {"query": "2024", "since": "2024"}),
-    (search, {"kind": "reports"}, {"kind": "reports"}),
-    (search, {"limit": "many", "filter": "[1]"}, {"limit": "many", "filter": "[1]"}),
-    (search, {"limit": "true", "max_tokens": "{}"}, {"limit": "true", "max_tokens": "{}"}),
-    (search, {"surplus": None}, {"surplus": None}),
-    (listing, {"of": None, "limit": "5", "cursor": 20}, {"limit": 5, "cursor": "20"}),
-    (listing, {"of": "collections", "filter": "{}"}, {"of": "collections", "filter": {}}),
-    (reading, {"id": "a", "around": "3", "part": 41}, {"id": "a", "around": 3, "part": "41"}),
-    (reading, {"id": "a", "around": None, "part": 41.0}, {"id": "a", "part": "41"}),
-    (ingesting, {"documents": '[{"path": "a"}]', "vectors": "true"}, {"documents": [{"path": "a"}], "vectors": True}),
-    (ingesting, {"documents": ['{"path": "a"}', {"path": "b"}]}, {"documents": [{"path": "a"}, {"path": "b"}]}),
-    (ingesting, {"documents": {"path": "a"}, "vectors": None}, {"documents": [{"path": "a"}]}),
-    (ingesting, {"documents": '{"path": "a"}', "vectors": ""}, {"documents": [{"path": "a"}]}),
+    (SearchArguments, {"limit": "3"}, {"limit": 3}),
+    (SearchArguments, {"limit": '"3"'}, {"limit": 3}),
+    (SearchArguments, {"filter": '{"company":"Nordhav"}'}, {"filter": {"company": "Nordhav"}}),
+    (SearchArguments, {"filter": json.dumps('{"company":"Nordhav"}')}, {"filter": {"company": "Nordhav"}}),
+    (SearchArguments, {"filter": {"title": '{"a": 1}', "company": None}},
+     {"filter": {"title": '{"a": 1}', "company": None}}),
+    (SearchArguments, {"limit": None, "filter": None, "since": None, "kind": None}, {}),
+    (SearchArguments, {"limit": "", "filter": " ", "since": "", "kind": "", "collection": ""}, {}),
+    (SearchArguments, {"filter": "null", "limit": "null", "kind": "null"}, {}),
+    (SearchArguments, {"query": "null"}, {"query": "null"}),
+    (SearchArguments, {"query": '{"a": 1}'}, {"query": '{"a": 1}'}),
+    (SearchArguments, {"query": " "}, {"query": " "}),
+    (SearchArguments, {"query": None}, {}),
+    (SearchArguments, {"query": 2024, "since": 2024}, {"query": "2024", "since": "2024"}),
+    (SearchArguments, {"kind": "reports"}, {"kind": "reports"}),
+    (SearchArguments, {"limit": "many", "filter": "[1]"}, {"limit": "many", "filter": "[1]"}),
+    (SearchArguments, {"limit": "true", "max_tokens": "{}"}, {"limit": "true", "max_tokens": "{}"}),
+    (SearchArguments, {"surplus": None}, {"surplus": None}),
+    (ListArguments, {"of": None, "limit": "5", "cursor": 20}, {"limit": 5, "cursor": "20"}),
+    (ListArguments, {"of": "collections", "filter": "{}"}, {"of": "collections", "filter": {}}),
+    (ReadArguments, {"id": "a", "around": "3", "part": 41}, {"id": "a", "around": 3, "part": "41"}),
+    (ReadArguments, {"id": "a", "around": None, "part": 41.0}, {"id": "a", "part": "41"}),
+    (IngestArguments, {"documents": '[{"path": "a"}]', "vectors": "true"},
+     {"documents": [{"path": "a"}], "vectors": True}),
+    (IngestArguments, {"documents": ['{"path": "a"}', {"path": "b"}]}, {"documents": [{"path": "a"}, {"path": "b"}]}),
+    (IngestArguments, {"documents": {"path": "a"}, "vectors": None}, {"documents": [{"path": "a"}]}),
+    (IngestArguments, {"documents": '{"path": "a"}', "vectors": ""}, {"documents": [{"path": "a"}]}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("tool", "written", "meant"), MEANT, ids=[str(written)[:50] for _, written, _ in MEANT])
 def test_arguments_are_read_as_they_are_meant(tool: Any, written: dict[str, Any], meant: dict[str, Any]) -> None:
-    assert as_meant(written, tool.Arguments) == meant
+    assert as_meant(written, tool) == meant
 
 
 def test_documents_keep_their_texts_and_lose_what_is_null() -> None:
