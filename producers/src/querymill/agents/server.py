@@ -24,6 +24,7 @@ from mcp_types import (
 from pydantic import BaseModel
 
 from querymill.agents.access import Access
+from querymill.agents.loose import as_meant
 from querymill.agents.tools import answer, ingesting, listing, reading, search
 from querymill.agents.tools.faults import Fault, listed, quoted, sentence_of
 from querymill.keys import Scope
@@ -122,7 +123,7 @@ async def _called(access: Access, name: str, arguments: Mapping[str, Any]) -> st
     if name not in offered:
         raise Fault(f"no tool {quoted(name)}; there are {listed(offered)}")
     tool = TOOLS[name]
-    return await tool.call(access, tool.arguments.model_validate(dict(arguments)))
+    return await tool.call(access, tool.arguments.model_validate(as_meant(arguments, tool.arguments)))
 
 
 def _said(error: Exception, explains: Explains) -> str:

@@ -2,16 +2,15 @@
 
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from typing_extensions import override
 
-from querymill.code_bases.attributes import StatedKind
 from querymill.code_bases.decoding import printable
 from querymill.code_bases.listing import CodeBase, Entry, ListedFile, NotedFolder, Skipped
-from querymill.code_bases.reading import read_file
+from querymill.code_bases.reading import Read, Stated, is_undecided, read_file
 from querymill.code_bases.submodules import Rules
 from querymill_shared.contracts.files.ingest import MAX_PATH_CHARS, SourceFile
 
@@ -26,18 +25,23 @@ OTHER_REPOSITORY: Final = "a repository of its own and no submodule: ingest it b
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A file that was listed: where it really is, and the kind that is stated for it."""
+    """A file that was listed: where it really is, and what is stated for it."""
 
     real: Path
-    kind: StatedKind | None
+    stated: Stated = field(default_factory=Stated)
 
 
 @dataclass(slots=True)
 class _Walk:
-    """What one walk has met: real files and folders, and links that are followed once all else is read."""
+    """What one walk has met: real files and folders, and what is read once all else is.
+
+    That are links, and files whose encoding is undecided: the ``encodings`` of others may say it.
+    """
 
     seen: set[Path] = field(default_factory=set)
     links: list[tuple[str, Rules]] = field(default_factory=list)
+    undecided: list[tuple[str, _Place]] = field(default_factory=list)
+    encodings: dict[Path, set[str]] = field(default_factory=dict)
 
 
 class Directory(CodeBase):
@@ -52,20 +56,25 @@ class Directory(CodeBase):
         self._places: dict[str, _Place] = {}
 
     def listed(self) -> Iterator[Entry]:
-        """List the files in the order of their names, those behind links last."""
+        """List the files in the order of their names; last those behind links, and those of unsure encoding."""
         rules, walk = Rules.above(self._root), _Walk()
         yield from _unread(rules)
         yield from self._within("", self._root, rules, walk)
         while walk.links:
             path, around = walk.links.pop(0)
             yield from self._followed(path, around, walk)
+        for path, place in walk.undecided:
+            here = walk.encodings.get(place.real.parent, set())
+            anywhere = set().union(*walk.encodings.values())
+            stated = replace(place.stated, around=(here, anywhere))
+            yield self._listed(path, replace(place, stated=stated))
 
     @override
     def read(self, paths: Collection[str]) -> Iterator[SourceFile]:
         for path in sorted(paths):
-            found = self._file(path, self._places.get(path) or _Place(self._root / path, None))
-            if isinstance(found, tuple):
-                yield found[0]
+            found = self._file(path, self._places.get(path) or _Place(self._root / path))
+            if isinstance(found, Read):
+                yield found.file
 
     def _within(self, folder: str, real: Path, above: Rules, walk: _Walk) -> Iterator[Entry]:
         if real in walk.seen:
@@ -89,7 +98,7 @@ class Directory(CodeBase):
             elif is_folder:
                 yield from self._folder(path, real / entry.name, rules, walk)
             else:
-                yield self._entry(path, real / entry.name, rules, walk)
+                yield from self._entry(path, real / entry.name, rules, walk)
 
     def _folder(self, path: str, real: Path, rules: Rules, walk: _Walk) -> Iterator[Entry]:
         is_repository = (real / GIT).exists()
@@ -120,22 +129,35 @@ class Directory(CodeBase):
         elif real.is_dir():
             yield from self._folder(path, real, rules, walk)
         else:
-            yield self._entry(path, real, rules, walk)
+            yield from self._entry(path, real, rules, walk)
 
-    def _entry(self, path: str, real: Path, rules: Rules, walk: _Walk) -> ListedFile | Skipped:
+    def _entry(self, path: str, real: Path, rules: Rules, walk: _Walk) -> Iterator[Entry]:
         if real in walk.seen:
-            return Skipped(printable(path), LINK_AGAIN)
+            yield Skipped(printable(path), LINK_AGAIN)
+            return
         walk.seen.add(real)
-        place = _Place(real, rules.attributes.kind_of(self._root / path))
+        attributes, whole = rules.attributes, self._root / path
+        place = _Place(real, Stated(attributes.kind_of(whole), attributes.encodings_of(whole)))
         found = self._file(path, place)
+        if is_undecided(found):
+            walk.undecided.append((path, place))
+            return
+        if isinstance(found, Read) and found.encoding is not None:
+            walk.encodings.setdefault(real.parent, set()).add(found.encoding)
+        yield self._kept(path, place, found)
+
+    def _listed(self, path: str, place: _Place) -> ListedFile | Skipped:
+        return self._kept(path, place, self._file(path, place))
+
+    def _kept(self, path: str, place: _Place, found: Read | Skipped) -> ListedFile | Skipped:
         if isinstance(found, Skipped):
             return found
-        file, remark = found
         self._places[path] = place
-        return ListedFile(file.path, file.sha256, len(file.content.encode()), remark)
+        file = found.file
+        return ListedFile(file.path, file.sha256, len(file.content.encode()), found.remark)
 
-    def _file(self, path: str, place: _Place) -> tuple[SourceFile, str] | Skipped:
-        return read_file(path, place.real, place.kind, include_secrets=self._include_secrets)
+    def _file(self, path: str, place: _Place) -> Read | Skipped:
+        return read_file(path, place.real, place.stated, include_secrets=self._include_secrets)
 
 
 def _unread(rules: Rules) -> Iterator[Skipped]:

@@ -7,6 +7,7 @@ from typing import Final, Self
 
 from querymill.code_bases.attributes import Attributes
 from querymill.code_bases.ignoring import Ignored
+from querymill.code_bases.repositories import Repository
 
 MODULES_FILE: Final = ".gitmodules"
 _PATH: Final = re.compile(r"^[ \t]*path[ \t]*=[ \t]*\"?([^\"\n]+?)\"?[ \t]*\r?$", re.MULTILINE)
@@ -28,16 +29,18 @@ class Rules:
         """Read what holds in a folder (a resolved path) by the folders above it, if it is part of a repository."""
         top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
         if top is None:
-            return cls(Ignored.above(root))
-        attributes = Attributes()
+            return cls()
+        repository = Repository.at(top)
+        attributes = Attributes.of_repository(repository)
         for folder in reversed(root.parents):
             attributes = attributes.within(folder) if top in (folder, *folder.parents) else attributes
-        return cls(Ignored.above(root), attributes, submodules_of(top))
+        return cls(Ignored.above(root, repository), attributes, submodules_of(top))
 
     @classmethod
     def of_repository(cls, folder: Path) -> Self:
         """Start over in a repository inside a tree: nothing above it holds there."""
-        return cls(submodules=submodules_of(folder))
+        repository = Repository.at(folder)
+        return cls(Ignored.of_repository(repository), Attributes.of_repository(repository), submodules_of(folder))
 
     def within(self, folder: Path) -> Self:
         """Add the ignore file and the attributes of a folder below."""
@@ -48,7 +51,7 @@ def submodules_of(repository: Path) -> frozenset[Path]:
     """Return the folders of a repository's submodules, checked out or not."""
     path = repository / MODULES_FILE
     try:
-        text = "" if path.is_symlink() else path.read_text(encoding="utf-8", errors="replace")
+        text = "" if path.is_symlink() else path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError:
         return frozenset()
     places = [written for written in _PATH.findall(text) if ".." not in written.split("/")]

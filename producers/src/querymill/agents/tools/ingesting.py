@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from querymill.agents.access import PATIENCE_S, Access, Running
+from querymill.agents.loose import document_as_meant
 from querymill.agents.tools.faults import Fault, listed, of_rules, quoted
 from querymill.agents.tools.replies import ReplyEntry, compose
 from querymill.ingesting.jsonl import GoodLine, Lines
@@ -73,7 +74,7 @@ def _read(lines: Lines[Any], arguments: IngestArguments) -> list[GoodLine[Any]]:
     read: list[GoodLine[Any]] = []
     faults: list[str] = []
     for number, document in enumerate(arguments.documents, start=1):
-        line = json.dumps(document).encode()
+        line = json.dumps(document_as_meant(document, lines.document)).encode()
         try:
             read.append(GoodLine(number, len(line), lines.document_of(line)))
         except ValidationError as error:

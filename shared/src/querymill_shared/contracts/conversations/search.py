@@ -116,6 +116,13 @@ class ConversationSearch(FilteredSearch, AsksWhyNot, Asks["ConversationResult"])
     time_zone: Annotated[
         Name, Field(description="time zone for dates in the query, such as Asia/Shanghai"), AfterValidator(_known_zone)
     ] = "UTC"
+    locale: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,5}$",
+            description="locale for dates in figures in the query, such as en-GB (default: by the time zone)",
+        ),
+    ] = None
     why_not: Annotated[Id | None, Field(description="explain why this session was not returned, by its id")] = None
     deadline: DeadlineSeconds = 30.0
 

@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from querymill.code_bases.decoding import text_of
 from querymill.code_bases.directory import Directory
 from querymill.code_bases.listing import ListedFile, Skipped
 from querymill.ingesting.sources.code_bases import JsonLines
@@ -99,24 +98,6 @@ def test_a_tree_of_any_depth_is_walked(tmp_path: Path) -> None:
         deep.mkdir()
     assert paths(tmp_path) == []
     assert list(skipped(tmp_path).values()) == ["path longer than 500 characters"]
-
-
-TEXTS: list[tuple[bytes, tuple[str, bool] | None]] = [
-    (b"", ("", False)),
-    ("渲染\n".encode(), ("渲染\n", False)),
-    (b"\xef\xbb\xbfx = 1", ("x = 1", False)),
-    (b"# caf\xe9 in latin-1 letters", ("# caf\ufffd in latin-1 letters", True)),
-    ("\ufffd was here before".encode(), ("\ufffd was here before", False)),
-    (b"\x7fELF\x00\x01", None),
-    (b"\xff\xfe\xfd\xfc abc", None),
-    (b"x" * 9_000 + b"\x00", ("x" * 9_000 + " ", False)),
-]
-
-
-@pytest.mark.parametrize(("raw", "expected"), TEXTS)
-def test_bytes_are_read_as_text_or_known_to_be_none(raw: bytes, expected: tuple[str, bool] | None) -> None:
-    found = text_of(raw)
-    assert (None if found is None else (found[0], bool(found[1]))) == expected
 
 
 def test_of_two_json_lines_with_one_path_the_later_is_sent(tmp_path: Path) -> None:

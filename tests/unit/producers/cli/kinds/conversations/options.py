@@ -20,6 +20,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--no-simplification",), {"simplification": False}),
     (("--now", "2026-06-30T09:00:00"), {"now": datetime(2026, 6, 30, 9, tzinfo=UTC)}),
     (("--time-zone", "Asia/Shanghai"), {"time_zone": "Asia/Shanghai"}),
+    (("--locale", "en-GB"), {"locale": "en-GB"}),
     (("--why-not", "s9"), {"why_not": "s9"}),
     (("--filter", "note=kept"), {"filter": {"note": "kept"}}),
     (("--metadata",), {"metadata": True}),
@@ -30,6 +31,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("--rank-swing", "3"), "rank_swing: Input should be less than or equal to 2"),
     (("--scoring", "luck"), "scoring: Input should be"),
     (("--time-zone", "Mars"), "time_zone: "),
+    (("--locale", "3/4"), "locale: "),
     (("--recent-sessions", "a", "--recent-sessions", "a"), "recent_sessions: "),
     (("--context-cap", "0.5"), "context_cap: Input should be greater than or equal to 1"),
 ]

@@ -46,7 +46,7 @@ def test_a_directory_is_listed_with_what_is_skipped(folder: Path) -> None:
     assert found.is_whole
     assert by_reason(found) == {
         "skipped, binary": ["b.bin"],
-        "not UTF-8: what cannot be read was replaced": ["old.py"],
+        "read as CP1252": ["old.py"],
     }
 
 

@@ -61,7 +61,8 @@ class ConversationQuestion:
 def understand_question(request: ConversationSearch, now: datetime, ports: ConversationPorts) -> ConversationQuestion:
     """Read the time that a request means as of ``now``, and its other words, or take these from the cache."""
     generation = ports.conversations.generation(request.collection)
-    timed = find_time(request.query, now=now, zone=request.zone) if request.time_filter else None
+    zone, locale = request.zone, request.locale
+    timed = find_time(request.query, now=now, zone=zone, locale=locale) if request.time_filter else None
     span = None if timed is None else timed.range
     key = key_of(request, generation, span)
     understood = ports.conversation_caches.questions.get(key)

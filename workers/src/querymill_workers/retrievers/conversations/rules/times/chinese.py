@@ -115,6 +115,17 @@ def _weekday(match: re.Match[str], now: datetime) -> TimeSpan:
     return latest_weekday(now, place)
 
 
+def _weekday_weeks_ago(match: re.Match[str], now: datetime) -> TimeSpan:
+    back = max(between(match["n"]))
+    return day(week(now.date() - back * WEEK).start.date() + _WEEKDAYS[match["weekday"]] * DAY)
+
+
+def _weekdays_ago(match: re.Match[str], now: datetime) -> TimeSpan:
+    """*Decided*: 两个周五前 is the Friday before the latest one; today does not count."""
+    back = max(between(match["n"])) - 1
+    return day((latest_weekday(now - DAY, _WEEKDAYS[match["weekday"]]).start - back * WEEK).date())
+
+
 def _weekend(match: re.Match[str], now: datetime) -> TimeSpan:
     which = match["which"]
     return weekend(now, _BACK[which]) if which else latest_weekend(now)
@@ -228,6 +239,10 @@ RULES: Final[tuple[Rule, ...]] = (
         f"{_WHICH}?个?(?:周|星期)末|(?P<no>下个?周末)", lambda match, now: None if match["no"] else _weekend(match, now)
     ),
     _rule(f"{_WHICH}个?{_WEEK_WORD}{_WEEKDAY}{_AFTER_WEEKDAY}", _weekday),
+    _rule(
+        f"(?P<n>{NUMERAL})个?{_WEEK_WORD}(?:之|以)?前的? ?{_WEEK_WORD}{_WEEKDAY}{_AFTER_WEEKDAY}", _weekday_weeks_ago
+    ),
+    _rule(f"(?P<n>{NUMERAL})个{_WEEK_WORD}{_WEEKDAY}(?:之|以)?前", _weekdays_ago),
     _rule(f"{_NO_WEEKDAY}(?<!下个)(?P<which>){_WEEK_WORD}{_WEEKDAY}{_AFTER_WEEKDAY}", _weekday),
     _rule(f"{NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月(?:份)?(?![球亮饼卡票薪租度经食光老饷色])", _month),
     _rule(f"{NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月 ?{_DAY}", _date),

@@ -16,6 +16,7 @@ from querymill_workers.retrievers.conversations.rules.times.english import (
     count_of,
     rule,
 )
+from querymill_workers.retrievers.conversations.rules.times.numeric import TALK
 from querymill_workers.retrievers.conversations.rules.times.parts import Part, latest_part
 from querymill_workers.retrievers.conversations.rules.times.spans import (
     DAY,
@@ -47,14 +48,6 @@ _SEASON: Final = "(?P<season>spring|summer|autumn|fall|winter)"
 _QUARTERS: Final[Mapping[str, int]] = {
     "first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": 4,
 }  # fmt: skip
-_LAST_MONTH: Final = 12
-#: 24/7, 16/9 and 21/9 are no days.
-_RATIOS: Final = frozenset({(24, 7), (16, 9), (21, 9), (16, 10)})
-#: What is of a day or of a quarter if it follows at once: "the 7/14 standup".
-_TALK: Final = (
-    "(?= *(?:$|[,?!;)]|(?:did|do|we|i|you|was|were|about|standup|meeting|session|chat|conversation|discussion|decision"
-    "|call|work|incident|outage)s?(?![A-Za-z])))"
-)
 _EDGES: Final[Mapping[str, Part]] = {"beginning": "early", "start": "early", "middle": "mid", "end": "late"}
 
 
@@ -80,19 +73,6 @@ def _season(match: re.Match[str], now: datetime) -> TimeSpan:
 
 def _day_of_month(match: re.Match[str], now: datetime) -> TimeSpan:
     return latest_day_of_month(now, int(match["day"]))
-
-
-def _month_and_day(match: re.Match[str], now: datetime) -> TimeSpan:
-    """Read 7/14 as in the United States, and 14/7 as elsewhere."""
-    first, second = int(match["first"]), int(match["second"])
-    number, written = (first, second) if first <= _LAST_MONTH else (second, first)
-    return latest(now, lambda year: day(date(year, number, written)))
-
-
-def _bare_date(match: re.Match[str], now: datetime) -> TimeSpan | None:
-    """Read 7/14 where it is a day and nothing else: one of its numbers is no month, and no such ratio is known."""
-    written = (int(match["first"]), int(match["second"]))
-    return None if max(written) <= _LAST_MONTH or written in _RATIOS else _month_and_day(match, now)
 
 
 def _fortnights_ago(match: re.Match[str], now: datetime) -> TimeSpan:
@@ -202,13 +182,8 @@ RULES: Final[tuple[Rule, ...]] = (
     rule(f"{_SEASON}(?P<which>)(?: of)? {YEAR}", _season),
     rule(f"(?:on|since|before|after|until|till|from|to|by) the (?P<at>){_ORDINAL}{_AFTER_DAY}", _day_of_month),
     rule(f"the {_ORDINAL}(?= *(?:$|[?.!]))", _day_of_month),
-    rule(
-        "(?:on|since|before|after|until|from|to|by) (?P<at>)(?P<first>[0-9]{1,2})/(?P<second>[0-9]{1,2})(?!/)",
-        _month_and_day,
-    ),
-    rule(f"(?:the )?(?P<first>[0-9]{{1,2}})/(?P<second>[0-9]{{1,2}})(?!/){_TALK}", _bare_date),
     # In capitals, and not "Q2: why ...", which numbers a question.
-    rule(f"(?-i:Q)(?P<number>[1-4])(?P<quarter>)(?P<year>)(?P<which>){_TALK}", _quarter),
+    rule(f"(?-i:Q)(?P<number>[1-4])(?P<quarter>)(?P<year>)(?P<which>){TALK}", _quarter),
     rule(f"(?P<n>{COUNT}) fortnights? ago", _fortnights_ago),
     rule("(?:the )?(?:last|past) fortnight", _recently),
     rule(f"(?:(?P<n>{COUNT}) )?{_HALF_UNIT} and a half ago", _and_a_half),

@@ -10,15 +10,24 @@ from typing import Final
 
 from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.times import chinese as times_chinese
-from querymill_workers.retrievers.conversations.rules.times import chinese_vague, english_vague, holidays, parts
+from querymill_workers.retrievers.conversations.rules.times import (
+    chinese_vague,
+    english_counted,
+    english_vague,
+    holidays,
+    numeric,
+    parts,
+)
 from querymill_workers.retrievers.conversations.rules.times import english as times_english
+from querymill_workers.retrievers.conversations.rules.times.english import Rule
 from querymill_workers.retrievers.conversations.rules.times.spans import DAY, TimeSpan
 from querymill_workers.retrievers.conversations.rules.times.subjects import is_subject
 
 _FULL_WIDTH: Final = str.maketrans("０１２３４５６７８９：／－", "0123456789:/-")
 _CODE: Final = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 _RULES: Final = (
-    *times_chinese.RULES, *chinese_vague.RULES, *times_english.RULES, *english_vague.RULES, *holidays.RULES
+    *times_chinese.RULES, *chinese_vague.RULES, *times_english.RULES, *english_vague.RULES, *english_counted.RULES,
+    *holidays.RULES,
 )  # fmt: skip
 # Words that are removed from the question together with a time expression.
 _LEADING: Final = re.compile(
@@ -36,6 +45,8 @@ _SINCE_ZH: Final = re.compile(" *(?:以来|至今|到现在|起|开始)")
 _AFTER_ZH: Final = re.compile(" *(?:之后|以后)")
 _BEFORE_ZH: Final = re.compile(" *(?:之前|以前)")
 _FROM: Final = re.compile("(?:自从|自|从) *$")
+#: An expression that has an end of its own: 3月3日到7日, 3/4-3/9.
+_ENDS: Final = re.compile("[到至~～–—]|(?:月|/)[0-9]{1,2}[日号]? ?- ?[0-9]")
 _BETWEEN: Final = re.compile(r"(?<![A-Za-z0-9_])between +$", re.IGNORECASE)
 _JOINT: Final = re.compile(
     r" *(?:(?:to|(?P<list>and)|until|till|through)(?![A-Za-z0-9_])|[-–—~～到至]|(?P<list_zh>[和与])) *(?:the +)?",
@@ -84,7 +95,7 @@ class _Mention:
         return self.start or datetime.min  # noqa: DTZ901  # local, without a zone
 
 
-def find_time(text: str, *, now: datetime, zone: tzinfo) -> Timed | None:
+def find_time(text: str, *, now: datetime, zone: tzinfo, locale: str | None = None) -> Timed | None:
     """Find the time that a question means, in Chinese, English or both, or return None if it mentions none.
 
     *Decided*: weeks are calendar weeks from Monday. "Last Tuesday" is the latest Tuesday before today, and 上周二 the
@@ -98,13 +109,16 @@ def find_time(text: str, *, now: datetime, zone: tzinfo) -> Timed | None:
         text: The question. Code in backquotes is ignored.
         now: The time of asking, with a time zone.
         zone: The time zone of the caller, which decides where days begin and end.
+        locale: The locale of the caller, if it is known: how dates in figures are written there, see `order_of`.
     """
     # By way of UTC, because a time that clocks skip on the way to summer time stays as it is in its own zone.
     local = now.astimezone(UTC).astimezone(zone).replace(tzinfo=None)
     plain = _CODE.sub(lambda code: "`" * len(code[0]), text.translate(_FULL_WIDTH))
+    order = numeric.order_of(plain, zone=str(getattr(zone, "key", "")), locale=locale)
+    rules = (*_RULES, *numeric.rules(order))
     mentions = [
         mention
-        for mention in _joined(plain, islice(_mentions(plain, local), MAX_MENTIONS), local)
+        for mention in _joined(plain, islice(_mentions(plain, local, rules), MAX_MENTIONS), local)
         if not is_subject(plain, mention.first, mention.past)
     ]
     if not mentions:
@@ -129,10 +143,10 @@ def _range_of(mentions: Sequence[_Mention]) -> tuple[datetime | None, datetime |
     return start, end
 
 
-def _mentions(text: str, now: datetime) -> Iterator[_Mention]:
+def _mentions(text: str, now: datetime, rules: Sequence[Rule]) -> Iterator[_Mention]:
     """Yield the time expressions of a text in order, without overlaps."""
     past = 0
-    for first, end, span_at in sorted(_matches(text), key=lambda match: (match[0], -match[1])):
+    for first, end, span_at in sorted(_matches(text, rules), key=lambda match: (match[0], -match[1])):
         if first < past:
             continue
         mention = _mention(text, first, end, span_at, now)
@@ -141,8 +155,8 @@ def _mentions(text: str, now: datetime) -> Iterator[_Mention]:
             yield mention
 
 
-def _matches(text: str) -> Iterator[tuple[int, int, Callable[[datetime], TimeSpan | None]]]:
-    for pattern, span_of in _RULES:
+def _matches(text: str, rules: Sequence[Rule]) -> Iterator[tuple[int, int, Callable[[datetime], TimeSpan | None]]]:
+    for pattern, span_of in rules:
         for match in pattern.finditer(text):
             first = match.start("at") if "at" in pattern.groupindex else match.start()
             yield first, match.end(), partial(span_of, match)
@@ -196,7 +210,8 @@ def _connected(text: str, first: int, end: int, span: TimeSpan) -> tuple[int, in
             leading = _LEADING.search(text, near, first)
             return leading.start() if leading else first, found.end(), *sides
     leading, trailing = _LEADING.search(text, near, first), _TRAILING.match(text, end)
-    until = None if _FROM.search(text, near, first) and not _JOINT.match(text, end) else span.end
+    has_end = _JOINT.match(text, end) or _ENDS.search(text, first, end)
+    until = None if _FROM.search(text, near, first) and not has_end else span.end
     return leading.start() if leading else first, trailing.end() if trailing else end, span.start, until
 
 
