@@ -23,11 +23,11 @@ _INSIDE: Final = {
 }
 #: Where the types of members stand, which name the main one wherever it is.
 _TYPES: Final = "[Content_Types].xml"
-_MAIN: Final = {
-    b"wordprocessingml.document.main+xml": "docx",
-    b"presentationml.presentation.main+xml": "pptx",
-    b"spreadsheetml.sheet.main+xml": "xlsx",
-}
+_MAIN: Final = (
+    (re.compile(rb"(?:ms-word|wordprocessingml)\.[\w.]+\.main\+xml", re.I), "docx"),
+    (re.compile(rb"(?:ms-powerpoint|presentationml)\.[\w.]+\.main\+xml", re.I), "pptx"),
+    (re.compile(rb"(?:ms-excel|spreadsheetml)\.(?!sheet\.binary)[\w.]+\.main\+xml", re.I), "xlsx"),
+)
 MAX_TYPES_BYTES: Final = 1 << 20
 
 
@@ -73,8 +73,8 @@ def _of_zip(path: Path, limits: Limits) -> Format:
     for member, name in _INSIDE.items():
         if member in names:
             return BY_NAME[name]
-    for written, name in _MAIN.items():
-        if written in types:
+    for written, name in _MAIN:
+        if written.search(types):
             return BY_NAME[name]
     raise Unreadable("a ZIP archive that is no document")
 

@@ -30,7 +30,7 @@ def opened_by(engine: Callable[[str | BinaryIO], T], path: Path, name: str) -> t
         Unreadable: The engine refuses it without what is damaged, too.
     """
     try:
-        return engine(transitional(path)), {}
+        return engine(transitional(path, name)), {}
     except (MemoryError, ImportError):
         raise
     except Exception as error:  # noqa: BLE001  # what an engine raises of a damaged file is no part of its interface
@@ -38,7 +38,7 @@ def opened_by(engine: Callable[[str | BinaryIO], T], path: Path, name: str) -> t
     mended, damaged = _mended(path)
     try:
         if damaged:
-            return engine(transitional(mended)), damaged
+            return engine(transitional(mended, name)), damaged
     except (MemoryError, ImportError):
         raise
     except Exception:  # noqa: BLE001, S110  # the first reason is told below
