@@ -126,7 +126,7 @@ class Remarks:
     def count(self, count: int, one: str, what: str, place: str = "", page: int = 0) -> None:
         """Add a remark about several things of a kind, named by ``one`` of them, and ``what`` became of them."""
         if count > 0:
-            self.noted.append(Remark(f"{count} {one if count == 1 else plural(one)} {what}", page, place, count))
+            self.noted.append(Remark(f"{count} {one if count == 1 else plural(one)}: {what}", page, place, count))
 
 
 @dataclass(frozen=True, slots=True)

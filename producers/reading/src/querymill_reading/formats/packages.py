@@ -53,7 +53,7 @@ def _mended(path: Path) -> tuple[BinaryIO, dict[str, str]]:
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as copy:
         names = [name for name in dict.fromkeys(archive.namelist()) if not name.endswith("/")]
         for name in names:
-            content, why = _content(archive, name)
+            content, why = content_of(archive, name)
             if name.lower().endswith((".xml", ".rels")):
                 content, why_broken = _well_formed(content)
                 why = why or why_broken
@@ -68,7 +68,7 @@ def _mended(path: Path) -> tuple[BinaryIO, dict[str, str]]:
     return written, damaged
 
 
-def _content(archive: zipfile.ZipFile, name: str) -> tuple[bytes, str]:
+def content_of(archive: zipfile.ZipFile, name: str) -> tuple[bytes, str]:
     """Return a member as far as it can be read, and why not farther."""
     pieces: list[bytes] = []
     try:

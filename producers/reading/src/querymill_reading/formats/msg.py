@@ -1,0 +1,113 @@
+"""MSG: one mail as Outlook keeps it; attachments are named."""
+
+import struct
+from collections.abc import Iterator
+from typing import Any, Final
+
+from oxmsg import Message
+
+from querymill_reading.asked import Asked, proposals
+from querymill_reading.document import Document, Page, Remarks, Unreadable
+from querymill_reading.formats.letters import head_of, html_parts, plain_parts
+from querymill_reading.formats.rtf import text_of_rtf
+from querymill_reading.rules.proposals import merged
+from querymill_reading.rules.sections import Part, sections
+
+_RTF: Final = 0x1009
+#: Letters of the names of attachments that a remark has.
+MAX_NAMES: Final = 200
+#: What compressed RTF may refer to from its beginning on, by its specification.
+_DICTIONARY: Final = (
+    b"{\\rtf1\\ansi\\mac\\deff0\\deftab720{\\fonttbl;}{\\f0\\fnil \\froman \\fswiss \\fmodern \\fscript \\fdecor "
+    b"MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par "
+    b"\\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
+)
+_WINDOW: Final = 4_096
+
+
+def read(asked: Asked) -> Document:
+    """See `Format.read`."""
+    try:
+        mail = Message.load(str(asked.path))
+    except (MemoryError, ImportError):
+        raise
+    except Exception as error:
+        raise Unreadable(f"a broken MSG file: {type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
+    remarks = Remarks()
+    said: dict[str, str] = {}
+    for name, ask in (("From", lambda: mail.sender), ("To", lambda: _recipients(mail)), ("Date", lambda: _date(mail))):
+        with remarks.part(name):
+            said[name] = ask() or ""
+    subject = ""
+    with remarks.part("Subject"):
+        subject = " ".join((mail.subject or "").split())
+    parts = [*head_of(subject, said), *_body(mail, remarks)]
+    with remarks.part("attachments"):
+        names = [attachment.file_name or "a file without a name" for attachment in mail.attachments]
+        remarks.count(len(names), "attachment", f"left out: {', '.join(names)[:MAX_NAMES]}")
+    pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
+    own = {"published_at": said["Date"][:10]} if said.get("Date") else {}
+    proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=subject)
+    return Document("msg", pages, merged(proposed, own), {"author": said["From"]} if said.get("From") else {}, remarks.noted)
+
+
+def _recipients(mail: Any) -> str:
+    return "; ".join(f"{each.name} <{each.email_address}>" for each in mail.recipients)
+
+
+def _date(mail: Any) -> str:
+    return mail.sent_date.isoformat(" ", "minutes") if mail.sent_date else ""
+
+
+def _body(mail: Any, remarks: Remarks) -> Iterator[Part]:
+    """Yield the text of a mail: plain, else in HTML, else in RTF."""
+    with remarks.part("text"):
+        if (mail.body or "").strip():
+            yield from plain_parts(mail.body)
+            return
+    with remarks.part("text in HTML"):
+        if (mail.html_body or "").strip():
+            yield from html_parts(mail.html_body.encode(), remarks, "utf-8")
+            return
+    with remarks.part("text in RTF"):
+        packed = mail.properties.binary_prop_value(_RTF)
+        if packed:
+            yield from plain_parts(text_of_rtf(unpacked(packed).decode("latin-1")))
+
+
+def unpacked(packed: bytes) -> bytes:
+    """Return RTF that Outlook has compressed.
+
+    Raises:
+        Unreadable: It is damaged.
+    """
+    if len(packed) < 16:
+        raise Unreadable("compressed RTF is too short")
+    size, kind = struct.unpack("<I4s", packed[4:12])
+    if kind == b"MELA":
+        return packed[16 : 16 + size]
+    window = bytearray(_DICTIONARY.ljust(_WINDOW, b"\0"))
+    at, write, done = 16, len(_DICTIONARY), bytearray()
+    while at < len(packed):
+        control, at = packed[at], at + 1
+        for bit in range(8):
+            if at >= len(packed) or len(done) >= size:
+                return bytes(done)
+            if control >> bit & 1:
+                if at + 1 >= len(packed):
+                    return bytes(done)
+                token, at = packed[at] << 8 | packed[at + 1], at + 2
+                start, length = token >> 4, (token & 15) + 2
+                if start == write:
+                    return bytes(done)
+                piece = [(start + step) % _WINDOW for step in range(length)]
+            else:
+                window[write], at = packed[at], at + 1
+                done.append(window[write])
+                write = (write + 1) % _WINDOW
+                continue
+            for place in piece:
+                window[write] = window[place]
+                done.append(window[write])
+                write = (write + 1) % _WINDOW
+    return bytes(done)
