@@ -52,7 +52,7 @@ def word(path: Path, body: str) -> Document:
     with zipfile.ZipFile(path) as archive:
         main = archive.read("word/document.xml")
     start, end = main.index(b"<w:body>"), main.index(b"</w:body>")
-    replaced(path, "word/document.xml", main, f'<w:document {NAMES}><w:body>{body}</w:body></w:document>'.encode())
+    replaced(path, "word/document.xml", main, f"<w:document {NAMES}><w:body>{body}</w:body></w:document>".encode())
     assert start < end
     return read(path)
 
@@ -205,7 +205,9 @@ def test_one_of_two_forms_of_the_same_thing_is_read(tmp_path: Path) -> None:
         f"<mc:AlternateContent><mc:Choice Requires='wps'>{run('new')}</mc:Choice>"
         f"<mc:Fallback>{run('old')}</mc:Fallback></mc:AlternateContent>"
     )
-    only_old = f"<mc:AlternateContent><mc:Choice Requires='x'/><mc:Fallback>{run('old')}</mc:Fallback></mc:AlternateContent>"
+    only_old = (
+        f"<mc:AlternateContent><mc:Choice Requires='x'/><mc:Fallback>{run('old')}</mc:Fallback></mc:AlternateContent>"
+    )
     assert text_of(word(tmp_path / "a.docx", paragraph(forms))) == "new"
     assert text_of(word(tmp_path / "b.docx", paragraph(only_old))) == "old"
 

@@ -36,7 +36,9 @@ _MIMETYPE: Final = "mimetype"
 _OPEN_DOCUMENT: Final = re.compile(rb"application/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation)")
 _OF_OPEN_DOCUMENT: Final = {b"text": "odt", b"spreadsheet": "ods", b"presentation": "odp"}
 #: What a mail begins with: fields, one of which every mail has.
-_MAIL: Final = re.compile(rb"(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*(?:From|Received|Return-Path|Delivered-To):[ \t]", re.I)
+_MAIL: Final = re.compile(
+    rb"(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*(?:From|Received|Return-Path|Delivered-To):[ \t]", re.I
+)
 _ANOTHER_FIELD: Final = re.compile(rb"^(?:Date|Subject|To|Message-ID|MIME-Version|Received):[ \t]", re.I | re.M)
 #: A part that only mails of Outlook have, as the names of parts are written.
 _OF_OUTLOOK: Final = "__properties_version1.0".encode("utf-16-le")

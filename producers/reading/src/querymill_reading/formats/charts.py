@@ -41,9 +41,7 @@ def texts_of_chart(root: Any) -> Iterator[str]:
 
 def texts_of_diagram(root: Any) -> Iterator[str]:
     """Yield the texts of a diagram, a line each."""
-    lines = (
-        " ".join("".join(paragraph.itertext(f"{_DRAWING}t")).split()) for paragraph in root.iter(f"{_DRAWING}p")
-    )
+    lines = (" ".join("".join(paragraph.itertext(f"{_DRAWING}t")).split()) for paragraph in root.iter(f"{_DRAWING}p"))
     text = "\n".join(filter(None, lines))
     if text:
         yield text

@@ -23,7 +23,9 @@ def read(asked: Asked) -> Document:
     rows = rows_in(text)
     widths = Counter(len(row) for row in rows if any(row))
     usual = widths.most_common(1)[0][0] if widths else 0
-    remarks.count(sum(count for width, count in widths.items() if width > usual), "row", "has more values than the others")
+    remarks.count(
+        sum(count for width, count in widths.items() if width > usual), "row", "has more values than the others"
+    )
     asked.on_page(1)
     name = PurePath(asked.name).stem
     pages = [Page(number, page) for number, page in enumerate(sheet_pages(name, with_names(rows)), 1)]

@@ -25,7 +25,18 @@ _SIGNS: Final = {
 #: What is not shown: what was deleted or moved elsewhere, how a word is pronounced, and properties.
 _LEFT_OUT: Final = frozenset(
     qn(name)
-    for name in ("w:del", "w:moveFrom", "w:rt", "w:pPr", "w:rPr", "w:sdtPr", "w:sdtEndPr", "w:tblPr", "w:tcPr", "w:trPr")
+    for name in (
+        "w:del",
+        "w:moveFrom",
+        "w:rt",
+        "w:pPr",
+        "w:rPr",
+        "w:sdtPr",
+        "w:sdtEndPr",
+        "w:tblPr",
+        "w:tcPr",
+        "w:trPr",
+    )
 )
 #: Marks of a row or a cell that was deleted.
 _DELETED: Final = {ROW: f"{qn('w:trPr')}/{qn('w:del')}", CELL: f"{qn('w:tcPr')}/{qn('w:cellDel')}"}
@@ -153,7 +164,9 @@ def note_left_out(body: Any, remarks: Remarks) -> None:
         remarks.count(sum(_contains(each, qn(text)) for each in body.iter(qn(tag))), one, what)
     rows = sum(each.find(mark) is not None for tag, mark in _DELETED.items() for each in body.iter(tag))
     remarks.count(rows, "row or cell", "left out: deleted as a tracked change")
-    hidden = sum(_is_on(each) and _contains(each.getparent().getparent(), qn("w:t")) for each in body.iter(qn("w:vanish")))
+    hidden = sum(
+        _is_on(each) and _contains(each.getparent().getparent(), qn("w:t")) for each in body.iter(qn("w:vanish"))
+    )
     remarks.count(hidden, "hidden piece of text", "read all the same")
     remarks.count(sum(1 for _ in body.iter(qn("w:rt"))), "reading of a word (ruby)", "left out")
     unknown = sum(_symbol(each) == UNKNOWN for each in body.iter(qn("w:sym")))

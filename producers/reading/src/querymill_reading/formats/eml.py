@@ -45,7 +45,9 @@ def field_of(mail: EmailMessage, name: str) -> str:
     try:
         return " ".join(str(mail[name] or "").split())
     except (ValueError, IndexError, AttributeError, MessageError):
-        return next((" ".join(str(value).split()) for key, value in mail.raw_items() if key.lower() == name.lower()), "")
+        return next(
+            (" ".join(str(value).split()) for key, value in mail.raw_items() if key.lower() == name.lower()), ""
+        )
 
 
 def _parts(mail: EmailMessage, remarks: Remarks, attached: list[str], depth: int) -> Iterator[Part]:

@@ -20,5 +20,7 @@ def read(asked: Asked) -> Document:
     parts = list(of_root(value))
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     own = value.get("title") or value.get("name") if isinstance(value, dict) else ""
-    proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=own if isinstance(own, str) else "")
+    proposed = proposals(
+        remarks, asked.name, [page.text for page in pages[:3]], title=own if isinstance(own, str) else ""
+    )
     return Document("json", pages, proposed, remarks=remarks.noted)

@@ -1,5 +1,6 @@
 """MSG: one mail as Outlook keeps it; attachments are named."""
 
+import codecs
 import struct
 from collections.abc import Iterator
 from typing import Any, Final
@@ -14,6 +15,8 @@ from querymill_reading.rules.proposals import merged
 from querymill_reading.rules.sections import Part, sections
 
 _RTF: Final = 0x1009
+#: How Outlook names code pages, and the library a codec.
+_WINDOWS: Final = "windows_"
 #: Letters of the names of attachments that a remark has.
 MAX_NAMES: Final = 200
 #: What compressed RTF may refer to from its beginning on, by its specification.
@@ -23,6 +26,15 @@ _DICTIONARY: Final = (
     b"\\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
 )
 _WINDOW: Final = 4_096
+
+
+def _code_page(name: str) -> codecs.CodecInfo | None:
+    """Return the codec of a code page by the name that Windows gives it, such as windows-950."""
+    plain = name.replace("-", "_")
+    return codecs.lookup(f"cp{plain.removeprefix(_WINDOWS)}") if plain.startswith(_WINDOWS) else None
+
+
+codecs.register(_code_page)
 
 
 def read(asked: Asked) -> Document:
@@ -48,7 +60,9 @@ def read(asked: Asked) -> Document:
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     own = {"published_at": said["Date"][:10]} if said.get("Date") else {}
     proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=subject)
-    return Document("msg", pages, merged(proposed, own), {"author": said["From"]} if said.get("From") else {}, remarks.noted)
+    return Document(
+        "msg", pages, merged(proposed, own), {"author": said["From"]} if said.get("From") else {}, remarks.noted
+    )
 
 
 def _recipients(mail: Any) -> str:

@@ -174,7 +174,10 @@ class Reading:
             cells: list[str] = []
             for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
                 text = self.cell(cell)
-                deep, span = repeated(cell, f"{TABLE}number-rows-spanned"), repeated(cell, f"{TABLE}number-columns-spanned")
+                deep, span = (
+                    repeated(cell, f"{TABLE}number-rows-spanned"),
+                    repeated(cell, f"{TABLE}number-columns-spanned"),
+                )
                 for _ in range(repeated(cell, f"{TABLE}number-columns-repeated")):
                     at = len(cells)
                     if cell.tag.endswith("covered-table-cell") and not text and below.get(at, (0, ""))[0] > 0:
@@ -190,7 +193,11 @@ class Reading:
 
     def cell(self, cell: Any) -> str:
         """Return a cell as it is shown; a formula without a value as the formula."""
-        own = (" ".join(self.text(each).split()) for each in cell if each.tag in (*_BLOCKS, f"{TEXT}list", f"{TEXT}section"))
+        own = (
+            " ".join(self.text(each).split())
+            for each in cell
+            if each.tag in (*_BLOCKS, f"{TEXT}list", f"{TEXT}section")
+        )
         text = " ".join(filter(None, own))
         for annotation in cell.iterchildren(f"{OFFICE}annotation"):
             self._note(annotation)

@@ -19,7 +19,9 @@ def read(asked: Asked) -> Document:
             asked.on_page(number)
             names.append(name)
             rows = list(reading.rows(sheet))
-            hidden = sum(row.get(f"{TABLE}visibility") in ("collapse", "filter") for row in sheet.iter(f"{TABLE}table-row"))
+            hidden = sum(
+                row.get(f"{TABLE}visibility") in ("collapse", "filter") for row in sheet.iter(f"{TABLE}table-row")
+            )
             remarks.count(hidden, "hidden row", "read all the same", f"sheet {name}")
             boxes = [part.text for shapes in sheet.iterchildren(f"{TABLE}shapes") for part in reading.parts(shapes)]
             texts.extend(sheet_pages(name, rows, [*boxes, *reading.notes]))

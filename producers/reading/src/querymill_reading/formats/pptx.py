@@ -86,8 +86,9 @@ def _texts(slide: Any, number: int, remarks: Remarks) -> Iterator[str]:
     for shape in _flat(slide.shapes, number, remarks):
         if title is None or shape._element is not title._element:  # noqa: SLF001  # an id may be damaged
             at = (0, 0)
-            with remarks.part(f"the place of {_name(shape)}", number):
-                at = (shape.top or 0, shape.left or 0)
+            if hasattr(shape._element, "y"):  # noqa: SLF001  # an element that the library does not know has no place
+                with remarks.part(f"the place of {_name(shape)}", number):
+                    at = (shape.top or 0, shape.left or 0)
             placed.append((at, shape))
     for _, shape in sorted(placed, key=lambda each: each[0]):
         with remarks.part(_name(shape), number):

@@ -12,7 +12,9 @@ from openpyxl.xml.functions import iterparse
 
 from querymill_reading.document import Remarks
 
-_EDGES: Final = {f"{{{SHEET_MAIN_NS}}}{side}{edge}" for side in ("odd", "even", "first") for edge in ("Header", "Footer")}
+_EDGES: Final = {
+    f"{{{SHEET_MAIN_NS}}}{side}{edge}" for side in ("odd", "even", "first") for edge in ("Header", "Footer")
+}
 #: Codes of what stands at the edges of pages: the side, the font, the number of the page.
 _CODES: Final = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f+-]{6}|[0-9]+|.)')
 _ON: Final = ("1", "true")

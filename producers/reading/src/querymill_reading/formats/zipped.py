@@ -23,12 +23,15 @@ _OFFICE: Final = b"application/vnd.openxmlformats-officedocument."
 #: The types of documents with macros, templates and shows, and the one that engines know.
 _MAIN_TYPES: Final = {
     "DOCX": (
-        re.compile(rb"application/vnd\.(?:ms-word|openxmlformats-officedocument\.wordprocessingml)\.[\w.]+\.main\+xml", re.I),
+        re.compile(
+            rb"application/vnd\.(?:ms-word|openxmlformats-officedocument\.wordprocessingml)\.[\w.]+\.main\+xml", re.I
+        ),
         _OFFICE + b"wordprocessingml.document.main+xml",
     ),
     "PPTX": (
         re.compile(
-            rb"application/vnd\.(?:ms-powerpoint|openxmlformats-officedocument\.presentationml)\.[\w.]+\.main\+xml", re.I
+            rb"application/vnd\.(?:ms-powerpoint|openxmlformats-officedocument\.presentationml)\.[\w.]+\.main\+xml",
+            re.I,
         ),
         _OFFICE + b"presentationml.presentation.main+xml",
     ),

@@ -72,5 +72,7 @@ def with_names(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 
 def _is_like(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
     """Return whether a row is one like the others: it has values in the columns in which most of them have."""
-    columns = [at for at in range(len(first)) if 2 * sum(is_value(row[at]) for row in others if at < len(row)) > len(others)]
+    columns = [
+        at for at in range(len(first)) if 2 * sum(is_value(row[at]) for row in others if at < len(row)) > len(others)
+    ]
     return bool(columns) and all(is_value(first[at]) for at in columns)
