@@ -121,7 +121,8 @@ def test_macro_files_and_templates_are_documents(tmp_path: Path, kind: str, endi
         ('<w:r><w:sym w:font="Segoe UI Symbol" w:char="2611"/><w:t> open</w:t></w:r>', "☑ open"),
         ('<w:r><w:rPr><w:rFonts w:ascii="Symbol"/></w:rPr><w:t>\uf061</w:t></w:r>', "α"),
         (
-            '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:checkBox><w:default w:val="0"/><w:checked/></w:checkBox>'
+            '<w:r><w:fldChar w:fldCharType="begin"><w:ffData><w:checkBox><w:default w:val="0"/><w:checked/>'
+            "</w:checkBox>"
             "</w:ffData></w:fldChar><w:t> agreed</w:t></w:r>",
             "[x] agreed",
         ),

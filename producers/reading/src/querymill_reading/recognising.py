@@ -80,15 +80,18 @@ def recognise(path: Path, name: str, limits: Limits) -> Format:
 def _of_text(head: bytes, by_name: Format | None) -> Format:
     if b"<office:document" in head and (flat := _OPEN_DOCUMENT.search(head)):
         return BY_NAME[_OF_OPEN_DOCUMENT[flat[1]]]
-    for beginning, what in _NO_TEXT:
-        if head.startswith(beginning):
-            raise Unreadable(f"it is {what}, which is not read")
+    if what := next((what for beginning, what in _NO_TEXT if head.startswith(beginning)), ""):
+        raise Unreadable(f"it is {what}, which is not read")
     if by_name is not None and by_name.name in _BY_NAME:
         return by_name
     if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
         return BY_NAME["html"]
     if by_name is not None:
         raise Unreadable(f"it is no {by_name.name.upper()} file: its beginning is another")
+    return _of_letters(head)
+
+
+def _of_letters(head: bytes) -> Format:
     if not head.startswith(b"From ") and _MAIL.match(head) and _ANOTHER_FIELD.search(head):
         return BY_NAME["eml"]
     if looks_like_text(head):

@@ -40,7 +40,7 @@ def _font_of(text: Any) -> str:
 def comments_in(root: Any) -> Iterator[str]:
     """Yield the comments on a slide, in the form of before and after 2021."""
     for comment in root.iter("{*}cm", "{*}reply"):
-        own = [each for each in comment.iterchildren("{*}text", "{*}txBody")]
+        own = comment.iterchildren("{*}text", "{*}txBody")
         text = " ".join(" ".join("".join(each.itertext()).split()) for each in own)
         if text:
             yield f"Comment: {text}"

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from email import policy
 from email.errors import MessageError
-from email.message import EmailMessage
 from email.parser import BytesParser
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Any, Final
 
 from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks
@@ -40,7 +39,7 @@ def read(asked: Asked) -> Document:
     return Document("eml", pages, merged(proposed, own), {"author": sender} if sender else {}, remarks.noted)
 
 
-def field_of(mail: EmailMessage, name: str) -> str:
+def field_of(mail: Any, name: str) -> str:
     """Return a field of the head as it is shown; as it is written, if it is damaged."""
     try:
         return " ".join(str(mail[name] or "").split())
@@ -50,28 +49,19 @@ def field_of(mail: EmailMessage, name: str) -> str:
         )
 
 
-def _parts(mail: EmailMessage, remarks: Remarks, attached: list[str], depth: int) -> Iterator[Part]:
+def _parts(mail: Any, remarks: Remarks, attached: list[str], depth: int) -> Iterator[Part]:
     yield from head_of(field_of(mail, "Subject"), {name: field_of(mail, name) for name in ("From", "To", "Cc", "Date")})
     yield from _body(mail, remarks, attached, depth)
 
 
-def _body(part: EmailMessage, remarks: Remarks, attached: list[str], depth: int) -> Iterator[Part]:
+def _body(part: Any, remarks: Remarks, attached: list[str], depth: int) -> Iterator[Part]:
     """Yield the texts of a mail; of several forms of the same text the plainest that says something."""
     kind = part.get_content_type()
     name = part.get_filename()
     if depth > MAX_DEPTH:
         remarks.note("mails within mails are nested too deeply")
-    elif kind == "message/rfc822":
-        for inner in part.iter_parts() if part.is_multipart() else ():
-            yield from _parts(inner, remarks, attached, depth + 1)
-    elif kind == "multipart/alternative":
-        for form in sorted(part.iter_parts(), key=lambda each: each.get_content_type() != "text/plain"):
-            if found := list(_body(form, remarks, attached, depth + 1)):
-                yield from found
-                return
     elif part.is_multipart():
-        for inner in part.iter_parts():
-            yield from _body(inner, remarks, attached, depth + 1)
+        yield from _several(part, kind, remarks, attached, depth + 1)
     elif part.get_content_maintype() != "text" or (name and part.get_content_disposition() == "attachment"):
         attached.append(name or kind)
     else:
@@ -79,7 +69,18 @@ def _body(part: EmailMessage, remarks: Remarks, attached: list[str], depth: int)
             yield from _text(part, kind, remarks)
 
 
-def _text(part: EmailMessage, kind: str, remarks: Remarks) -> Iterator[Part]:
+def _several(part: Any, kind: str, remarks: Remarks, attached: list[str], depth: int) -> Iterator[Part]:
+    """Yield the texts of a part that has parts, which may be a whole mail."""
+    if kind == "multipart/alternative":
+        forms = sorted(part.iter_parts(), key=lambda each: each.get_content_type() != "text/plain")
+        yield from next((found for form in forms if (found := list(_body(form, remarks, attached, depth)))), ())
+        return
+    read = _parts if kind == "message/rfc822" else _body
+    for inner in part.iter_parts():
+        yield from read(inner, remarks, attached, depth)
+
+
+def _text(part: Any, kind: str, remarks: Remarks) -> Iterator[Part]:
     raw = part.get_payload(decode=True)
     content = raw if isinstance(raw, bytes) else b""
     label = part.get_content_charset() or ""

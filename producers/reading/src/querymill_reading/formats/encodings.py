@@ -2,7 +2,7 @@
 
 from typing import Final
 
-import webencodings
+import webencodings  # type: ignore[import-untyped]
 
 #: What the standard means by a name, where the codec of that name knows fewer letters.
 _WIDER: Final = {
@@ -26,7 +26,7 @@ def codec_of(label: str) -> str:
         return ""
     if found.name in _NOT_OF_BYTES:
         return "utf-8"
-    return _WIDER.get(found.name, found.codec_info.name)
+    return str(_WIDER.get(found.name, found.codec_info.name))
 
 
 def decoded_as(raw: bytes, label: str) -> str | None:

@@ -31,12 +31,12 @@ _CODE: Final = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 #: The elements of HTML that stand in Markdown; another name in brackets is a text, such as Vec<u8> or <your name>.
 _ELEMENTS: Final = frozenset(
     [
-        "a", "abbr", "address", "article", "aside", "audio", "b", "blockquote", "body", "br", "caption", "center", "cite",
-        "code", "col", "colgroup", "dd", "del", "details", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "font",
-        "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "i", "iframe", "img", "ins", "kbd", "li",
-        "main", "mark", "nav", "ol", "p", "picture", "pre", "q", "s", "samp", "section", "small", "source", "span",
-        "strike", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "tt", "u",
-        "ul", "var", "video", "wbr",
+        "a", "abbr", "address", "article", "aside", "audio", "b", "blockquote", "body", "br", "caption", "center",
+        "cite", "code", "col", "colgroup", "dd", "del", "details", "dfn", "div", "dl", "dt", "em", "figcaption",
+        "figure", "font", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "i", "iframe",
+        "img", "ins", "kbd", "li", "main", "mark", "nav", "ol", "p", "picture", "pre", "q", "s", "samp", "section",
+        "small", "source", "span", "strike", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot",
+        "th", "thead", "tr", "tt", "u", "ul", "var", "video", "wbr",
     ]
 )  # fmt: skip
 #: A longer front matter is text.
@@ -93,12 +93,8 @@ def parts_of(text: str, *, is_mdx: bool = False) -> Iterator[Part]:
     """
     paragraph: list[str] = []
     fence = ""
-    is_comment = False
-    for line in [*text.split("\n"), ""]:
+    for line in [*_without_comments(text), ""]:
         mark = _FENCE.match(line)
-        if not fence and (is_comment or _OPEN_COMMENT.match(line)):
-            is_comment = "-->" not in line
-            continue
         if fence or mark:
             paragraph.append(line)
             fence = _after(fence, mark)
@@ -137,6 +133,17 @@ def without_modules(text: str) -> tuple[str, int]:
         if not within:
             kept.append(line)
     return "\n".join(kept), count
+
+
+def _without_comments(text: str) -> Iterator[str]:
+    """Yield the lines of a text without comments of several lines; code keeps what looks like one."""
+    fence, is_comment = "", False
+    for line in text.split("\n"):
+        if not fence and (is_comment or _OPEN_COMMENT.match(line)):
+            is_comment = "-->" not in line
+            continue
+        fence = _after(fence, _FENCE.match(line))
+        yield line
 
 
 def _after(fence: str, mark: re.Match[str] | None) -> str:

@@ -2,7 +2,7 @@
 
 import codecs
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from oxmsg import Message
@@ -47,9 +47,10 @@ def read(asked: Asked) -> Document:
         raise Unreadable(f"a broken MSG file: {type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
     remarks = Remarks()
     said: dict[str, str] = {}
-    for name, ask in (("From", lambda: mail.sender), ("To", lambda: _recipients(mail)), ("Date", lambda: _date(mail))):
+    asks: dict[str, Callable[[Any], str]] = {"From": lambda mail: mail.sender, "To": _recipients, "Date": _date}
+    for name, ask in asks.items():
         with remarks.part(name):
-            said[name] = ask() or ""
+            said[name] = ask(mail) or ""
     subject = ""
     with remarks.part("Subject"):
         subject = " ".join((mail.subject or "").split())
@@ -100,28 +101,40 @@ def unpacked(packed: bytes) -> bytes:
     size, kind = struct.unpack("<I4s", packed[4:12])
     if kind == b"MELA":
         return packed[16 : 16 + size]
+    return bytes(_letters(packed, size)[:size])
+
+
+def _letters(packed: bytes, size: int) -> bytearray:
+    """Return the letters of compressed RTF: each is given, or stands in a window of those before it."""
     window = bytearray(_DICTIONARY.ljust(_WINDOW, b"\0"))
-    at, write, done = 16, len(_DICTIONARY), bytearray()
+    done = bytearray()
+    write = len(_DICTIONARY)
+    for piece in _pieces(packed):
+        if isinstance(piece, int):
+            letters: Iterable[int] = (piece,)
+        elif piece[0] == write or len(done) >= size:
+            break
+        else:
+            letters = range(piece[0], piece[0] + piece[1])
+        for letter in letters:
+            window[write] = letter if isinstance(piece, int) else window[letter % _WINDOW]
+            done.append(window[write])
+            write = (write + 1) % _WINDOW
+    return done
+
+
+def _pieces(packed: bytes) -> Iterator[int | tuple[int, int]]:
+    """Yield the letters that are given, and the places and lengths of those that stand before."""
+    at = 16
     while at < len(packed):
         control, at = packed[at], at + 1
         for bit in range(8):
-            if at >= len(packed) or len(done) >= size:
-                return bytes(done)
-            if control >> bit & 1:
-                if at + 1 >= len(packed):
-                    return bytes(done)
-                token, at = packed[at] << 8 | packed[at + 1], at + 2
-                start, length = token >> 4, (token & 15) + 2
-                if start == write:
-                    return bytes(done)
-                piece = [(start + step) % _WINDOW for step in range(length)]
+            is_place = control >> bit & 1
+            if at + is_place >= len(packed):
+                return
+            if is_place:
+                token = packed[at] << 8 | packed[at + 1]
+                yield token >> 4, (token & 15) + 2
             else:
-                window[write], at = packed[at], at + 1
-                done.append(window[write])
-                write = (write + 1) % _WINDOW
-                continue
-            for place in piece:
-                window[write] = window[place]
-                done.append(window[write])
-                write = (write + 1) % _WINDOW
-    return bytes(done)
+                yield packed[at]
+            at += 1 + is_place

@@ -22,13 +22,14 @@ DC = "{http://purl.org/dc/elements/1.1/}"
 _MANIFEST: Final = "META-INF/manifest.xml"
 _LEFT_OUT: Final = frozenset(
     [
-        f"{TEXT}tracked-changes", f"{TEXT}ruby-text", f"{OFFICE}forms", f"{TEXT}sequence-decls", f"{TEXT}variable-decls",
+        f"{TEXT}tracked-changes", f"{TEXT}ruby-text", f"{OFFICE}forms", f"{TEXT}sequence-decls",
+        f"{TEXT}variable-decls",
         f"{OFFICE}event-listeners", f"{OFFICE}binary-data", f"{TEXT}user-field-decls", f"{TABLE}shapes", f"{DRAW}desc",
         "{http://www.w3.org/2000/svg}desc", "{http://www.w3.org/2000/svg}title",
     ]
 )  # fmt: skip
 _BLOCKS: Final = frozenset([f"{TEXT}p", f"{TEXT}h"])
-_SIGNS: Final = {f"{TEXT}tab": "\t", f"{TEXT}line-break": "\n"}
+_SIGNS: Final = {f"{TEXT}s": " ", f"{TEXT}tab": "\t", f"{TEXT}line-break": "\n"}
 _NOTES: Final = {f"{TEXT}note": "Note", f"{OFFICE}annotation": "Comment"}
 #: Cells, rows and blanks that are repeated; more are written to exhaust the memory.
 MAX_REPEATED: Final = 200
@@ -103,20 +104,20 @@ class Reading:
         for child in element:
             if child.tag in _LEFT_OUT:
                 self._leave_out(child)
-            elif child.tag in _BLOCKS:
-                with self.remarks.part(f"paragraph {self.left['']}"):
-                    yield from self._paragraph(child)
-            elif child.tag == f"{TABLE}table":
-                with self.remarks.part(f"table {child.get(f'{TABLE}name') or ''}".strip()):
-                    table = grid_table(list(self.rows(child)))
-                    if table is not None:
-                        yield Part(table.markdown())
+            elif child.tag in (*_BLOCKS, f"{TABLE}table"):
+                with self.remarks.part(f"{child.tag.rpartition('}')[2]} {child.get(f'{TABLE}name') or ''}".strip()):
+                    yield from self._paragraph(child) if child.tag in _BLOCKS else self._table(child)
             elif child.tag == f"{OFFICE}annotation":
                 self._note(child)
             elif isinstance(child.tag, str):
                 if child.get(f"{TEXT}display") == "none":
                     self.left["hidden section, read all the same"] += 1
                 yield from self.parts(child)
+
+    def _table(self, element: Any) -> Iterator[Part]:
+        table = grid_table(list(self.rows(element)))
+        if table is not None:
+            yield Part(table.markdown())
 
     def _paragraph(self, element: Any) -> Iterator[Part]:
         text = self.text(element).strip()
@@ -138,16 +139,12 @@ class Reading:
                 self._note(child)
             elif child.tag in _LEFT_OUT:
                 self._leave_out(child)
-            elif child.tag == f"{TEXT}s":
-                yield " " * repeated(child, f"{TEXT}c")
             elif child.tag in _SIGNS:
-                yield _SIGNS[child.tag]
+                yield _SIGNS[child.tag] * repeated(child, f"{TEXT}c")
             elif child.tag == f"{TABLE}table":
-                table = grid_table(list(self.rows(child)))
-                yield f"\n{table.markdown()}\n" if table is not None else ""
+                yield from (f"\n{part.text}\n" for part in self._table(child))
             elif isinstance(child.tag, str):
-                if child.tag in _BLOCKS:
-                    yield "\n"
+                yield "\n" if child.tag in _BLOCKS else ""
                 yield from self._pieces(child)
             yield child.tail or ""
 

@@ -82,25 +82,35 @@ def _texts(slide: Any, number: int, remarks: Remarks) -> Iterator[str]:
             yield " ".join(text.split())
         else:
             title = None  # a picture, a table or a chart in its place is read as every other shape
-    placed = []
-    for shape in _flat(slide.shapes, number, remarks):
-        if title is None or shape._element is not title._element:  # noqa: SLF001  # an id may be damaged
-            at = (0, 0)
-            if hasattr(shape._element, "y"):  # noqa: SLF001  # an element that the library does not know has no place
-                with remarks.part(f"the place of {_name(shape)}", number):
-                    at = (shape.top or 0, shape.left or 0)
-            placed.append((at, shape))
-    for _, shape in sorted(placed, key=lambda each: each[0]):
+    shapes = [
+        shape
+        for shape in _flat(slide.shapes, number, remarks)
+        if title is None or shape._element is not title._element  # noqa: SLF001  # an id may be damaged
+    ]
+    for shape in sorted(shapes, key=lambda each: _place(each, number, remarks)):
         with remarks.part(_name(shape), number):
             yield from _of_shape(shape)
+    yield from _said(slide, number, remarks)
+
+
+def _place(shape: Any, number: int, remarks: Remarks) -> tuple[int, int]:
+    """Return how far a shape is from the top and the left."""
+    if hasattr(shape._element, "y"):  # noqa: SLF001  # an element that the library does not know has no place
+        with remarks.part(f"the place of {_name(shape)}", number):
+            return shape.top or 0, shape.left or 0
+    return 0, 0
+
+
+def _said(slide: Any, number: int, remarks: Remarks) -> Iterator[str]:
+    """Yield the speaker's notes and the comments."""
     with remarks.part("notes", number):
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             notes = slide.notes_slide.notes_text_frame.text.strip()
             if notes:
                 yield f"Notes: {notes}"
-    for relation in slide.part.rels.values():
-        if relation.reltype.endswith("/comments") and not relation.is_external:
-            with remarks.part("comments", number):
+    with remarks.part("comments", number):
+        for relation in slide.part.rels.values():
+            if relation.reltype.endswith("/comments") and not relation.is_external:
                 yield from comments_in(xml_of(relation.target_part.blob))
 
 
@@ -155,9 +165,13 @@ def _of_shape(shape: Any) -> Iterator[str]:
             yield text
 
 
+def _text_of_cell(cell: Any) -> str:
+    return text_in(cell._tc)  # noqa: SLF001  # the library's text lacks formulas
+
+
 def _grid(table: Any) -> list[list[str]]:
     """Return the rows; a merged cell stands in each of its columns and rows, a title over all columns in the first."""
-    grid = [["" if cell.is_spanned else text_in(cell._tc) for cell in row.cells] for row in table.rows]
+    grid = [["" if cell.is_spanned else _text_of_cell(cell) for cell in row.cells] for row in table.rows]
     for at, row in enumerate(table.rows):
         for column, cell in enumerate(row.cells):
             if cell.is_merge_origin and cell.span_width < len(grid[at]):

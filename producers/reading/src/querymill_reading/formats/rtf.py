@@ -47,9 +47,13 @@ def read(asked: Asked) -> Document:
 def with_tables(text: str) -> str:
     """Return a text whose rows, lines that end with a bar, are tables."""
     written: list[str] = []
-    for is_row, lines in groupby(text.replace("\u2011", "-").split("\n"), key=lambda line: line.rstrip().endswith("|")):
+    for is_row, group in groupby(text.replace("\u2011", "-").split("\n"), key=lambda line: line.rstrip().endswith("|")):
+        lines = list(group)
         table = grid_table([line.rstrip()[:-1].split("|") for line in lines]) if is_row else None
-        written.extend(["", table.markdown(), ""] if table is not None else [] if is_row else lines)
+        if not is_row:
+            written.extend(lines)
+        elif table is not None:
+            written.extend(["", table.markdown(), ""])
     return "\n".join(written)
 
 
@@ -63,6 +67,6 @@ def text_of_rtf(written: str) -> str:
 
 def _plain(written: str, codec: str) -> str:
     try:
-        return str(rtf_to_text(written, encoding=codec, errors="replace"))
+        return str(rtf_to_text(written, encoding=codec, errors="replace"))  # type: ignore[no-untyped-call]
     except LookupError:
-        return str(rtf_to_text(written, encoding="cp1252", errors="replace"))
+        return str(rtf_to_text(written, encoding="cp1252", errors="replace"))  # type: ignore[no-untyped-call]

@@ -43,6 +43,8 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
             yield from ((str(name), item) for name, item in value.items())
         case list():
             yield from ((str(number), item) for number, item in enumerate(value, 1))
+        case _:
+            return
 
 
 def _lines(value: Any) -> Iterator[str]:

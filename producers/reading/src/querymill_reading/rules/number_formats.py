@@ -86,9 +86,8 @@ def _sections(code: str) -> tuple[str, ...]:
 def _section(value: float, sections: Sequence[str]) -> tuple[str, bool]:
     """Return the part of a code that holds for a value, and whether it shows the sign itself."""
     for section in sections[:2]:
-        if condition := _CONDITION.search(section):
-            if _COMPARED[condition[1]](value, float(condition[2])):
-                return section, value < 0 and len(sections) > 1 and "-" in section
+        if (condition := _CONDITION.search(section)) and _COMPARED[condition[1]](value, float(condition[2])):
+            return section, value < 0 and len(sections) > 1 and "-" in section
     if _CONDITION.search(sections[0]):
         return sections[-1], False
     if value < 0 and len(sections) > 1:

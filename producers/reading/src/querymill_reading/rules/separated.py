@@ -53,9 +53,10 @@ def _parsed(text: str, sign: str) -> list[list[str]]:
     while True:
         try:
             rows.extend([value.strip() for value in row] for row in reader)
-            return rows
         except csv.Error:  # a value that is too long, or a NUL: the next line is read
             rows.append([])
+        else:
+            return rows
 
 
 def with_names(rows: Sequence[Sequence[str]]) -> list[list[str]]:
