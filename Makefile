@@ -27,7 +27,7 @@ INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --n
 # Three processes on two cores, since many tests wait.
 SHARED := -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup demo test nightly check types rules compiled format docs bench eval faults lock wheels clean
+.PHONY: help setup demo test nightly check types rules compiled format docs bench eval foreign faults lock wheels clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ EVALUATE = $(BIN)/python -m tests.quality.evaluate $(DATA) $(if $(SAMPLE),--samp
 eval: .venv/ready  ## quality: the floors, or DATA=folder-of-sets [SAMPLE=50], or SET=folder KIND=reports
 	@$(if $(SET),$(BIN)/querymill eval $(SET) --kind $(KIND),$(if $(DATA),$(EVALUATE),\
 	$(BIN)/pytest tests/quality/floors -m "" --timeout 1800))
+
+foreign: .venv/ready  ## read other people's documents in DIR and report what is refused, remarked or lost, by format
+	@$(BIN)/python -m tests.quality.read_foreign $(DIR)
 
 bench: .venv/peers  ## every benchmark, ratios against a peer in the same run
 	@$(BIN)/querymill bench all

@@ -13,6 +13,7 @@ import unicodedata
 from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -142,9 +143,12 @@ def bounded(document: Document, limits: ReadLimits) -> Document:
         characters += len(page.text)
         if characters > limits.characters:
             raise Unreadable(f"more than {limits.characters} characters", page.number)
-    remarks = [Remark(storable(remark.reason), remark.page) for remark in document.remarks[:MAX_REMARKS]]
+    remarks = [
+        replace(remark, reason=storable(remark.reason), place=storable(remark.place))
+        for remark in document.remarks[:MAX_REMARKS]
+    ]
     if (more := len(document.remarks) - MAX_REMARKS) > 0:
-        remarks.append(Remark(f"and {more} more remarks"))
+        remarks.append(Remark(f"and {more} more remarks", count=more))
     return Document(document.format, pages, document.proposed, document.metadata, remarks)
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self
 
 #: Raise it with every change of the rules, so that files that were read before are read again.
-READING_VERSION: Final = 6
+READING_VERSION: Final = 7
 #: The fields that are proposed, and that options and `metadata.csv` override.
 FIELDS: Final = ("title", "company", "period", "published_at")
 
@@ -22,13 +22,20 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something that was not read, and why. ``page`` is 0 for the whole file."""
+    """Something that was left out or is read otherwise, and why.
+
+    ``page`` is 0 for the whole file, ``place`` names a part of it, and ``count`` says how many such things there are
+    (0 if they are not counted).
+    """
 
     reason: str
     page: int = 0
+    place: str = ""
+    count: int = 0
 
     def __str__(self) -> str:
-        return f"page {self.page}: {self.reason}" if self.page else self.reason
+        where = (f"page {self.page}" if self.page else "", self.place)
+        return ": ".join(filter(None, (*where, self.reason)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,17 @@ def reason_of(error: Exception) -> str:
             return f"cannot be read: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
+def plural(one: str) -> str:
+    """Return the plural of an English noun; of "cell with a formula", that of its first word."""
+    first, blank, rest = one.partition(" ")
+    if blank and rest.partition(" ")[0] not in _PREPOSITIONS:
+        return f"{first} {plural(rest)}"
+    return f"{first[:-1]}ies{blank}{rest}" if first.endswith("ry") else f"{first}s{blank}{rest}"
+
+
+_PREPOSITIONS: Final = ("with", "without", "of", "in", "by", "at", "that", "from")
+
+
 @dataclass(slots=True)
 class Remarks:
     """Gathers what is missing of one file while its parts are read."""
@@ -103,7 +121,12 @@ class Remarks:
 
     def note(self, reason: str, place: str = "", page: int = 0) -> None:
         """Add a remark about a place."""
-        self.noted.append(Remark(f"{place}: {reason}" if place else reason, page))
+        self.noted.append(Remark(reason, page, place))
+
+    def count(self, count: int, one: str, what: str, place: str = "", page: int = 0) -> None:
+        """Add a remark about several things of a kind, named by ``one`` of them, and ``what`` became of them."""
+        if count > 0:
+            self.noted.append(Remark(f"{count} {one if count == 1 else plural(one)}: {what}", page, place, count))
 
 
 @dataclass(frozen=True, slots=True)

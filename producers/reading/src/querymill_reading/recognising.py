@@ -2,6 +2,7 @@
 
 import re
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Final
 
@@ -10,12 +11,13 @@ from querymill_reading.document import ReadLimits, Unreadable
 from querymill_reading.formats import BY_NAME, BY_SUFFIX, DocumentFormat
 from querymill_reading.rules.beginnings import LOOKED_AT, looks_like_text
 
+_BLANKS: Final = b"\xef\xbb\xbf \t\r\n"
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HTML: Final = re.compile(
     rb"\s*+(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body|\?xml[^>]*\?>.{0,2000}<html)", re.I | re.S
 )
 #: A member that only files of a format have.
-_INSIDE: Final = {
+_INSIDE: Final[Mapping[str, str]] = {
     "word/document.xml": "docx",
     "ppt/presentation.xml": "pptx",
     "xl/workbook.xml": "xlsx",
@@ -23,12 +25,35 @@ _INSIDE: Final = {
 }
 #: Where the types of members stand, which name the main one wherever it is.
 _TYPES: Final = "[Content_Types].xml"
-_MAIN: Final = {
-    b"wordprocessingml.document.main+xml": "docx",
-    b"presentationml.presentation.main+xml": "pptx",
-    b"spreadsheetml.sheet.main+xml": "xlsx",
-}
+_MAIN: Final = (
+    (re.compile(rb"(?:ms-word|wordprocessingml)\.[\w.]+\.main\+xml", re.I), "docx"),
+    (re.compile(rb"(?:ms-powerpoint|presentationml)\.[\w.]+\.main\+xml", re.I), "pptx"),
+    (re.compile(rb"(?:ms-excel|spreadsheetml)\.(?!sheet\.binary)[\w.]+\.main\+xml", re.I), "xlsx"),
+)
 MAX_TYPES_BYTES: Final = 1 << 20
+#: The first member of a packed OpenDocument file says what it is; a flat one says so in its root.
+_MIMETYPE: Final = "mimetype"
+_OPEN_DOCUMENT: Final = re.compile(rb"application/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation)")
+_OF_OPEN_DOCUMENT: Final = {b"text": "odt", b"spreadsheet": "ods", b"presentation": "odp"}
+#: What a mail begins with: fields, one of which every mail has.
+_MAIL: Final = re.compile(
+    rb"(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*(?:From|Received|Return-Path|Delivered-To):[ \t]", re.I
+)
+_ANOTHER_FIELD: Final = re.compile(rb"^(?:Date|Subject|To|Message-ID|MIME-Version|Received):[ \t]", re.I | re.M)
+#: A part that only mails of Outlook have, as the names of parts are written.
+_OF_OUTLOOK: Final = "__properties_version1.0".encode("utf-16-le")
+#: Formats of plain letters that a name tells, where the content says nothing else.
+_BY_NAME: Final = ("html", "markdown", "text", "csv", "json", "eml")
+#: What a file is that looks like a text and is none that a person reads.
+_NO_TEXT: Final = ((b"%!PS", "PostScript"), (b"-----BEGIN ", "a key or a certificate"))
+#: What a ZIP archive is that is no document of ours, by a member.
+_OTHER_ARCHIVES: Final = (
+    ("xl/workbook.bin", "a binary workbook (XLSB): save it as .xlsx"),
+    ("visio/document.xml", "a drawing of Visio"),
+    ("Index/Document.iwa", "a document of Apple's Pages, Numbers or Keynote: export it"),
+    ("Index.zip", "a document of Apple's Pages, Numbers or Keynote: export it"),
+    ("META-INF/MANIFEST.MF", "a Java archive"),
+)
 
 
 def recognise(path: Path, name: str, limits: ReadLimits) -> DocumentFormat:
@@ -46,17 +71,29 @@ def recognise(path: Path, name: str, limits: ReadLimits) -> DocumentFormat:
     if head.startswith(b"PK\x03\x04"):
         return _of_zip(path, limits)
     if head.startswith(_OLE):
-        raise Unreadable(_why_not_ole(path))
+        return _of_ole(path)
+    if head.lstrip(_BLANKS).startswith(b"{\\rtf"):
+        return BY_NAME["rtf"]
     return _of_text(head, BY_SUFFIX.get(PurePath(name).suffix.lower()))
 
 
 def _of_text(head: bytes, by_name: DocumentFormat | None) -> DocumentFormat:
-    if by_name is not None and by_name.name in ("html", "markdown", "text"):
+    if b"<office:document" in head and (flat := _OPEN_DOCUMENT.search(head)):
+        return BY_NAME[_OF_OPEN_DOCUMENT[flat[1]]]
+    if what := next((what for beginning, what in _NO_TEXT if head.startswith(beginning)), ""):
+        raise Unreadable(f"it is {what}, which is not read")
+    if by_name is not None and by_name.name in _BY_NAME:
         return by_name
     if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
         return BY_NAME["html"]
     if by_name is not None:
         raise Unreadable(f"it is no {by_name.name.upper()} file: its beginning is another")
+    return _of_letters(head)
+
+
+def _of_letters(head: bytes) -> DocumentFormat:
+    if not head.startswith(b"From ") and _MAIL.match(head) and _ANOTHER_FIELD.search(head):
+        return BY_NAME["eml"]
     if looks_like_text(head):
         return BY_NAME["markdown" if head.startswith((b"---\n", b"# ")) else "text"]
     raise Unreadable("its format is none that can be read")
@@ -68,20 +105,26 @@ def _of_zip(path: Path, limits: ReadLimits) -> DocumentFormat:
             check_members(archive, limits)
             names = set(archive.namelist())
             types = archive.open(_TYPES).read(MAX_TYPES_BYTES) if _TYPES in names else b""
+            said = archive.open(_MIMETYPE).read(MAX_TYPES_BYTES) if _MIMETYPE in names else b""
     except (zipfile.BadZipFile, NotImplementedError, ValueError, RuntimeError, EOFError) as error:
         raise Unreadable(f"a broken ZIP archive: {error}") from error
     for member, name in _INSIDE.items():
         if member in names:
             return BY_NAME[name]
-    for written, name in _MAIN.items():
-        if written in types:
+    for written, name in _MAIN:
+        if written.search(types):
             return BY_NAME[name]
-    raise Unreadable("a ZIP archive that is no document")
+    if kind := _OPEN_DOCUMENT.match(said):
+        return BY_NAME[_OF_OPEN_DOCUMENT[kind[1]]]
+    why = next((why for member, why in _OTHER_ARCHIVES if member in names), "a ZIP archive that is no document")
+    raise Unreadable(why)
 
 
-def _why_not_ole(path: Path) -> str:
+def _of_ole(path: Path) -> DocumentFormat:
     with path.open("rb") as file:
         raw = file.read(8 << 20)
     if "EncryptedPackage".encode("utf-16-le") in raw:
-        return "encrypted with a password"
-    return "an Office file of before 2007: save it as .docx, .xlsx or .pptx"
+        raise Unreadable("encrypted with a password")
+    if _OF_OUTLOOK in raw:
+        return BY_NAME["msg"]
+    raise Unreadable("an Office file of before 2007: save it as .docx, .xlsx or .pptx")

@@ -105,9 +105,9 @@ def load(
     name are left out, known secrets and minified files too, and those that are no longer in the directory are dropped
     from the collection. What is left out is listed at the end. Vectors are made once --vectors has asked for them.
 
-    With reports, PDF, HTML, DOCX, PPTX, XLSX, EPUB, Markdown and text are read as they are. Title, company, period and
-    day are proposed and shown; options, and a metadata.csv beside the files, override them. A line of JSON needs only
-    its "pages".
+    With reports, PDF, HTML, Office, OpenDocument, RTF, CSV, mails, EPUB and text are read as they are. Title, company,
+    period and day are proposed and shown; options, and a metadata.csv beside the files, override them. A line of JSON
+    needs only its "pages".
 
     With conversations and messages, the histories of coding assistants and exports of chats are read as they are. They
     are recognised by what they begin with.

@@ -12,6 +12,9 @@ _OF_DAYS: Final = re.compile(r"[ymd]{2,}|[ymd][-/.]", re.I)
 _FIRST_DAY: Final = datetime(1899, 12, 30, tzinfo=UTC)
 _CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+#: A diagram (SmartArt) in a drawing, and the name of the part that has its texts.
+DIAGRAM: Final = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
+DIAGRAM_DATA: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
 
 
 def texts_of_chart(root: Any) -> Iterator[str]:
@@ -34,6 +37,14 @@ def texts_of_chart(root: Any) -> Iterator[str]:
         table = grid_table([["", *names], *rows])
         if table is not None:
             yield table.markdown()
+
+
+def texts_of_diagram(root: Any) -> Iterator[str]:
+    """Yield the texts of a diagram, a line each."""
+    lines = (" ".join("".join(paragraph.itertext(f"{_DRAWING}t")).split()) for paragraph in root.iter(f"{_DRAWING}p"))
+    text = "\n".join(filter(None, lines))
+    if text:
+        yield text
 
 
 def _values_in(series: Any, name: str) -> Iterator[Any]:

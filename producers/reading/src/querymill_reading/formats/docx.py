@@ -6,10 +6,19 @@ from typing import Any, Final
 import docx
 from docx.document import Document as Opened
 from docx.oxml.ns import qn
-from docx.table import Table
 
 from querymill_reading.document import Document, Page, Remarks
-from querymill_reading.formats.charts import texts_of_chart
+from querymill_reading.formats.charts import DIAGRAM, DIAGRAM_DATA, texts_of_chart, texts_of_diagram
+from querymill_reading.formats.docx_text import (
+    CELL,
+    PARAGRAPH,
+    ROW,
+    TABLE,
+    note_left_out,
+    paragraphs_of,
+    text_of,
+    within,
+)
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
@@ -17,21 +26,15 @@ from querymill_reading.rules.grids import grid_table
 from querymill_reading.rules.proposals import merged
 from querymill_reading.rules.sections import SectionPart, sections
 
-_PARAGRAPH, _TABLE, _CONTENT, _CONTROL = qn("w:p"), qn("w:tbl"), qn("w:sdtContent"), qn("w:sdt")
-_MATHS: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-#: What stands before a part of a formula, and the signs of sums and integrals.
-_BEFORE: Final = {f"{_MATHS}den": "/", f"{_MATHS}sup": "^", f"{_MATHS}sub": "_", f"{_MATHS}rad": "√"}
-_SIGN, _BRACKETS, _VALUE = f"{_MATHS}chr", f"{_MATHS}d", f"{_MATHS}val"
-_TEXTS: Final = (qn("w:t"), f"{_MATHS}t")
-_SPACES: Final = {qn("w:tab"): "\t", qn("w:br"): "\n"}
 _STYLE = qn("w:pStyle")
-_LEFT_OUT: Final = frozenset((qn("w:del"), "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"))
-#: The cells of a row, those in content controls too.
-_CELLS: Final = "./w:tc | ./w:sdt/w:sdtContent/w:tc"
 _CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _RELATED: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _NOTES: Final = ("footnotes", "endnotes")
 _COMMENTS: Final = "/comments"
+_REPEATED: Final = ("/header", "/footer")
+_EMBEDDED: Final = ("/oleObject", "/package")
+#: Columns that a cell may span; more are written to exhaust the memory.
+MAX_SPAN: Final = 200
 _TITLES: Final = ("title",)
 
 
@@ -45,6 +48,11 @@ def read(asked: ReadRequest) -> Document:
     parts = list(_parts(opened, remarks))
     parts.extend(_notes(opened, remarks))
     parts.extend(_comments(opened, remarks))
+    parts.extend(_repeated(opened, remarks))
+    with remarks.part("tracked changes"):
+        note_left_out(opened.element.body, remarks)
+    embedded = [content for _, content in _related(opened, _EMBEDDED)]
+    remarks.count(len(embedded), "embedded file", "left out")
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     title, metadata = "", {}
     with remarks.part("properties"):
@@ -61,18 +69,18 @@ def _parts(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
     levels: dict[str | None, int] = {}
     with remarks.part("styles"):
         levels = _levels(opened)
-    counts = dict.fromkeys((_TABLE, _PARAGRAPH), 0)
-    for element in _blocks(opened.element.body):
+    counts = dict.fromkeys((TABLE, PARAGRAPH), 0)
+    for element in within(opened.element.body, (TABLE, PARAGRAPH)):
         counts[element.tag] += 1
-        if element.tag == _TABLE:
-            with remarks.part(f"table {counts[_TABLE]}"):
-                table = grid_table(list(_grid(Table(element, opened))))
+        if element.tag == TABLE:
+            with remarks.part(f"table {counts[TABLE]}"):
+                table = grid_table(list(_grid(element)))
                 if table is not None:
                     yield SectionPart(table.markdown())
         else:
-            with remarks.part(f"paragraph {counts[_PARAGRAPH]}"):
+            with remarks.part(f"paragraph {counts[PARAGRAPH]}"):
                 yield from _of_paragraph(element, levels)
-            yield from _charts(element, opened, remarks)
+            yield from _drawn(element, opened, remarks)
 
 
 def _of_paragraph(element: Any, levels: Mapping[str | None, int]) -> Iterator[SectionPart]:
@@ -83,76 +91,32 @@ def _of_paragraph(element: Any, levels: Mapping[str | None, int]) -> Iterator[Se
         yield SectionPart(" ".join(text.split()) if level else text.strip(), level)
 
 
-def _charts(paragraph: Any, opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
-    """Yield the title and the figures of each chart that is drawn in a paragraph."""
-    for chart in paragraph.iter(_CHART):
-        related = chart.get(_RELATED) or ""
-        with remarks.part(f"chart {related}"):
-            relation = opened.part.rels.get(related)
-            if relation is not None and not relation.is_external:
-                yield from map(SectionPart, texts_of_chart(xml_of(relation.target_part.blob)))
+def _drawn(paragraph: Any, opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
+    """Yield the title and the figures of each chart that is drawn in a paragraph, and the texts of each diagram."""
+    for tag, name, texts_in in ((_CHART, _RELATED, texts_of_chart), (DIAGRAM, DIAGRAM_DATA, texts_of_diagram)):
+        for drawn in paragraph.iter(tag):
+            related = drawn.get(name) or ""
+            with remarks.part(f"{tag.rpartition('}')[2]} {related}"):
+                relation = opened.part.rels.get(related)
+                if relation is not None and not relation.is_external:
+                    yield from map(SectionPart, texts_in(xml_of(relation.target_part.blob)))
 
 
-def _blocks(body: Any) -> Iterator[Any]:
-    """Yield the paragraphs and tables of a body, those in content controls too."""
-    for element in body:
-        if element.tag in (_PARAGRAPH, _TABLE):
-            yield element
-        elif element.tag == _CONTROL:
-            for content in element.iterchildren(_CONTENT):
-                yield from _blocks(content)
-
-
-def text_of(paragraph: Any) -> str:
-    """Return the text of a paragraph as it is shown: what was deleted is not."""
-    pieces: list[str] = []
-    held: list[Any] = [paragraph]
-    while held:
-        element = held.pop()
-        if isinstance(element, str):
-            pieces.append(element)
-        elif element.tag not in _LEFT_OUT:
-            before, after = _around(element, is_first=not pieces)
-            pieces.append(before)
-            held.extend([after, *reversed(list(element))])
-    return "".join(pieces)
-
-
-def _around(element: Any, *, is_first: bool) -> tuple[str, str]:
-    """Return what stands before and after what is in an element; a text is what stands before nothing."""
-    tag = element.tag
-    if tag in _TEXTS:
-        return element.text or "", ""
-    if tag == _PARAGRAPH:
-        return "" if is_first else "\n", ""
-    if tag == _BRACKETS:
-        begin, end = (element.find(f"{_MATHS}dPr/{_MATHS}{name}Chr") for name in ("beg", "end"))
-        opens = "(" if begin is None else begin.get(_VALUE) or ""
-        return opens, ")" if end is None else end.get(_VALUE) or ""
-    if tag in _BEFORE:
-        return _BEFORE[tag] if next(element.iter(f"{_MATHS}t"), None) is not None else "", ""
-    return (element.get(_VALUE) or "" if tag == _SIGN else _SPACES.get(tag, "")), ""
-
-
-def _grid(table: Table) -> Iterator[list[str]]:
+def _grid(table: Any) -> Iterator[list[str]]:
     """Yield the rows; a merged cell stands in each of its columns.
 
     One that is merged with that above is empty, but a name of rows is the name of each.
     """
     name = ""
-    for row in table.rows:
-        cells = [""] * row.grid_cols_before
-        for cell in row._tr.xpath(_CELLS):  # noqa: SLF001  # the public list repeats what is merged downwards
-            held = [
-                " ".join(text_of(paragraph).split())
-                for block in _blocks(cell)
-                for paragraph in ([block] if block.tag == _PARAGRAPH else block.iter(_PARAGRAPH))
-            ]
+    for row in within(table, (ROW,)):
+        cells = [""] * min(row.grid_before, MAX_SPAN)
+        for cell in within(row, (CELL,)):
+            held = (" ".join(text_of(paragraph).split()) for paragraph in paragraphs_of(cell))
             is_below = cell.vMerge == "continue"
             text = "" if is_below else " ".join(filter(None, held))
             if not cells:
                 name = text = name if is_below else text
-            cells.extend([text] * min(cell.grid_span, 200))
+            cells.extend([text] * min(cell.grid_span, MAX_SPAN))
         yield cells
 
 
@@ -185,7 +149,7 @@ def _notes(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
     """Yield the footnotes and endnotes."""
     for kind, content in _related(opened, _NOTES):
         with remarks.part(kind):
-            for paragraph in xml_of(content).iter(_PARAGRAPH):
+            for paragraph in xml_of(content).iter(PARAGRAPH):
                 text = text_of(paragraph).strip()
                 if text:
                     yield SectionPart(text)
@@ -196,7 +160,20 @@ def _comments(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
     for kind, content in _related(opened, _COMMENTS):
         with remarks.part(kind):
             for comment in xml_of(content).iter(qn("w:comment")):
-                lines = (" ".join(text_of(paragraph).split()) for paragraph in comment.iter(_PARAGRAPH))
+                lines = (" ".join(text_of(paragraph).split()) for paragraph in comment.iter(PARAGRAPH))
                 text = " ".join(filter(None, lines))
                 if text:
                     yield SectionPart(f"Comment by {comment.get(qn('w:author')) or 'a reader'}: {text}")
+
+
+def _repeated(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
+    """Yield what stands at the edges of every page, each text once."""
+    told: dict[str, None] = {}
+    for kind, content in _related(opened, _REPEATED):
+        with remarks.part(kind):
+            lines = (" ".join(text_of(paragraph).split()) for paragraph in paragraphs_of(xml_of(content)))
+            text = " ".join(filter(None, lines))
+            if any(letter.isalpha() for letter in text):
+                told[f"{kind.capitalize()}: {text}"] = None
+    remarks.count(len(told), "header or footer", "read once, at the end")
+    yield from map(SectionPart, told)

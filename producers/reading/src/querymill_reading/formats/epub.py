@@ -3,6 +3,7 @@
 import posixpath
 import zipfile
 import zlib
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -36,12 +37,13 @@ def read(asked: ReadRequest) -> Document:
                 asked.on_page(number)
                 walk = Walk(Remarks())
                 try:
-                    root = parsed(_member(archive, name))
+                    root = parsed(_member(archive, name), walk.remarks)
                 except Unreadable as error:
                     raise Unreadable("encrypted" if is_encrypted else error.reason) from error
                 parts.extend(part for part in walk.parts(root) if part.text != "\f")
+                walk.note_left_out()
                 for remark in walk.remarks.noted:
-                    remarks.note(remark.reason, name)
+                    remarks.noted.append(replace(remark, place=": ".join(filter(None, (name, remark.place)))))
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     about = {name: _said(package, name) for name in ("title", "creator", "publisher", "language", "date", "identifier")}
     proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=about["title"])

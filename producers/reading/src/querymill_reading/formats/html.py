@@ -9,6 +9,7 @@ from typing import Any, Final
 from lxml import etree, html
 
 from querymill_reading.document import Document, Page, Remarks, Unreadable
+from querymill_reading.formats.encodings import count_damaged, decoded_as
 from querymill_reading.formats.mathml import formula
 from querymill_reading.formats.text import decoded
 from querymill_reading.read_request import ReadRequest, proposals
@@ -21,9 +22,15 @@ from querymill_reading.rules.tables import Cell, is_value, tables
 _LEFT_OUT: Final = frozenset(
     [
         "script", "style", "template", "noscript", "nav", "head", "iframe", "object", "svg", "button", "select",
-        "textarea", "ix:header", "ix:hidden",
+        "textarea", "ix:header", "ix:hidden", "rt", "rp", "rtc",
     ]
 )  # fmt: skip
+#: What is left out and counted, by the name that a remark gives it.
+_COUNTED: Final = {
+    "nav": "navigation", "noscript": "text for browsers without scripts", "iframe": "embedded page",
+    "object": "embedded object", "svg": "drawing with text", "select": "form field", "textarea": "form field",
+    "rt": "reading of a word (ruby)",
+}  # fmt: skip
 _BLOCKS: Final = frozenset(
     [
         "address", "article", "aside", "blockquote", "body", "center", "dd", "div", "dl", "dt", "fieldset",
@@ -45,17 +52,18 @@ MAX_CELL_CHARS: Final = 1_500
 MAX_SPAN: Final = 200
 #: Nesting that is followed.
 MAX_DEPTH: Final = 250
-#: Elements of a cell that are read as a whole.
-_WHOLE: Final = ("sup", "math")
+_MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _PAGE_BREAK: Final = SectionPart("\f")
 
 
 def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
-    root = parsed(asked.path.read_bytes())
     remarks = Remarks()
+    root = parsed(asked.path.read_bytes(), remarks)
     facts, about, own = {}, {}, ""
-    parts = Walk(remarks).parts(root)
+    walk = Walk(remarks)
+    parts = walk.parts(root)
+    walk.note_left_out()
     pages = pages_of(parts)
     heading = next((part.text for part in parts if part.level == 1), "")
     said: list[dict[str, str]] = []
@@ -68,18 +76,15 @@ def read(asked: ReadRequest) -> Document:
     return Document("html", pages, merged(proposed, *said), metadata | _filing(facts), remarks.noted)
 
 
-def parsed(raw: bytes) -> Any:
-    """Parse HTML of any quality.
+def parsed(raw: bytes, remarks: Remarks | None = None, *, label: str = "") -> Any:
+    """Parse HTML of any quality. ``label`` names its encoding, if what brought it says so.
 
     Raises:
         Unreadable: There is nothing in it.
     """
-    named = _CHARSET.search(raw[:4_096])
-    encoding = (named[1] or named[2]).decode() if named else None
-    try:
-        text = raw.decode(encoding) if encoding and not raw.startswith((b"\xff\xfe", b"\xfe\xff")) else decoded(raw)
-    except (LookupError, UnicodeDecodeError):
-        text = decoded(raw)
+    text = _text_of(raw, label)
+    if remarks is not None:
+        remarks.count(count_damaged(raw, text), "letter", "damaged, shown as \ufffd")
     text = re.sub(r"^\s*<\?xml[^>]*\?>", "", text.replace("\x00", " "))
     try:
         # huge_tree stays off: it is what refuses trees that are nested without end.
@@ -89,6 +94,17 @@ def parsed(raw: bytes) -> Any:
     except (etree.LxmlError, ValueError) as error:
         raise Unreadable(f"cannot be parsed as HTML: {str(error)[:200]}") from error
     return root
+
+
+def _text_of(raw: bytes, label: str) -> str:
+    """Return HTML as text: by its mark, by the label that it was given or gives itself, else by its letters."""
+    named = _CHARSET.search(raw[:4_096])
+    own = (named[1] or named[2]).decode() if named else ""
+    if not raw.startswith(_MARKS):
+        for said in filter(None, (label, own)):
+            if (text := decoded_as(raw, said)) is not None:
+                return text
+    return decoded(raw)
 
 
 def pages_of(parts: Sequence[SectionPart]) -> list[Page]:
@@ -122,6 +138,7 @@ class Walk:
     held: list[str] = field(default_factory=list)
     level: int = 0
     counts: Counter[str] = field(default_factory=Counter)
+    left: Counter[str] = field(default_factory=Counter)
 
     def parts(self, root: Any) -> list[SectionPart]:
         """Return the parts of a document, in order."""
@@ -132,6 +149,7 @@ class Walk:
     def _element(self, element: Any, depth: int) -> None:
         tag, style = tag_of(element), element.get("style") or ""
         if depth > MAX_DEPTH or tag in _LEFT_OUT or is_hidden(element):
+            self._leave_out(element, tag, depth)
             return
         is_block = tag in _BLOCKS
         if is_block:
@@ -143,6 +161,20 @@ class Walk:
             self._flush()
         if _BREAK_AFTER.search(style):
             self._break()
+
+    def _leave_out(self, element: Any, tag: str, depth: int) -> None:
+        """Count what has a text and is not shown."""
+        if not any(text.strip() for text in texts_shown(element)):
+            return
+        if depth > MAX_DEPTH:
+            self.left["part that is nested too deeply"] += 1
+        elif tag in _COUNTED or tag not in _LEFT_OUT:
+            self.left[_COUNTED.get(tag, "hidden part")] += 1
+
+    def note_left_out(self) -> None:
+        """Add remarks about what was left out."""
+        for one, count in self.left.items():
+            self.remarks.count(count, one, "left out")
 
     def _content(self, element: Any, tag: str, depth: int) -> None:
         if tag == "table" and (written := self._table(element)) is not None:
@@ -156,7 +188,7 @@ class Walk:
         elif tag == "sup" and (sign := "".join(element.itertext()).strip()).isdecimal():
             self.held.append(glued_on("".join(self.held)[-20:], sign))
         elif tag == "pre":
-            self.done.append(SectionPart("".join(element.itertext()).strip("\n")))
+            self.done.append(SectionPart("".join(texts_shown(element)).strip("\n")))
         else:
             self._inside(element, tag, depth)
 
@@ -164,8 +196,13 @@ class Walk:
         """Return the texts of a table, or None if its cells are to be read as paragraphs."""
         self.counts["table"] += 1
         with self.remarks.part(f"table {self.counts['table']}"):
+            self._count_within(element)
             return table_texts(element)
         return None
+
+    def _count_within(self, table: Any) -> None:
+        if next(table.iterdescendants("table"), None) is None:
+            self.left["reading of a word (ruby)"] += sum(1 for _ in table.iter("rt"))
 
     def _inside(self, element: Any, tag: str, depth: int) -> None:
         before = self.level
@@ -266,27 +303,34 @@ def _span(element: Any, name: str) -> int:
 
 
 def _cell_text(element: Any) -> str:
-    if is_hidden(element):
-        return ""
-    pieces: list[str] = []
-    for node in element.iter():
-        tag = tag_of(node)
-        if tag in _BLOCKS or tag == "br":
-            pieces.append(" ")
-        if tag == "sup" and (sign := "".join(node.itertext()).strip("() \n")).isdecimal() and len(sign) < 3:
-            pieces.append(f" [{sign}]")
-        elif tag == "math":
-            pieces.append(formula(node))
-        elif tag and tag not in _LEFT_OUT and not any(tag_of(above) in _WHOLE for above in _above(node, element)):
-            pieces.append(node.text or "")
-        if node is not element and node.tail:
-            pieces.append(node.tail)
-    return " ".join("".join(pieces).split())
+    return "" if is_hidden(element) else " ".join("".join(_cell_pieces(element)).split())
 
 
-def _above(node: Any, top: Any) -> Iterator[Any]:
-    while node is not top and (node := node.getparent()) is not None and node is not top:
-        yield node
+def _cell_pieces(element: Any) -> Iterator[str]:
+    tag = tag_of(element)
+    if tag in _BLOCKS or tag == "br":
+        yield " "
+    if tag == "sup" and (sign := "".join(element.itertext()).strip("() \n")).isdecimal() and len(sign) < 3:
+        yield f" [{sign}]"
+    elif tag == "math":
+        yield formula(element)
+    elif tag:
+        yield element.text or ""
+        for child in element:
+            if tag_of(child) not in _LEFT_OUT and not is_hidden(child):
+                yield from _cell_pieces(child)
+            yield child.tail or ""
+
+
+def texts_shown(element: Any) -> Iterator[str]:
+    """Yield the texts below an element with their blanks, without what is not shown."""
+    yield element.text or ""
+    for child in element:
+        if tag_of(child) == "br":
+            yield "\n"
+        elif tag_of(child) and tag_of(child) not in _LEFT_OUT and not is_hidden(child):
+            yield from texts_shown(child)
+        yield child.tail or ""
 
 
 def _meta(root: Any) -> dict[str, str]:

@@ -30,7 +30,7 @@ def opened_by(engine: Callable[[str | BinaryIO], T], path: Path, name: str) -> t
         Unreadable: The engine refuses it without what is damaged, too.
     """
     try:
-        return engine(transitional(path)), {}
+        return engine(transitional(path, name)), {}
     except (MemoryError, ImportError):
         raise
     except Exception as error:  # noqa: BLE001  # what an engine raises of a damaged file is no part of its interface
@@ -38,7 +38,7 @@ def opened_by(engine: Callable[[str | BinaryIO], T], path: Path, name: str) -> t
     mended, damaged = _mended(path)
     try:
         if damaged:
-            return engine(transitional(mended)), damaged
+            return engine(transitional(mended, name)), damaged
     except (MemoryError, ImportError):
         raise
     except Exception:  # noqa: BLE001, S110  # the first reason is told below
@@ -53,7 +53,7 @@ def _mended(path: Path) -> tuple[BinaryIO, dict[str, str]]:
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as copy:
         names = [name for name in dict.fromkeys(archive.namelist()) if not name.endswith("/")]
         for name in names:
-            content, why = _content(archive, name)
+            content, why = content_of(archive, name)
             if name.lower().endswith((".xml", ".rels")):
                 content, why_broken = _well_formed(content)
                 why = why or why_broken
@@ -68,7 +68,7 @@ def _mended(path: Path) -> tuple[BinaryIO, dict[str, str]]:
     return written, damaged
 
 
-def _content(archive: zipfile.ZipFile, name: str) -> tuple[bytes, str]:
+def content_of(archive: zipfile.ZipFile, name: str) -> tuple[bytes, str]:
     """Return a member as far as it can be read, and why not farther."""
     pieces: list[bytes] = []
     try:

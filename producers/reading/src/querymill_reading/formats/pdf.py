@@ -19,6 +19,7 @@ import pypdfium2.raw as pdfium
 
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.pdf_forms import letters_of_fields, open_form
+from querymill_reading.formats.pdf_notes import note_embedded, notes_on
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.directions import apart
 from querymill_reading.rules.doubles import drawn_once
@@ -59,6 +60,8 @@ def read(asked: ReadRequest) -> Document:
         labels = [""] * count
         with remarks.part("page labels"):
             labels = [document.get_page_label(at) for at in range(count)]
+        with remarks.part("embedded files"):
+            note_embedded(document, remarks)
         with remarks.part("properties"):
             about = document.get_metadata_dict(skip_empty=True)
     pages = list(_pages(sheets, labels, remarks))
@@ -70,10 +73,11 @@ def read(asked: ReadRequest) -> Document:
 
 @dataclass(slots=True)
 class _Sheet:
-    """The lines of a page, by columns, and the horizontal rules on it."""
+    """The lines of a page, by columns, the horizontal rules on it, and the notes that people wrote upon it."""
 
     columns: list[list[TextLine]] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def _is_said(value: str | None) -> bool:
@@ -113,10 +117,12 @@ def _opened(source: Path | bytes, password: str | None = None) -> Any:
 
 def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, has_form: bool) -> None:
     """Read a page, from 1, into ``sheet``."""
-    before = len(remarks.noted)
     posts: list[Post] = []
     page = document[number - 1]
     try:
+        with remarks.part("notes", number):
+            sheet.notes.extend(notes_on(page, number, remarks))
+        before = len(remarks.noted)
         with remarks.part("lines of tables", number):
             sheet.rules, posts = _drawn(page)
         letters = page.get_textpage()
@@ -222,6 +228,7 @@ def _pages(sheets: Sequence[_Sheet], labels: Sequence[str], remarks: Remarks) ->
             with remarks.part(page=number):
                 written.extend(blocks(stay, sheet.rules))
         shown = label or cleaned.label
+        written.extend(sheet.notes)
         yield Page(number, "\n\n".join(written), "" if shown == str(number) else shown)
 
 

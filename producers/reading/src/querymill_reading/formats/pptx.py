@@ -1,4 +1,4 @@
-"""PPTX: a page for each slide, with its tables, the figures of its charts, and the speaker's notes."""
+"""PPTX: a page for each slide, with its tables, the figures of its charts, and the speaker's notes and the comments."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -6,16 +6,17 @@ from typing import Any, Final
 import pptx
 
 from querymill_reading.document import Document, Page, Remarks
-from querymill_reading.formats.charts import texts_of_chart
+from querymill_reading.formats.charts import DIAGRAM, DIAGRAM_DATA, texts_of_chart, texts_of_diagram
+from querymill_reading.formats.drawn_text import comments_in, text_in
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table
 
-_DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _SLIDE: Final = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
-_DIAGRAM: Final = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
-_DIAGRAM_DATA: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
+_COMPATIBLE: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
+_SHAPES: Final = frozenset(f"{_SLIDE}{name}" for name in ("sp", "grpSp", "graphicFrame", "cxnSp", "pic", "contentPart"))
+_EMBEDDED: Final = ("/oleObject", "/package", "/control")
 #: Groups within groups that are followed.
 MAX_DEPTH: Final = 20
 
@@ -37,6 +38,7 @@ def read(asked: ReadRequest) -> Document:
                 if why := damaged.pop(member.lstrip("/"), ""):
                     remarks.note(why, member.lstrip("/"), number)
             texts.extend(_texts(slide, number, remarks))
+            _note_left_out(slide, number, remarks)
         pages.append(Page(number, "\n\n".join(texts)))
         if not texts and len(remarks.noted) == before:
             remarks.note("no text: a picture?", page=number)
@@ -44,6 +46,13 @@ def read(asked: ReadRequest) -> Document:
         remarks.note(why, member)
     proposed, metadata = _proposed(opened, asked.name, pages, remarks)
     return Document("pptx", pages, proposed, metadata, remarks.noted)
+
+
+def _note_left_out(slide: Any, number: int, remarks: Remarks) -> None:
+    if slide._element.get("show") in ("0", "false"):  # noqa: SLF001  # the library has no name for it
+        remarks.note("a hidden slide, read all the same", page=number)
+    embedded = sum(relation.reltype.endswith(_EMBEDDED) for relation in slide.part.rels.values())
+    remarks.count(embedded, "embedded file", "left out", page=number)
 
 
 def _related(slide: Any) -> list[str]:
@@ -73,33 +82,57 @@ def _texts(slide: Any, number: int, remarks: Remarks) -> Iterator[str]:
             yield " ".join(text.split())
         else:
             title = None  # a picture, a table or a chart in its place is read as every other shape
-    placed = []
-    for shape in _flat(slide.shapes, number, remarks):
-        if title is None or shape._element is not title._element:  # noqa: SLF001  # an id may be damaged
-            at = (0, 0)
-            with remarks.part(f"the place of {_name(shape)}", number):
-                at = (shape.top or 0, shape.left or 0)
-            placed.append((at, shape))
-    for _, shape in sorted(placed, key=lambda each: each[0]):
+    shapes = [
+        shape
+        for shape in _flat(slide.shapes, number, remarks)
+        if title is None or shape._element is not title._element  # noqa: SLF001  # an id may be damaged
+    ]
+    for shape in sorted(shapes, key=lambda each: _place(each, number, remarks)):
         with remarks.part(_name(shape), number):
             yield from _of_shape(shape)
+    yield from _said(slide, number, remarks)
+
+
+def _place(shape: Any, number: int, remarks: Remarks) -> tuple[int, int]:
+    """Return how far a shape is from the top and the left."""
+    if hasattr(shape._element, "y"):  # noqa: SLF001  # an element that the library does not know has no place
+        with remarks.part(f"the place of {_name(shape)}", number):
+            return shape.top or 0, shape.left or 0
+    return 0, 0
+
+
+def _said(slide: Any, number: int, remarks: Remarks) -> Iterator[str]:
+    """Yield the speaker's notes and the comments."""
     with remarks.part("notes", number):
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             notes = slide.notes_slide.notes_text_frame.text.strip()
             if notes:
                 yield f"Notes: {notes}"
+    with remarks.part("comments", number):
+        for relation in slide.part.rels.values():
+            if relation.reltype.endswith("/comments") and not relation.is_external:
+                yield from comments_in(xml_of(relation.target_part.blob))
 
 
 def _flat(shapes: Any, number: int, remarks: Remarks, depth: int = 0) -> Iterator[Any]:
     """Yield shapes, those in groups instead of the groups."""
     # The public iterator of the library ends with the first element that it makes no shape of.
-    for element in shapes._iter_member_elms():  # noqa: SLF001
+    for element in _elements(shapes._element):  # noqa: SLF001
         with remarks.part(_named(element), number):
             shape = shapes._shape_factory(element)  # noqa: SLF001
             if hasattr(shape, "shapes") and depth < MAX_DEPTH:
                 yield from _flat(shape.shapes, number, remarks, depth + 1)
             else:
                 yield shape
+
+
+def _elements(tree: Any) -> Iterator[Any]:
+    """Yield what is drawn in a tree of shapes; of several forms of one thing the first."""
+    for element in tree:
+        if element.tag in _SHAPES:
+            yield element
+        elif element.tag == _COMPATIBLE:
+            yield from next((drawn for form in element if (drawn := list(_elements(form)))), [])
 
 
 def _name(shape: Any) -> str:
@@ -114,7 +147,7 @@ def _named(element: Any) -> str:
 
 def _plain_text(shape: Any) -> str:
     """Return the text of a shape, or nothing if it is of a kind that has none, such as a picture or a chart."""
-    return str(shape.text_frame.text).strip() if shape is not None and shape.has_text_frame else ""
+    return text_in(shape._element).strip() if shape is not None and shape.has_text_frame else ""  # noqa: SLF001
 
 
 def _of_shape(shape: Any) -> Iterator[str]:
@@ -124,27 +157,21 @@ def _of_shape(shape: Any) -> Iterator[str]:
             yield table.markdown()
     elif getattr(shape, "has_chart", False):
         yield from texts_of_chart(shape.chart._chartSpace)  # noqa: SLF001  # the library knows a few types of plots
-    elif (diagram := next(shape._element.iter(_DIAGRAM), None)) is not None:  # noqa: SLF001  # the library has no name for it
-        yield from _of_diagram(shape.part.related_part(diagram.get(_DIAGRAM_DATA)).blob)
+    elif (diagram := next(shape._element.iter(DIAGRAM), None)) is not None:  # noqa: SLF001  # the library has no name for it
+        yield from texts_of_diagram(xml_of(shape.part.related_part(diagram.get(DIAGRAM_DATA)).blob))
     else:
-        text = "\n".join(line for line in _plain_text(shape).replace("\v", "\n").split("\n") if line.strip())
+        text = "\n".join(line for line in _plain_text(shape).split("\n") if line.strip())
         if text:
             yield text
 
 
-def _of_diagram(raw: bytes) -> Iterator[str]:
-    """Yield the texts of a diagram (SmartArt), a line each."""
-    lines = (
-        " ".join("".join(paragraph.itertext(f"{_DRAWING}t")).split()) for paragraph in xml_of(raw).iter(f"{_DRAWING}p")
-    )
-    text = "\n".join(filter(None, lines))
-    if text:
-        yield text
+def _text_of_cell(cell: Any) -> str:
+    return text_in(cell._tc)  # noqa: SLF001  # the library's text lacks formulas
 
 
 def _grid(table: Any) -> list[list[str]]:
     """Return the rows; a merged cell stands in each of its columns and rows, a title over all columns in the first."""
-    grid = [["" if cell.is_spanned else str(cell.text_frame.text) for cell in row.cells] for row in table.rows]
+    grid = [["" if cell.is_spanned else _text_of_cell(cell) for cell in row.cells] for row in table.rows]
     for at, row in enumerate(table.rows):
         for column, cell in enumerate(row.cells):
             if cell.is_merge_origin and cell.span_width < len(grid[at]):

@@ -7,10 +7,10 @@ from typing import Any, BinaryIO, Final
 from lxml import etree
 from openpyxl.reader.excel import ExcelReader
 from openpyxl.styles.stylesheet import apply_stylesheet
-from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 from openpyxl.xml.constants import SHARED_STRINGS
 
 from querymill_reading.document import Remarks, Unreadable
+from querymill_reading.formats.xlsx_sheet import Sheet
 from querymill_reading.formats.zipped import recovered
 
 _MAIN: Final = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -40,8 +40,14 @@ class Book:
             relation = None
             with self._remarks.part(f"sheet {sheet.name}"):
                 relation = self._reader.parser.rels[sheet.id]
-            if relation is not None and "chartsheet" not in relation.Type:
-                yield sheet.name, partial(self._sheet, sheet.name, relation.target)
+            if relation is None:
+                continue
+            if "worksheet" not in relation.Type:
+                self._remarks.note(f"left out: a {relation.Type.rpartition('/')[2]}", f"sheet {sheet.name}")
+                continue
+            if sheet.state != "visible":
+                self._remarks.note("a hidden sheet, read all the same", f"sheet {sheet.name}")
+            yield sheet.name, partial(self._sheet, sheet.name, relation.target)
 
     def title_and_author(self) -> tuple[str, str]:
         """Return what the properties say."""
@@ -53,7 +59,7 @@ class Book:
     def _sheet(self, name: str, member: str) -> Any:
         if member not in self._reader.valid_files:
             raise Unreadable(f"the file lacks {member}")
-        return _Sheet(self._reader.wb, name, member, self._reader.shared_strings)
+        return Sheet(self._reader.wb, name, member, self._reader.shared_strings)
 
     def _read_strings(self) -> None:
         """Read the texts that cells share. Of a damaged list, those before the damage are read."""
@@ -77,11 +83,6 @@ class Book:
         except Exception:  # noqa: BLE001  # no figure depends on the rest
             with self._remarks.part("styles"):
                 apply_stylesheet(_Styles(_forms_of_numbers(reader.archive.read(_STYLES))), reader.wb)
-
-
-class _Sheet(ReadOnlyWorksheet):  # type: ignore[misc]  # the library has no types
-    def _get_size(self) -> None:
-        """Read no size: what a file says about it may be wrong."""
 
 
 class _Strings(list[str]):

@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from openpyxl.utils import range_boundaries
@@ -21,16 +22,30 @@ _CHUNK: Final = 1 << 20
 #: Merged cells of a sheet, and columns of one, that are looked at.
 MAX_MERGED: Final = 10_000
 MAX_WIDTH: Final = 200
+#: Rows over which the merged cells of a sheet reach together.
+MAX_ROWS: Final = 200_000
 
 
-def merged_names(sheet: Any) -> dict[int, list[tuple[int, int]]]:
-    """Return the cells of one row that are one, by row: the first and the last column, from 1."""
-    names: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for found in list(_MERGED.finditer(_after_cells(sheet)))[:MAX_MERGED]:
-        left, top, right, bottom = range_boundaries(found[1].decode())
-        if left < right < left + MAX_WIDTH and top == bottom:
-            names[top].append((left, right))
-    return names
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Cells that are one: the first and the last column, from 1, and the first row."""
+
+    left: int
+    right: int
+    top: int
+
+
+def merged_cells(sheet: Any) -> dict[int, list[Merged]]:
+    """Return the cells that are one, by each row that they reach over."""
+    found: dict[int, list[Merged]] = defaultdict(list)
+    room = MAX_ROWS
+    for match in list(_MERGED.finditer(_after_cells(sheet)))[:MAX_MERGED]:
+        left, top, right, bottom = range_boundaries(match[1].decode())
+        room -= bottom - top + 1
+        if left <= right < left + MAX_WIDTH and top <= bottom and room >= 0:
+            for row in range(top, bottom + 1):
+                found[row].append(Merged(left, right, top))
+    return found
 
 
 def beside(sheet: Any, remarks: Remarks, place: str) -> Iterator[str]:

@@ -17,6 +17,25 @@ from querymill_reading.document import ReadLimits, Unreadable
 _DECLARED: Final = (b"<!DOCTYPE", b"<!ENTITY", "<!DOCTYPE".encode("utf-16-le"), "<!ENTITY".encode("utf-16-le"))
 _LOOKED_AT: Final = 4_096
 _STRICT: Final = b"http://purl.oclc.org/ooxml/"
+_RELATIONS: Final = "_rels/.rels"
+_TYPES: Final = "[Content_Types].xml"
+_OFFICE: Final = b"application/vnd.openxmlformats-officedocument."
+#: The types of documents with macros, templates and shows, and the one that engines know.
+_MAIN_TYPES: Final = {
+    "DOCX": (
+        re.compile(
+            rb"application/vnd\.(?:ms-word|openxmlformats-officedocument\.wordprocessingml)\.[\w.]+\.main\+xml", re.I
+        ),
+        _OFFICE + b"wordprocessingml.document.main+xml",
+    ),
+    "PPTX": (
+        re.compile(
+            rb"application/vnd\.(?:ms-powerpoint|openxmlformats-officedocument\.presentationml)\.[\w.]+\.main\+xml",
+            re.I,
+        ),
+        _OFFICE + b"presentationml.presentation.main+xml",
+    ),
+}
 _NAMESPACE: Final = re.compile(re.escape(_STRICT) + rb"(\w+)/(\w+)")
 
 
@@ -41,22 +60,33 @@ def checked(path: Path, limits: ReadLimits, *, plain_xml: bool = True) -> None:
         raise Unreadable(f"a broken file: {error}") from error
 
 
-def transitional(package: Path | BinaryIO) -> str | BinaryIO:
+def transitional(package: Path | BinaryIO, kind: str = "") -> str | BinaryIO:
     """Return what an engine can open: the package, or a copy of it with the names that the engine knows.
 
-    "Strict Open XML", in which Office can save too, says the same under other namespaces.
+    "Strict Open XML", in which Office can save too, says the same under other namespaces. Documents with macros,
+    templates and shows say the same as a document of their ``kind``, but are declared as something else.
     """
     with zipfile.ZipFile(package) as archive:
-        if "_rels/.rels" not in archive.namelist() or _STRICT not in archive.read("_rels/.rels"):
+        members = archive.namelist()
+        is_strict = _RELATIONS in members and _STRICT in archive.read(_RELATIONS)
+        types = archive.read(_TYPES) if _TYPES in members else b""
+        declared = _declared(types, kind)
+        if not is_strict and declared == types:
             return str(package) if isinstance(package, Path) else package
         written = io.BytesIO()
         with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as copy:
-            for name in archive.namelist():
-                content = archive.read(name)
-                is_xml = name.lower().endswith((".xml", ".rels"))
+            for name in members:
+                content = declared if name == _TYPES else archive.read(name)
+                is_xml = is_strict and name.lower().endswith((".xml", ".rels"))
                 copy.writestr(name, _NAMESPACE.sub(_transitional_name, content) if is_xml else content)
     written.seek(0)
     return written
+
+
+def _declared(types: bytes, kind: str) -> bytes:
+    """Return the types of members, with the type of a plain document for the main one."""
+    known = _MAIN_TYPES.get(kind)
+    return types if known is None else known[0].sub(known[1], types)
 
 
 def _transitional_name(found: re.Match[bytes]) -> bytes:

@@ -147,11 +147,11 @@ async def upload(
 ) -> Response:
     """Ingest JSON lines, each a document as `querymill ingest` reads it. A bad line is named; the others are ingested.
 
-    With reports the body may also be one document as it is: PDF, HTML, DOCX, PPTX, XLSX, EPUB, Markdown or text, by
-    itself or as the file of a form. Title, company, period and day are proposed by the document; parameters override
-    them. Of files, notebooks are read by cell, and lines with known secrets are rejected. Sent again, the same content
-    changes nothing. With ``wait`` the response says what was stored, if the ingestion ends in time: then the documents
-    are found.
+    With reports the body may also be one document as it is: PDF, HTML, Office, OpenDocument, RTF, CSV, mail, EPUB,
+    Markdown, text, by itself or as the file of a form. Title, company, period and day are proposed by the document;
+    parameters override them. Of files, notebooks are read by cell, and lines with known secrets are rejected. Sent
+    again, the same content changes nothing. With ``wait`` the response says what was stored, if the ingestion ends in
+    time: then the documents are found.
     """
     caller = caller_of(request)
     need(caller, Scope.INGEST)

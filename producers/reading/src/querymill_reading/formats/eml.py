@@ -1,0 +1,91 @@
+"""EML: one mail, with the mails that it forwards; attachments are named."""
+
+from collections.abc import Iterator
+from email import policy
+from email.errors import MessageError
+from email.parser import BytesParser
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from querymill_reading.document import Document, Page, Remarks
+from querymill_reading.formats.encodings import decoded_as
+from querymill_reading.formats.letters import head_of, html_parts, plain_parts
+from querymill_reading.formats.text import decoded
+from querymill_reading.read_request import ReadRequest, proposals
+from querymill_reading.rules.proposals import merged
+from querymill_reading.rules.sections import SectionPart, sections
+
+#: Mails within mails that are followed.
+MAX_DEPTH: Final = 20
+#: Letters of the names of attachments that a remark has.
+MAX_NAMES: Final = 200
+
+
+def read(asked: ReadRequest) -> Document:
+    """See `Format.read`."""
+    with asked.path.open("rb") as file:
+        mail = BytesParser(policy=policy.default).parse(file)
+    remarks = Remarks()
+    attached: list[str] = []
+    parts = list(_parts(mail, remarks, attached, 0))
+    remarks.count(len(attached), "attachment", f"left out: {', '.join(attached)[:MAX_NAMES]}")
+    pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
+    subject = field_of(mail, "Subject")
+    own: dict[str, str] = {}
+    with remarks.part("date"):
+        own = {"published_at": parsedate_to_datetime(field_of(mail, "Date")).date().isoformat()} if mail["Date"] else {}
+    proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=subject)
+    sender = field_of(mail, "From")
+    return Document("eml", pages, merged(proposed, own), {"author": sender} if sender else {}, remarks.noted)
+
+
+def field_of(mail: Any, name: str) -> str:
+    """Return a field of the head as it is shown; as it is written, if it is damaged."""
+    try:
+        return " ".join(str(mail[name] or "").split())
+    except (ValueError, IndexError, AttributeError, MessageError):
+        return next(
+            (" ".join(str(value).split()) for key, value in mail.raw_items() if key.lower() == name.lower()), ""
+        )
+
+
+def _parts(mail: Any, remarks: Remarks, attached: list[str], depth: int) -> Iterator[SectionPart]:
+    yield from head_of(field_of(mail, "Subject"), {name: field_of(mail, name) for name in ("From", "To", "Cc", "Date")})
+    yield from _body(mail, remarks, attached, depth)
+
+
+def _body(part: Any, remarks: Remarks, attached: list[str], depth: int) -> Iterator[SectionPart]:
+    """Yield the texts of a mail; of several forms of the same text the plainest that says something."""
+    kind = part.get_content_type()
+    name = part.get_filename()
+    if depth > MAX_DEPTH:
+        remarks.note("mails within mails are nested too deeply")
+    elif part.is_multipart():
+        yield from _several(part, kind, remarks, attached, depth + 1)
+    elif part.get_content_maintype() != "text" or (name and part.get_content_disposition() == "attachment"):
+        attached.append(name or kind)
+    else:
+        with remarks.part(f"a part of type {kind}"):
+            yield from _text(part, kind, remarks)
+
+
+def _several(part: Any, kind: str, remarks: Remarks, attached: list[str], depth: int) -> Iterator[SectionPart]:
+    """Yield the texts of a part that has parts, which may be a whole mail."""
+    if kind == "multipart/alternative":
+        forms = sorted(part.iter_parts(), key=lambda each: each.get_content_type() != "text/plain")
+        yield from next((found for form in forms if (found := list(_body(form, remarks, attached, depth)))), ())
+        return
+    read = _parts if kind == "message/rfc822" else _body
+    for inner in part.iter_parts():
+        yield from read(inner, remarks, attached, depth)
+
+
+def _text(part: Any, kind: str, remarks: Remarks) -> Iterator[SectionPart]:
+    raw = part.get_payload(decode=True)
+    content = raw if isinstance(raw, bytes) else b""
+    label = part.get_content_charset() or ""
+    if kind == "text/html":
+        yield from html_parts(content, remarks, label)
+    else:
+        text = decoded_as(content, label) if label else None
+        yield from plain_parts(decoded(content) if text is None else text)

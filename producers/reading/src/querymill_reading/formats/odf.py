@@ -1,0 +1,240 @@
+"""OpenDocument: what its texts, sheets and slides have in common. Each part of a document is read by itself."""
+
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from querymill_reading.document import Remarks, Unreadable
+from querymill_reading.formats.packages import content_of
+from querymill_reading.formats.zipped import checked, recovered, xml_of
+from querymill_reading.read_request import ReadRequest
+from querymill_reading.rules.grids import grid_table
+from querymill_reading.rules.sections import SectionPart
+
+OFFICE, TEXT, TABLE, DRAW, STYLE, PRESENTATION = (
+    f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}"
+    for name in ("office", "text", "table", "drawing", "style", "presentation")
+)
+DC = "{http://purl.org/dc/elements/1.1/}"
+_MANIFEST: Final = "META-INF/manifest.xml"
+_LEFT_OUT: Final = frozenset(
+    [
+        f"{TEXT}tracked-changes", f"{TEXT}ruby-text", f"{OFFICE}forms", f"{TEXT}sequence-decls",
+        f"{TEXT}variable-decls",
+        f"{OFFICE}event-listeners", f"{OFFICE}binary-data", f"{TEXT}user-field-decls", f"{TABLE}shapes", f"{DRAW}desc",
+        "{http://www.w3.org/2000/svg}desc", "{http://www.w3.org/2000/svg}title",
+    ]
+)  # fmt: skip
+_BLOCKS: Final = frozenset([f"{TEXT}p", f"{TEXT}h"])
+_SIGNS: Final = {f"{TEXT}s": " ", f"{TEXT}tab": "\t", f"{TEXT}line-break": "\n"}
+_NOTES: Final = {f"{TEXT}note": "Note", f"{OFFICE}annotation": "Comment"}
+#: Cells, rows and blanks that are repeated; more are written to exhaust the memory.
+MAX_REPEATED: Final = 200
+_DIGITS: Final = re.compile("[0-9]{1,6}")
+
+
+@dataclass(slots=True)
+class Opened:
+    """An opened file: its body, its styles and what it says about itself. A missing part is an empty element."""
+
+    body: Any
+    styles: Any
+    meta: Any
+    objects: int = 0
+    about: dict[str, str] = field(default_factory=dict)
+
+
+def opened(asked: ReadRequest, remarks: Remarks) -> Opened:
+    """Open a file, packed or flat.
+
+    Raises:
+        Unreadable: It is encrypted, or nothing of it can be read.
+    """
+    if not zipfile.is_zipfile(asked.path):
+        root = xml_of(asked.path.read_bytes())
+        return _with_about(Opened(_body(root), root, root, sum(1 for _ in root.iter(f"{DRAW}object-ole"))))
+    checked(asked.path, asked.limits)
+    with zipfile.ZipFile(asked.path) as archive:
+        names = set(archive.namelist())
+        if _MANIFEST in names and b"encryption-data" in content_of(archive, _MANIFEST)[0]:
+            raise Unreadable("encrypted with a password")
+        parts = {}
+        for name in ("content.xml", "styles.xml", "meta.xml"):
+            content, why = content_of(archive, name) if name in names else (b"", "")
+            with remarks.part(name):
+                parts[name] = recovered(content)
+                if why or (content and parts[name].tag == "lost"):
+                    raise Unreadable(why or "broken XML")
+    found = Opened(_body(parts["content.xml"]), parts.get("styles.xml"), parts.get("meta.xml"))
+    found.objects = sum(1 for _ in parts["content.xml"].iter(f"{DRAW}object", f"{DRAW}object-ole"))
+    return _with_about(found)
+
+
+def _body(root: Any) -> Any:
+    body = root.find(f"{OFFICE}body") if root.tag != f"{OFFICE}body" else root
+    if body is None or not len(body):
+        raise Unreadable("a broken OpenDocument file: it has no body")
+    return body[0]
+
+
+def _with_about(found: Opened) -> Opened:
+    names = {"title": f"{DC}title", "author": f"{DC}creator", "subject": f"{DC}subject"}
+    if found.meta is not None:
+        found.about = {
+            name: " ".join("".join(element.itertext()).split())
+            for name, tag in names.items()
+            if (element := next(found.meta.iter(tag), None)) is not None
+        }
+    return found
+
+
+@dataclass(slots=True)
+class Reading:
+    """Reads paragraphs and tables, and counts what is left out."""
+
+    remarks: Remarks
+    left: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    def parts(self, element: Any) -> Iterator[SectionPart]:
+        """Yield the parts below an element, those in sections, lists, boxes and indexes too."""
+        for child in element:
+            if child.tag in _LEFT_OUT:
+                self._leave_out(child)
+            elif child.tag in (*_BLOCKS, f"{TABLE}table"):
+                with self.remarks.part(f"{child.tag.rpartition('}')[2]} {child.get(f'{TABLE}name') or ''}".strip()):
+                    yield from self._paragraph(child) if child.tag in _BLOCKS else self._table(child)
+            elif child.tag == f"{OFFICE}annotation":
+                self._note(child)
+            elif isinstance(child.tag, str):
+                if child.get(f"{TEXT}display") == "none":
+                    self.left["hidden section, read all the same"] += 1
+                yield from self.parts(child)
+
+    def _table(self, element: Any) -> Iterator[SectionPart]:
+        table = grid_table(list(self.rows(element)))
+        if table is not None:
+            yield SectionPart(table.markdown())
+
+    def _paragraph(self, element: Any) -> Iterator[SectionPart]:
+        text = self.text(element).strip()
+        if text:
+            level = element.get(f"{TEXT}outline-level") or "1" if element.tag == f"{TEXT}h" else "0"
+            is_item = element.getparent().tag == f"{TEXT}list-item"
+            yield SectionPart(f"• {text}" if is_item else text, int(level) if level.isdecimal() else 1)
+        yield from map(SectionPart, self.notes)
+        self.notes.clear()
+
+    def text(self, element: Any) -> str:
+        """Return the text of an element; a note in it is kept for later."""
+        return "".join(self._pieces(element))
+
+    def _pieces(self, element: Any) -> Iterator[str]:
+        yield element.text or ""
+        for child in element:
+            if child.tag in _NOTES:
+                self._note(child)
+            elif child.tag in _LEFT_OUT:
+                self._leave_out(child)
+            elif child.tag in _SIGNS:
+                yield _SIGNS[child.tag] * repeated(child, f"{TEXT}c")
+            elif child.tag == f"{TABLE}table":
+                yield from (f"\n{part.text}\n" for part in self._table(child))
+            elif isinstance(child.tag, str):
+                yield "\n" if child.tag in _BLOCKS else ""
+                yield from self._pieces(child)
+            yield child.tail or ""
+
+    def _note(self, note: Any) -> None:
+        author = note.findtext(f"{DC}creator") or ""
+        lines = (" ".join(self.text(paragraph).split()) for paragraph in note.iter(*_BLOCKS))
+        text = " ".join(filter(None, lines))
+        if text:
+            self.notes.append(f"{_NOTES[note.tag]}{f' by {author}' if author else ''}: {text}")
+
+    def _leave_out(self, element: Any) -> None:
+        if element.tag == f"{TEXT}ruby-text":
+            self.left["reading of a word (ruby), left out"] += 1
+        elif element.tag == f"{TEXT}tracked-changes":
+            self.left["tracked deletion, left out"] += sum(1 for _ in element.iter(f"{TEXT}deletion"))
+            self.left["tracked insertion, read as text"] += sum(1 for _ in element.iter(f"{TEXT}insertion"))
+        elif element.tag == f"{OFFICE}forms":
+            self.left["form field, left out"] += sum(1 for _ in element.iter("{*}text", "{*}checkbox", "{*}listbox"))
+
+    def rows(self, table: Any) -> Iterator[list[str]]:
+        """Yield the rows of a table; a merged cell stands in each of its columns, a name of rows in each of them."""
+        below: dict[int, tuple[int, str]] = {}
+        for row in _within(table, f"{TABLE}table-row"):
+            cells: list[str] = []
+            for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
+                text = self.cell(cell)
+                deep, span = (
+                    repeated(cell, f"{TABLE}number-rows-spanned"),
+                    repeated(cell, f"{TABLE}number-columns-spanned"),
+                )
+                for _ in range(repeated(cell, f"{TABLE}number-columns-repeated")):
+                    at = len(cells)
+                    if cell.tag.endswith("covered-table-cell") and not text and below.get(at, (0, ""))[0] > 0:
+                        rows, name = below[at]
+                        below[at] = (rows - 1, name)
+                        cells.append(name)
+                        continue
+                    cells.append(text)
+                    for across in range(span):
+                        below[at + across] = (deep if across else deep - 1, text)
+            for _ in range(repeated(row, f"{TABLE}number-rows-repeated") if any(cells) else 1):
+                yield list(cells)
+
+    def cell(self, cell: Any) -> str:
+        """Return a cell as it is shown; a formula without a value as the formula."""
+        own = (
+            " ".join(self.text(each).split())
+            for each in cell
+            if each.tag in (*_BLOCKS, f"{TEXT}list", f"{TEXT}section")
+        )
+        text = " ".join(filter(None, own))
+        for annotation in cell.iterchildren(f"{OFFICE}annotation"):
+            self._note(annotation)
+        formula = cell.get(f"{TABLE}formula")
+        if text or not formula:
+            return text or cell.get(f"{OFFICE}value") or ""
+        if (value := cell.get(f"{OFFICE}value") or cell.get(f"{OFFICE}string-value")) is not None:
+            return str(value)
+        self.left["formula without a value, shown as the formula"] += 1
+        return str(formula).removeprefix("of:")
+
+    def note_left_out(self, found: Opened) -> None:
+        """Add remarks about what was left out."""
+        self.left["embedded object, left out"] += found.objects
+        for said, count in self.left.items():
+            one, _, what = said.partition(", ")
+            if one:
+                self.remarks.count(count, one, what)
+
+
+def _within(table: Any, tag: str) -> Iterator[Any]:
+    for child in table:
+        if child.tag == tag:
+            yield child
+        elif child.tag != f"{TABLE}table" and isinstance(child.tag, str):
+            yield from _within(child, tag)
+
+
+def repeated(element: Any, name: str) -> int:
+    """Return how often something is repeated."""
+    written = element.get(name) or "1"
+    return min(int(written), MAX_REPEATED) if _DIGITS.fullmatch(written) else 1
+
+
+def repeated_texts(styles: Any, reading: Reading) -> list[str]:
+    """Return what stands at the edges of every page, each text once."""
+    told: dict[str, None] = {}
+    for tag, kind in ((f"{STYLE}header", "Header"), (f"{STYLE}footer", "Footer")):
+        for element in styles.iter(tag) if styles is not None else ():
+            text = " ".join(" ".join(reading.text(paragraph).split()) for paragraph in element.iter(*_BLOCKS)).strip()
+            if any(letter.isalpha() for letter in text):
+                told[f"{kind}: {text}"] = None
+    return list(told)

@@ -1,0 +1,72 @@
+"""RTF: its text in sections; tables are rows with a bar between their cells."""
+
+import re
+from itertools import groupby
+from typing import Final
+
+from striprtf.striprtf import rtf_to_text
+
+from querymill_reading.document import Document, Page, Remarks
+from querymill_reading.formats.encodings import codec_of
+from querymill_reading.read_request import ReadRequest, proposals
+from querymill_reading.rules.grids import grid_table
+from querymill_reading.rules.sections import packed
+
+_CODE_PAGE: Final = re.compile(rb"\\ansicpg(\d+)")
+#: Text that stands apart, which the engine leaves out: footnotes and text boxes.
+_SET_APART: Final = re.compile(r"\{(?:\\\*)?\\(?:footnote|shptxt)\b ?")
+_DELETED: Final = re.compile(r"\{\\deleted\b(?!0)[^{}]*\}")
+_TITLE: Final = re.compile(r"\{\\title\s([^{}\\]{1,300})\}")
+_BLANK_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+#: Parts that are no text of the document, by the word that begins them.
+_LEFT_OUT: Final = {
+    "embedded file": re.compile(r"\\objdata\b"),
+    "header or footer": re.compile(r"\\(?:header|footer)[lrf]?\b"),
+    "tracked deletion": _DELETED,
+}
+
+
+def read(asked: ReadRequest) -> Document:
+    """See `Format.read`."""
+    remarks = Remarks()
+    written = asked.path.read_bytes().decode("latin-1")
+    title = ""
+    with remarks.part("properties"):
+        found = _TITLE.search(written)
+        title = text_of_rtf(f"{{\\rtf1 {found[1]}}}").strip() if found else ""
+    text = text_of_rtf(written)
+    for one, mark in _LEFT_OUT.items():
+        remarks.count(len(mark.findall(written)), one, "left out")
+    remarks.count(text.count("\ufffd"), "letter", "damaged, shown as \ufffd")
+    groups = packed(_BLANK_LINES.split(with_tables(text)))
+    pages = [Page(number, "\n\n".join(group)) for number, group in enumerate(groups, 1)]
+    proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=title)
+    return Document("rtf", pages, proposed, remarks=remarks.noted)
+
+
+def with_tables(text: str) -> str:
+    """Return a text whose rows, lines that end with a bar, are tables."""
+    written: list[str] = []
+    for is_row, group in groupby(text.replace("\u2011", "-").split("\n"), key=lambda line: line.rstrip().endswith("|")):
+        lines = list(group)
+        table = grid_table([line.rstrip()[:-1].split("|") for line in lines]) if is_row else None
+        if not is_row:
+            written.extend(lines)
+        elif table is not None:
+            written.extend(["", table.markdown(), ""])
+    return "\n".join(written)
+
+
+def text_of_rtf(written: str) -> str:
+    """Return the text of RTF, whose bytes are given as letters of Latin-1."""
+    page = _CODE_PAGE.search(written.encode("latin-1", "replace"))
+    number = page[1].decode() if page else "1252"
+    shown = _DELETED.sub("", _SET_APART.sub(r"{\\line ", written))
+    return _plain(shown, codec_of(f"windows-{number}") or f"cp{number}")
+
+
+def _plain(written: str, codec: str) -> str:
+    try:
+        return str(rtf_to_text(written, encoding=codec, errors="replace"))  # type: ignore[no-untyped-call]
+    except LookupError:
+        return str(rtf_to_text(written, encoding="cp1252", errors="replace"))  # type: ignore[no-untyped-call]
