@@ -187,7 +187,7 @@ def parts_to_start() -> "set[embedded.StackPart]":
     The exports of an embedded stack that ran before are no settings of the caller's own: they lead to what is gone.
     """
     library = _library()
-    instead = {library.Part.CHAT: OWN_CHAT_MODEL, library.Part.EMBEDDINGS: OWN_EMBEDDING_MODEL}
+    instead = {library.StackPart.CHAT: OWN_CHAT_MODEL, library.StackPart.EMBEDDINGS: OWN_EMBEDDING_MODEL}
     settings = set_variables()
     return {part for part in library.ALL if not names_set(instead.get(part, ())) or library.is_embedded(part, settings)}
 

@@ -145,7 +145,7 @@ class PostgresVectors:
         """See `Vectors.drop_model`."""
         place = {"collection": collection, "kind": self.retriever, "documents": None}
         with within(self._pool, collection) as connection:
-            connection.execute(self._sql["forget_model"], place)
+            connection.execute(self._sql["drop_model"], place)
             connection.execute(self._sql["begin_embedding"], place)
 
     def drop_other_models(self, collection: str, *, model: str) -> None:
