@@ -9,10 +9,10 @@ from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.inference.prompts.fences import FenceFilter
-from querymill_workers.inference.thinking import ThinkingFilter
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language
+from querymill_workers.text.reasoning import ReasoningFilter
 
 #: Token limit of a reply that judges an answer, with room for blanks, and what each sentence of the answer adds.
 TOKENS_OF_JUDGEMENT = 80
@@ -61,9 +61,15 @@ class ChatAnswers:
         """See `Answers.write`."""
         turns = answer_turns(question, passages, language)
         filtered = FenceFilter(hear)
-        spoken = ThinkingFilter(filtered.hear)
-        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=spoken.hear)
-        spoken.end()
+        answer = ReasoningFilter()
+
+        def hear_answer(part: str) -> bool:
+            said = answer.read(part)
+            return filtered.hear(said) if said else True
+
+        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=hear_answer)
+        if rest := answer.end():
+            filtered.hear(rest)
         filtered.end()
         return written
 

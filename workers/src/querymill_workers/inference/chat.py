@@ -25,7 +25,7 @@ from querymill_workers.inference.work import CutShort
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage
-from querymill_workers.text.queries import without_thinking
+from querymill_workers.text.reasoning import without_reasoning
 from querymill_workers.text.tokens import estimate
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -84,7 +84,7 @@ class OpenAIChat:
                 text = text_in(field_in(first_choice(reply), "message").get("content"))
                 if not text.strip():
                     raise Refused("chat model: empty reply", code="provider_refused")
-                said = without_thinking(text)
+                said = without_reasoning(text)
                 if not said.strip():
                     raise Refused("chat model: the reply holds reasoning only", code="provider_refused")
                 return ProviderResponse(said, tokens_of(reply), rate_limit_headers(raw.headers))
