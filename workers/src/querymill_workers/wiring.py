@@ -17,6 +17,7 @@ from querymill_workers.dispatch.step_pool import Crew
 from querymill_workers.inference.account import Account
 from querymill_workers.inference.answers import ChatAnswers
 from querymill_workers.inference.calibrations import calibration_of
+from querymill_workers.inference.capabilities import Capabilities
 from querymill_workers.inference.chat import ChatModel, OpenAIChat
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.client import open_client
@@ -99,7 +100,13 @@ def rerank_endpoint(chosen: Settings) -> RerankEndpoint:
     """Return the rerank endpoint, without limits."""
     base_url, key = chosen.rerank_base_url, chosen.rerank_api_key.get_secret_value()
     client = open_endpoint(base_url, key)
-    return RerankEndpoint(client, base_url, model=chosen.rerank_model, shape=chosen.querymill_rerank_shape)
+    return RerankEndpoint(
+        client,
+        base_url,
+        model=chosen.rerank_model,
+        shape=chosen.querymill_rerank_shape,
+        capabilities=capabilities_of(base_url, chosen.rerank_model),
+    )
 
 
 @cache
@@ -162,6 +169,11 @@ def account_with(
     )
 
 
+def capabilities_of(base_url: str, model: str) -> Capabilities:
+    """Return what the fleet knows of a model at an address."""
+    return Capabilities(cache_client(), address=base_url, model=model)
+
+
 def embeddings(chosen: Settings) -> SharedEmbeddings:
     """Return the adapter for the embedding model."""
     base_url, key = chosen.embedding_endpoint
@@ -197,7 +209,8 @@ def embeddings_of(
 def embedding_endpoint(chosen: Settings, profile: EmbeddingProfile, base_url: str, key: str) -> OpenAIEndpoint:
     """Return the endpoint of an embedding model, without limits and caches."""
     timeout_s = chosen.querymill_embedding_timeout_s
-    return OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s, most_bytes=profile.most_bytes), profile)
+    client = open_client(base_url, key, timeout_s=timeout_s, most_bytes=profile.most_bytes)
+    return OpenAIEndpoint(client, profile, capabilities_of(base_url, profile.model))
 
 
 def previous_profile(chosen: Settings) -> EmbeddingProfile | None:
@@ -238,7 +251,8 @@ def chat(chosen: Settings) -> ChatModel:
 def chat_endpoint(chosen: Settings) -> OpenAIChat:
     """Return the endpoint of the chat model, without limits and caches."""
     base_url, key = chosen.openai_base_url, chosen.openai_api_key.get_secret_value()
-    return OpenAIChat(open_client(base_url, key, timeout_s=chosen.querymill_chat_timeout_s), chosen.chat_model)
+    client = open_client(base_url, key, timeout_s=chosen.querymill_chat_timeout_s)
+    return OpenAIChat(client, chosen.chat_model, capabilities_of(base_url, chosen.chat_model))
 
 
 @cache

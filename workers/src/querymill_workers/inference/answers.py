@@ -12,7 +12,6 @@ from querymill_workers.inference.prompts.fences import FenceFilter
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import Usage
 from querymill_workers.text.languages import Language
-from querymill_workers.text.reasoning import ReasoningFilter
 
 #: Token limit of a reply that judges an answer, with room for blanks, and what each sentence of the answer adds.
 TOKENS_OF_JUDGEMENT = 80
@@ -61,15 +60,7 @@ class ChatAnswers:
         """See `Answers.write`."""
         turns = answer_turns(question, passages, language)
         filtered = FenceFilter(hear)
-        answer = ReasoningFilter()
-
-        def hear_answer(part: str) -> bool:
-            said = answer.read(part)
-            return filtered.hear(said) if said else True
-
-        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=hear_answer)
-        if rest := answer.end():
-            filtered.hear(rest)
+        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=filtered.hear)
         filtered.end()
         return written
 

@@ -19,6 +19,7 @@ from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import Meters
 from querymill_shared.values import value
 from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, Waiting
+from querymill_workers.inference.capabilities import Capabilities
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
@@ -47,10 +48,12 @@ QUESTION_SHARE = 4
 class OpenAIEndpoint:
     """Sends one request to the embedding endpoint and checks the vectors."""
 
-    def __init__(self, client: openai.OpenAI, profile: EmbeddingProfile) -> None:
+    def __init__(
+        self, client: openai.OpenAI, profile: EmbeddingProfile, capabilities: Capabilities | None = None
+    ) -> None:
         self._client = client
         self._profile = profile
-        self.parameters = Parameters()
+        self.parameters = Parameters(capabilities)
 
     def close(self) -> None:
         """Close the connections."""

@@ -189,6 +189,8 @@ def hit_of(file: EvaluatedFile, profiles: FileProfiles, *, by_fusion: bool) -> F
     reasons = why(file)
     profile = profile_of(file.notes.evidence, profiles)
     how: dict[str, Any] = {"formula": "judged by a language model"}
+    if file.notes.relevance_formula:
+        how["relevance_formula"] = file.notes.relevance_formula
     if not file.notes.judged:
         how = {"formula": "bands(Σ weight × evidence)", "weights": dict(profile.weights), "bands": profile.bands.points}
         least = least_by_words(file.notes.evidence, profiles)
