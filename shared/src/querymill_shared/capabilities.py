@@ -34,7 +34,7 @@ class Finding:
 def findings(client: "redis.Redis") -> list[Finding]:
     """Return what is known of all models, by model, address and finding. What cannot be read is left out."""
     now = read_clock(client)
-    kept: dict[Any, Any] = client.hgetall(KEY)  # type: ignore[assignment]  # not awaited
+    kept: dict[Any, Any] = client.hgetall(KEY)
     found = [_finding(_text(field), _text(at)) for field, at in kept.items()]
     known = [each for each in found if each is not None and now - each.at < KEPT_S]
     return sorted(known, key=lambda each: (each.model, each.address, each.what))
@@ -48,7 +48,7 @@ def findings_of(client: "redis.Redis", address: str, model: str) -> list[Finding
 def keep_findings(client: "redis.Redis", address: str, model: str, whats: Collection[str]) -> None:
     """Keep what was learned of a model at an address, and forget what is too old."""
     now = read_clock(client)
-    kept: dict[Any, Any] = client.hgetall(KEY)  # type: ignore[assignment]  # not awaited
+    kept: dict[Any, Any] = client.hgetall(KEY)
     known = {field: _finding(_text(field), _text(at)) for field, at in kept.items()}
     old = [field for field, each in known.items() if each is None or now - each.at >= KEPT_S]
     if old:

@@ -20,14 +20,9 @@ from querymill_workers.inference.account import Account
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import (
-    HttpJudge,
-    RelevanceByIndex,
-    RerankEndpoint,
-    RerankShape,
-    open_endpoint,
-)
+from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, RerankShape, open_endpoint
 from querymill_workers.inference.ports import Judge
+from querymill_workers.inference.rankings import RelevanceByIndex
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import Usage

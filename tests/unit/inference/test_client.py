@@ -100,6 +100,7 @@ def test_whatever_headers_hold_they_raise_nothing_and_wait_at_most_ten_minutes(h
         (503, NoResponse, "HTTP 503"),
         (408, NoResponse, "HTTP 408"),
         (409, NoResponse, "HTTP 409"),
+        (424, NoResponse, "HTTP 424"),
         (400, Rejected, "HTTP 400"),
         (401, Rejected, "HTTP 401"),
         (307, Rejected, "HTTP 307 (redirects are not followed)"),

@@ -25,10 +25,11 @@ from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddings
 from querymill_workers.inference.fleet_cache import FleetCache, FleetCaches, NoFleetCaches
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankEndpoint, open_endpoint
+from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, open_endpoint
 from querymill_workers.inference.memory import WordAnswers, WordEmbeddings, WordJudge, WordRewriter
 from querymill_workers.inference.ports import Judge, PreviousModel
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
+from querymill_workers.inference.rankings import RelevanceByIndex
 from querymill_workers.inference.refusals import HalvingJudge
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.jobs.heartbeat import Heartbeat, NoHeartbeat

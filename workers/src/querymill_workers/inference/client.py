@@ -31,6 +31,8 @@ MAX_RESPONSE_BYTES = 16_000_000
 MAX_PAUSE_S, DAY_S = 600.0, 86_400.0
 #: Statuses that may be due to one of several texts.
 _OF_CONTENT = (400, 413, 422)
+#: Statuses below 500 that may pass. With 424, Text Embeddings Inference says that its backend failed.
+_OF_THE_MOMENT = (408, 409, 424, 425)
 _NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
 _DURATION = re.compile(rf"({_NUMBER})(ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -149,7 +151,7 @@ def error_of_status(status: int, headers: Mapping[str, str], *, body: object = N
         return Rejected(f"HTTP {status}, no quota left", body=body)
     if status == 429:
         return Limited(limits, words=words_in(body))
-    if status >= 500 or status in (408, 409, 425):
+    if status >= 500 or status in _OF_THE_MOMENT:
         return NoResponse(f"HTTP {status}", words=words_in(body))
     redirected = " (redirects are not followed)" if 300 <= status < 400 else ""
     of_content = meaning == "content" or (status in _OF_CONTENT and meaning != "call")
