@@ -66,6 +66,20 @@ def test_a_vector_as_base64_is_read() -> None:
         vectors_of(embedded((0, "no base64!")), 1, 2)
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"embeddings": [[1.0, 2.0], [3.0, 4.0]]},
+        {"embeddings": {"float": [[1.0, 2.0], [3.0, 4.0]]}},
+        {"data": [[1.0, 2.0], [3.0, 4.0]]},
+        {"data": [{"embedding": [[1.0, 2.0]]}, {"embedding": [[3.0, 4.0]]}]},
+    ],
+    ids=str,
+)
+def test_bare_vectors_are_read_in_the_order_of_the_texts(reply: dict[str, Any]) -> None:
+    assert vectors_of(reply, 2, 2).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
 def test_a_wrong_dimension_is_never_stored() -> None:
     with pytest.raises(Refused, match=r"embedding rejected: the provider returned 3 dimensions, expected 2"):
         vectors_of(embedded((0, [1.0, 2.0]), (1, [1.0, 2.0, 3.0])), 2, 2)

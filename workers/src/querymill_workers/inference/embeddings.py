@@ -261,7 +261,7 @@ def vectors_of(response: Mapping[str, Any], count: int, dimensions: int) -> Vect
         NoResponse: The response does not hold one vector of finite numbers per text.
         Misfit: A vector has the wrong dimension.
     """
-    items = response.get("data") or []
+    items = items_in(response)
     places = places_of([item.get("index") for item in items], count)
     if places is None:
         contradiction = ", with indexes that contradict each other" if len(items) == count else ""
@@ -276,6 +276,21 @@ def vectors_of(response: Mapping[str, Any], count: int, dimensions: int) -> Vect
     return vectors
 
 
+def items_in(response: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the items of a response. Servers of other APIs send bare vectors, and some name them by their type."""
+    listed = response.get("data")
+    if listed is None:
+        listed = response.get("embeddings")
+    if isinstance(listed, Mapping):
+        listed = listed.get("float")
+    return [item if isinstance(item, Mapping) else {"embedding": item} for item in listed or ()]
+
+
 def numbers_in(vector: Any) -> Any:
-    """Return the numbers of a vector. Some servers send them as Base64 of float32, whatever format is requested."""
+    """Return the numbers of a vector.
+
+    Some servers send them as Base64 of float32, whatever format is requested, or as the only one of a list of vectors.
+    """
+    if isinstance(vector, list) and len(vector) == 1 and isinstance(vector[0], list):
+        vector = vector[0]
     return np.frombuffer(base64.b64decode(vector, validate=True), dtype="<f4") if isinstance(vector, str) else vector
