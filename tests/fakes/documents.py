@@ -3,47 +3,37 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from querymill_shared.contracts.documents import DocumentCard
-from querymill_shared.contracts.filters import Filterable, Retriever, passes
-from querymill_workers.ledger.ports import Version
+from querymill_shared.contracts.filters import Retriever
+from querymill_workers.documents.memory import MemoryDocuments
+from querymill_workers.documents.ports import Body, Entry
+from querymill_workers.jobs.revisions import Revision
+from querymill_workers.versions.ports import Version
 
 
-class KeptDocuments:
-    """`Documents` in a dictionary: JSON values by collection and id."""
+class KeptBody(Body):
+    """`Body` in a dictionary: JSON values by collection and id; ``documents`` is what is known of them."""
 
-    kind: Retriever = "messages"
-
-    def __init__(self) -> None:
+    def __init__(self, retriever: Retriever = "messages") -> None:
+        self.documents = MemoryDocuments(retriever)
         self.stored: dict[str, dict[str, Mapping[str, Any]]] = {}
         self.left: list[str] = []
 
     def put(self, collection: str, **documents: Mapping[str, Any]) -> None:
         self.stored.setdefault(collection, {}).update(documents)
+        entries = [Entry(id_, {}, line, title=line.get("title"), size=1) for id_, line in documents.items()]
+        self.documents.put(collection, [(entry, Revision("r")) for entry in entries])
 
-    def _passing(self, collection: str, conditions: Mapping[str, Any]) -> list[str]:
-        found = self.stored.get(collection, {})
-        return sorted(key for key, document in found.items() if passes(conditions, Filterable(metadata=document)))
-
-    def list(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[DocumentCard]:
-        ids = [key for key in self._passing(collection, conditions) if after is None or key > after]
-        documents = self.stored.get(collection, {})
-        return [
-            DocumentCard(id=key, title=documents[key].get("title"), size=1, unit="messages", metadata=documents[key])
-            for key in ids[:limit]
-        ]
-
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        return len(self._passing(collection, conditions))
+    def entry_of(self, line: Mapping[str, Any]) -> Entry | None:
+        """Say of a session who speaks in it, and nothing of anything else."""
+        return Entry(line["session_id"], {}, line) if "session_id" in line else None
 
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
         documents = self.stored.get(collection, {})
         return {key: documents[key] for key in ids if key in documents}
 
     def drop(self, collection: str, document: str, _version: Version) -> int:
+        self.documents.drop(collection, [document])
         return 0 if self.stored.get(collection, {}).pop(document, None) is None else 1
 
-    def leave(self, collection: str) -> None:
-        if not self.stored.get(collection):
-            self.left.append(collection)
+    def drop_remains(self, collection: str) -> None:
+        self.left.append(collection)

@@ -12,7 +12,7 @@ from querymill_workers.retrievers.messages.stores.memory_sessions import MemoryS
 from querymill_workers.retrievers.modules.stores.memory_descriptions import MemoryDescriptions
 from querymill_workers.retrievers.reports.rules.glossary import Glossary
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports
-from querymill_workers.stores import with_documents
+from querymill_workers.stores import with_bodies
 from querymill_workers.wiring import ports_in_memory
 from tests.fakes.answers import ScriptedAnswers
 from tests.fakes.models import ScriptedJudge, ScriptedRewriter, WordEmbeddings
@@ -37,4 +37,4 @@ def memory_ports(*, board: Board | None = None, **chosen: Any) -> Ports:
     in_memory = [store for store in chosen.values() if isinstance(store, embedded)]
     vectors = dict(ports.vectors) | {store.vectors.retriever: store.vectors for store in in_memory}
     chosen = {"vectors": vectors, **chosen}
-    return replace(with_documents(replace(ports, **chosen)), **chosen)
+    return replace(with_bodies(replace(ports, **chosen)), **chosen)

@@ -62,9 +62,10 @@ def test_a_method_that_two_classes_define_is_not_followed(tmp_path: Path) -> Non
     assert walk(single, "story", "step", "request").stays == 6
 
 
-def test_a_method_that_built_in_types_have_is_not_followed(tmp_path: Path) -> None:
-    log = "class Log:\n    def append(self, line): ...\n"
-    story = "def step(request, ports):\n    asked = []\n    asked.append(request)\n"
+@pytest.mark.parametrize("method", ["append", "_replace"])
+def test_a_method_that_built_in_types_have_is_not_followed(tmp_path: Path, method: str) -> None:
+    log = f"class Log:\n    def {method}(self, line): ...\n"
+    story = f"def step(request, ports):\n    asked = []\n    asked.{method}(request)\n"
     source = read_source([write(tmp_path, {"story.py": story, "log.py": log})])
 
     assert walk(source, "story", "step", "request") == Walk(stays=1, returns=0)

@@ -8,13 +8,14 @@ returns of it; a comparison does not.
 """
 
 import ast
+from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-BUILT_IN = (str, bytes, list, tuple, dict, set, int, float)
+BUILT_IN = (str, bytes, list, tuple, dict, set, int, float, namedtuple("Named", ()))
 
 
 @dataclass(frozen=True)

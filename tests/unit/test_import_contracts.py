@@ -41,6 +41,10 @@ SEEDS = {
         f"{W}.retrievers.messages.search.recall",
         f"{W}.retrievers.messages.search.choose",
     ),
+    "A search of reports reads downwards": (
+        f"{W}.retrievers.reports.search.recall",
+        f"{W}.retrievers.reports.search.ranking",
+    ),
     "Rules are pure: no clock, chance, logs, settings or I/O": (f"{W}.retrievers.reports.rules.fusion", "redis"),
     "Celery only in the glue": (f"{W}.retrievers.files.search", "celery"),
     "MCP is known where it is spoken": ("querymill.agents.tools.search", "mcp"),

@@ -13,12 +13,11 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_shared.counters import Meters
-from querymill_workers.ledger.ports import Subject, Version
-from querymill_workers.ledger.postgres import PostgresLedger
+from querymill_shared.counters import FleetCounters
+from querymill_workers.documents.store import PostgresDocuments
 from querymill_workers.postgres.connection import CheckedConnection, Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
-from querymill_workers.postgres.vector_index import NearIndexes
+from querymill_workers.postgres.vector_index import VectorIndexes
 from querymill_workers.retrievers.conversations.ports.passages import PassageFilter
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
@@ -27,7 +26,6 @@ from querymill_workers.retrievers.conversations.stores.postgres_ranks import Pos
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
-from querymill_workers.retrievers.messages.stores.postgres_listing import SessionListing
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
 from querymill_workers.retrievers.modules.stores.postgres import PostgresModules
 from querymill_workers.retrievers.modules.stores.postgres_descriptions import PostgresDescriptions
@@ -36,8 +34,10 @@ from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.stores.postgres import PostgresTextVectors
-from querymill_workers.stores import vectors_in
+from querymill_workers.stores import documents_in, vectors_in
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Version, WrittenDocument
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import messages_in
 from tests.fixtures.tenant_rows import fill
@@ -63,11 +63,11 @@ def messages_of(pool: Pool) -> PostgresMessages:
 
 
 def passages_of(pool: Pool) -> PostgresPassages:
-    return PostgresPassages(pool, NearIndexes(pool, "conversation_vectors"), ef_search=40)
+    return PostgresPassages(pool, VectorIndexes(pool, "conversation_vectors"), ef_search=40)
 
 
 def files_of(pool: Pool) -> Vectors:
-    return vectors_in(pool, Meters(None))["files"]
+    return vectors_in(pool, FleetCounters(None))["files"]
 
 
 def near_conversations(pool: Pool) -> Any:
@@ -78,9 +78,9 @@ def near_conversations(pool: Pool) -> Any:
 
 
 def standing_of_write(pool: Pool) -> Any:
-    """Ask the ledger how a write stands to what was written and forgotten."""
-    subjects = [Subject(document) for document in IDS]
-    with PostgresLedger(pool).changing(ASKS, "messages", subjects, Version(1, "job"), whole=False) as standings:
+    """Ask `versions` how a write stands to what was written and forgotten."""
+    subjects = [WrittenDocument(document) for document in IDS]
+    with PostgresVersions(pool).changing(ASKS, "messages", subjects, Version(1, "job"), whole=False) as standings:
         return {document: (standing.known, len(standing.filters)) for document, standing in standings.items()}
 
 
@@ -93,25 +93,25 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "messages by substring": lambda pool: messages_of(pool).containing(WHERE, "ships", limit=9),
     "messages by id": lambda pool: messages_of(pool).rows(WHERE, IDS, VECTOR, model="m"),
     "sessions that pass": lambda pool: messages_of(pool).sessions_of(WHERE, limit=9),
-    "sessions listed": lambda pool: SessionListing(pool).listed(ASKS, TOPIC, limit=9, after=None),
-    "sessions counted": lambda pool: SessionListing(pool).count(ASKS, TOPIC),
-    "sessions whole": lambda pool: SessionListing(pool).whole(ASKS, IDS),
+    "sessions listed": lambda pool: PostgresDocuments(pool, "messages").list(ASKS, TOPIC, limit=9, after=None),
+    "sessions counted": lambda pool: PostgresDocuments(pool, "messages").count(ASKS, TOPIC),
+    "sessions whole": lambda pool: PostgresSessions(pool).whole(ASKS, IDS),
     "conversations": lambda pool: PostgresConversations(pool).sessions(ASKS, IDS),
     "conversations described": lambda pool: PostgresConversations(pool).describe(ASKS, IDS),
-    "conversations listed": lambda pool: PostgresConversations(pool).cards(ASKS, TOPIC, limit=9, after=None),
-    "conversations counted": lambda pool: PostgresConversations(pool).count(ASKS, {}),
+    "documents listed": lambda pool: PostgresDocuments(pool, "conversations").list(ASKS, TOPIC, limit=9, after=None),
+    "conversations counted": lambda pool: PostgresDocuments(pool, "conversations").count(ASKS, {}),
     "conversations by vector": lambda pool: passages_of(pool).nearest(
         ASKS, VECTOR, model="m", limit=9, where=PassageFilter(start=datetime(2025, 1, 1, tzinfo=UTC))
     ),
-    "passages that wait": lambda pool: vectors_in(pool, Meters(None))["conversations"].pending(
+    "passages that wait": lambda pool: vectors_in(pool, FleetCounters(None))["conversations"].pending(
         ASKS, model="next", limit=9
     ),
-    "conversations that pass": lambda pool: PostgresConversations(pool).passing(ASKS, TOPIC),
+    "conversations that pass": lambda pool: PostgresDocuments(pool, "conversations").ids(ASKS, TOPIC),
     "references": lambda pool: PostgresConversations(pool).references(ASKS, ["s1"]),
     "ranks": lambda pool: [row.session_id for row in PostgresRanks(pool).top(ASKS, now=NOON, limit=9)],
     "near conversations": near_conversations,
     "parts of a rebuild": lambda pool: PostgresRanks(pool).begin(ASKS, "rebuild", mode="count"),
-    "reports": lambda pool: PostgresReports(pool).matching(ASKS, TOPIC),
+    "reports": lambda pool: PostgresDocuments(pool, "reports").ids(ASKS, TOPIC),
     "report cards": lambda pool: PostgresReports(pool).cards(ASKS),
     "pages and passages": lambda pool: PostgresReports(pool).texts(ASKS, KEYS),
     "passages by vector": lambda pool: PostgresReports(pool).search(
@@ -120,9 +120,10 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "passages without a vector": lambda pool: PostgresReports(pool).waiting(ASKS, IDS, model="n"),
     "named passages without a vector": lambda pool: PostgresReports(pool).unembedded(ASKS, KEYS, model="n"),
     "passages measured": lambda pool: PostgresReports(pool).measured(ASKS, KEYS, {"ships": VECTOR}, model="m"),
-    "files that pass": lambda pool: PostgresFiles(pool).passing(ASKS, TOPIC),
-    "files listed": lambda pool: PostgresFiles(pool).cards(ASKS, {}, limit=9, after=None),
-    "file revisions": lambda pool: PostgresFiles(pool).revisions(ASKS),
+    "files that pass": lambda pool: PostgresDocuments(pool, "files").ids(ASKS, TOPIC),
+    "files listed": lambda pool: PostgresDocuments(pool, "files").list(ASKS, {}, limit=9, after=None),
+    "file revisions": lambda pool: PostgresDocuments(pool, "files").revisions(ASKS),
+    "files": lambda pool: PostgresFiles(pool).describe(ASKS, IDS),
     "symbols": lambda pool: PostgresFiles(pool).named(ASKS, ["sail"], roles=("definition",), limit=9),
     "files by vector": lambda pool: PostgresFiles(pool).nearest(ASKS, VECTOR, model="m", limit=9),
     "files that wait": lambda pool: files_of(pool).pending(ASKS, model="n", limit=9),
@@ -136,10 +137,10 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "code documents described": lambda pool: PostgresModules(pool).describe(ASKS, IDS),
     "all code documents described": lambda pool: list(PostgresModules(pool).describe_all(ASKS)),
     "code documents": lambda pool: PostgresModules(pool).documents(ASKS, IDS),
-    "code documents that pass": lambda pool: PostgresModules(pool).listed(ASKS, TOPIC),
-    "code documents counted": lambda pool: PostgresModules(pool).count(ASKS, {"module": "vtkActor"}),
+    "code documents that pass": lambda pool: PostgresDocuments(pool, "modules").ids(ASKS, TOPIC),
+    "code documents counted": lambda pool: PostgresDocuments(pool, "modules").count(ASKS, TOPIC),
     "descriptions by vector": lambda pool: PostgresDescriptions(pool).nearest(ASKS, VECTOR, model="m", limit=9),
-    "descriptions that wait": lambda pool: vectors_in(pool, Meters(None))["modules"].pending(
+    "descriptions that wait": lambda pool: vectors_in(pool, FleetCounters(None))["modules"].pending(
         ASKS, model="next", limit=9
     ),
     "vectors of texts": lambda pool: PostgresTextVectors(pool).stored(ASKS, IDS, model="m"),
@@ -201,7 +202,7 @@ def rows_of(url: str, collection: str, tables: Iterable[str]) -> dict[str, list[
     """Return what stands in each table, as a role that sees one collection. Walls must stand."""
     with psycopg.connect(url) as connection:
         connection.execute("SELECT set_config('querymill.collection', %s, true)", [collection])
-        connection.execute("SET LOCAL ROLE querymill_messages")
+        connection.execute("SET LOCAL ROLE querymill_reader")
         return {
             table: [row for (row,) in connection.execute(f"SELECT t::text FROM {table} AS t ORDER BY 1".encode())]
             for table in tables
@@ -226,7 +227,7 @@ def drop_all(url: str) -> None:
         sessions, reports, files = PostgresSessions(pool), PostgresReportLife(pool), PostgresFiles(pool)
         conversations, words = PostgresConversations(pool), PostgresWords(pool)
         for id_ in ("s1", "s2", "s3"):
-            sessions.forget(ASKS, id_)
+            sessions.drop(ASKS, id_)
             conversations.drop(ASKS, id_)
             reports.drop(ASKS, id_)
         files.drop(ASKS, ["s1", "s2", "s3"])
@@ -236,14 +237,16 @@ def drop_all(url: str) -> None:
         for id_ in ("s1", "s2", "s3"):
             modules.drop(ASKS, id_)
         for kind in ("messages", "conversations", "reports", "files"):
-            PostgresLedger(pool).forget(ASKS, kind, Version(99, "drop"))
-        PostgresTextVectors(pool).clear(ASKS)
+            PostgresVersions(pool).leave_filter_tombstone(ASKS, kind, Version(99, "drop"))
+        PostgresTextVectors(pool).drop_all(ASKS)
         for space in ("messages", "pages"):
-            words.clear(ASKS, space)
-        for store in (conversations, reports, modules):
-            store.leave(ASKS)
-        for vectors in vectors_in(pool, Meters(None)).values():
-            vectors.forget_model(ASKS)
+            words.drop_all(ASKS, space)
+        for store in (conversations, modules):
+            store.drop_remains(ASKS)
+        for documents in documents_in(pool).values():
+            documents.drop(ASKS, ["s1", "s2", "s3"])
+        for vectors in vectors_in(pool, FleetCounters(None)).values():
+            vectors.drop_model(ASKS)
 
 
 def test_every_table_with_a_wall_shows_a_collection_its_own_rows_alone(own_url: str) -> None:

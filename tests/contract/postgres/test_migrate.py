@@ -55,9 +55,11 @@ def test_the_schema_may_have_a_name_that_needs_quotes(empty_url: str) -> None:
     with psycopg.connect(empty_url) as connection:
         connection.execute("SET LOCAL querymill.across = on")
         connection.execute(
-            "INSERT INTO code_files VALUES ('c', 'a.py', 'r', '', 1, 1, 1, '', '', '{\"owner\": \"ada\"}')"
+            "INSERT INTO chat_messages (collection, session_id, message_key, number, content, created_at, metadata)"
+            " VALUES ('c', 's', 'k', 0, '', now(), '{\"owner\": \"ada\"}')"
         )
-        assert connection.execute("SELECT count(*) FROM metadata_values WHERE text = 'ada'").fetchone() == (1,)
+        noted = "SELECT text FROM chat_messages, metadata_entries(metadata) WHERE fields = metadata_fields(metadata)"
+        assert connection.execute(noted).fetchall() == [("ada",)]
 
 
 def test_no_column_of_vectors_has_dimensions(empty_url: str) -> None:

@@ -8,16 +8,13 @@ import numpy as np
 import psycopg
 import pytest
 
+from querymill_workers.documents.store import PostgresDocuments
 from querymill_workers.postgres import vector_index
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
-from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
-from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores import postgres as messages
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
-from querymill_workers.retrievers.messages.stores.postgres_listing import SessionListing
-from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import messages_in
@@ -29,8 +26,8 @@ NARROW: Final = {"topic": "t7"}
 VECTOR: Final = np.eye(1, 8, dtype=np.float32)[0]
 #: Rows of two collections. The metadata of a few has the same topic.
 FILL: Final = """
-INSERT INTO chat_sessions (collection, session_id, user_name, started_at, metadata, revision)
-SELECT c, 's' || i, 'u' || i % 400, '2026-01-01Z'::timestamptz + make_interval(hours => i), {metadata}, 'r'
+INSERT INTO chat_sessions (collection, session_id, user_name, started_at, metadata)
+SELECT c, 's' || i, 'u' || i % 400, '2026-01-01Z'::timestamptz + make_interval(hours => i), {metadata}
 FROM unnest('{a,b}'::text[]) AS c, {numbers};
 INSERT INTO chat_messages (collection, session_id, message_key, number, content, created_at, metadata, role)
 SELECT c, 's' || i, 'k', 0, 'ships ' || i, now(),
@@ -47,18 +44,27 @@ SELECT collection, 'm', session_id, key,
     (SELECT array_agg(sin(hashtext(session_id || d))::real) FROM generate_series(1, 8) AS d)::vector
 FROM chat_passages;
 UPDATE chat_sessions SET user_name = NULL WHERE user_name = 'u9';
-INSERT INTO conversations (collection, session_id, started_at, last_active, times, document, revision, messages,
-    keywords, solved, explicit, phrases, lead_phrases, facts_version, metadata, user_name, roles)
-SELECT collection, session_id, started_at, started_at, ARRAY[started_at], '{}', 'r', 1, 0, false, false, '{}', '{}',
-    '1', metadata, user_name,
-    CASE WHEN user_name = 'u7' THEN '{user,tool}' WHEN user_name IS NULL THEN '{NULL}' ELSE '{user}' END::text[]
-FROM chat_sessions;
-INSERT INTO reports (collection, sha1, title, company, period, published_at, aliases, metadata, revision, passages)
-SELECT collection, session_id, coalesce(user_name, ''), coalesce(user_name, ''), coalesce(user_name, ''),
-    CASE WHEN user_name IS NOT NULL THEN started_at END, '{}', metadata, 'r', 1
-FROM chat_sessions;
-INSERT INTO code_files (collection, path, revision, language, size, lines, tokens, parsed_by, content, metadata)
-SELECT collection, session_id, 'r', coalesce(user_name, ''), 1, 1, 1, 'p', 'x', metadata FROM chat_sessions;
+INSERT INTO metadata_values (collection, kind, value, document, part, field, number, text)
+SELECT collection, 'chat_messages', entry.value, session_id, message_key, entry.field, entry.number, entry.text
+FROM chat_messages, metadata_entries(metadata) AS entry;
+INSERT INTO documents (collection, retriever, document, revision, size, unit, times, first_at, last_at, metadata,
+    reserved)
+SELECT collection, retriever, session_id, 'r', 1, 'messages',
+    CASE WHEN retriever <> 'reports' OR user_name IS NOT NULL THEN ARRAY[started_at] ELSE '{}' END,
+    CASE WHEN retriever <> 'reports' OR user_name IS NOT NULL THEN started_at END,
+    CASE WHEN retriever <> 'reports' OR user_name IS NOT NULL THEN started_at END, metadata,
+    CASE retriever
+        WHEN 'reports' THEN jsonb_build_object('company', user_name, 'period', user_name,
+            'title', coalesce(user_name, ''), 'published_at', CASE WHEN user_name IS NOT NULL THEN started_at::date END)
+        WHEN 'files' THEN jsonb_build_object('language', user_name)
+        ELSE jsonb_build_object('user_name', user_name, 'role', CASE
+            WHEN user_name = 'u7' THEN '["user", "tool"]' WHEN user_name IS NULL THEN NULL ELSE '["user"]' END::jsonb)
+    END
+FROM chat_sessions, unnest('{messages,conversations,reports,files}'::text[]) AS retriever;
+INSERT INTO metadata_values (collection, kind, value, document, part, field, number, text)
+SELECT collection, entry.kind, entry.value, document, '', entry.field, entry.number, entry.text
+FROM documents, document_entries(retriever, times, metadata || reserved) AS entry
+ON CONFLICT DO NOTHING;
 """
 #: Of the sessions of a user, their messages have another role and the metadata no owner.
 METADATA: Final = """jsonb_build_object('topic', 't' || i % 400, 'rank', i, 'name', 'n' || lpad(i::text, 6, '0'))
@@ -103,10 +109,10 @@ FILTERED: Final[dict[str, Callable[[Pool, dict[str, Any]], Any]]] = {
     "messages by substring": lambda pool, conditions: messages_in(pool, ef_search=40).containing(
         of_messages(conditions), "ships", limit=5
     ),
-    "sessions": lambda pool, conditions: SessionListing(pool).count("a", conditions),
-    "conversations": lambda pool, conditions: PostgresConversations(pool).count("a", conditions),
-    "reports": lambda pool, conditions: PostgresReports(pool).matching("a", conditions),
-    "files": lambda pool, conditions: PostgresFiles(pool).count("a", conditions),
+    **{
+        retriever: partial(lambda retriever, pool, given: PostgresDocuments(pool, retriever).ids("a", given), retriever)
+        for retriever in ("messages", "conversations", "reports", "files")
+    },
 }
 #: Conditions that a few documents meet, and the index that must serve each.
 CONDITIONS: Final[dict[str, tuple[dict[str, Any], str]]] = {
@@ -126,36 +132,33 @@ FIELDS: Final[dict[str, dict[str, tuple[Any, str]]]] = {
         "user_name": ("u7", "chat_passages_user"), "time": (LATE, "chat_passages_time"),
         "session_id": ("s7", "chat_passages_"), "role": ("tool", "chat_passages_role"),
     },
-    "sessions": {
-        "user_name": ("u7", "chat_sessions_user"), "time": (LATE, "chat_sessions_started_at"),
-        "session_id": ("s7", "chat_sessions_pkey"), "role": ("tool", "chat_messages_role"),
-    },
     "conversations": {
-        "user_name": ("u7", "conversations_user"), "time": (LATE, "conversations_active"),
-        "session_id": ("s7", "conversations_pkey"), "role": ("tool", "metadata_values_text"),
+        "user_name": ("u7", "metadata_values_pkey"), "time": (LATE, "documents_last"),
+        "session_id": ("s7", "documents_pkey"), "role": ("tool", "metadata_values_pkey"),
     },
     "reports": {
-        "company": ("u7", "reports_company"), "period": ("u7", "reports_period"),
-        "title": ("u7", "reports_title"),
-        "published_at": ({"from": "2026-06-15"}, "reports_published_at"),
+        "company": ("u7", "metadata_values_pkey"), "period": ("u7", "metadata_values_pkey"),
+        "title": ("u7", "metadata_values_pkey"),
+        "published_at": ({"from": "2026-06-15"}, "documents_last"),
     },
-    "files": {"path": ({"prefix": "s77"}, "code_files_pkey"), "language": ("u7", "code_files_known_language")},
+    "files": {"path": ({"prefix": "s77"}, "documents_pkey"), "language": ("u7", "metadata_values_pkey")},
 }  # fmt: skip
-#: More conditions on some of these fields: that they are absent, and times of conversations.
+FIELDS["messages"] = FIELDS["conversations"]
+#: More conditions on some of these fields: that they are absent, and times.
 MORE: Final[tuple[tuple[str, str, Any, str], ...]] = (
     ("messages by vector", "user_name", None, "chat_passages_user"),
-    ("sessions", "user_name", None, "chat_sessions_user"),
-    ("conversations", "user_name", None, "conversations_user"),
-    ("reports", "published_at", None, "reports_published_at"),
-    ("files", "language", None, "code_files_known_language"),
-    ("conversations", "time", EARLY, "conversations_first_active"),
+    ("messages", "user_name", None, "metadata_values_pkey"),
+    ("conversations", "user_name", None, "metadata_values_pkey"),
+    ("reports", "published_at", None, "metadata_values_pkey"),
+    ("files", "language", None, "metadata_values_pkey"),
+    ("conversations", "time", EARLY, "documents_first"),
     ("conversations", "time", BETWEEN, "metadata_values_pkey"),
     ("conversations", "time", ["2026-02-01", "2026-04-01"], "metadata_values_pkey"),
 )
 #: Fields whose prefixes and ranges some index must serve.
 SPELLED: Final[dict[str, tuple[str, ...]]] = {
     "messages by vector": ("user_name", "session_id", "role"),
-    "sessions": ("user_name", "session_id", "role"),
+    "messages": ("user_name", "session_id", "role"),
     "conversations": ("user_name", "session_id", "role"),
     "reports": ("company", "period", "title"),
     "files": ("path", "language"),
@@ -200,7 +203,7 @@ ASKED: Final[dict[str, tuple[Callable[[Pool], Any], str]]] = (
         )
         for name, field, given in (  # what no role is known of, and a field that only messages have
             ("messages by vector", "role", None),
-            ("sessions", "role", None),
+            ("messages", "role", None),
             ("conversations", "role", None),
             ("messages by vector", "seen", None),
             ("messages by substring", "seen", None),
@@ -215,9 +218,7 @@ LARGE: Final = (
     "chat_passages",
     "chat_messages",
     "chat_sessions",
-    "conversations",
-    "reports",
-    "code_files",
+    "documents",
     "word_blocks",
 )
 
@@ -287,89 +288,6 @@ def test_an_index_of_near_vectors_leads_to_nearly_all_of_the_nearest_under_any_f
     for name, (wanted, _) in truth.items():
         shared = sum(len(each & other) for each, other in zip(wanted, found[name][0], strict=True))
         assert shared >= 0.97 * sum(map(len, wanted)), name
-
-
-#: Tables whose metadata is looked up, with the columns that name a row.
-NOTED: Final = {
-    "chat_sessions": ("session_id", "''"),
-    "chat_messages": ("session_id", "message_key"),
-    "conversations": ("session_id", "''"),
-    "reports": ("sha1", "''"),
-    "code_files": ("path", "''"),
-}
-FEW: Final = """WHERE metadata @> '{"topic": "t7"}' OR metadata ? 'n'"""
-CHANGES: Final = (
-    f"""UPDATE %s SET metadata = '{{"n": 1.50, "many": [true, null, "x", [1]]}}' {FEW}""",
-    f"""UPDATE %s SET metadata = metadata || '{{"more": "x"}}' {FEW}""",
-    "DELETE FROM %s WHERE collection = 'b'",
-    "DELETE FROM %s WHERE metadata ? 'n'",
-)
-
-
-@pytest.mark.parametrize("table", NOTED)
-def test_what_is_looked_up_is_what_the_rows_say(filled_url: str, table: str) -> None:
-    document, part = NOTED[table]
-    said = (
-        f"SELECT t.collection, entry.value, entry.field, entry.number, entry.text, {document}, {part}"
-        f" FROM {table} AS t, metadata_entries(metadata) AS entry"
-    )
-    noted = f"SELECT collection, value, field, number, text, document, part FROM metadata_values WHERE kind = '{table}'"
-    with psycopg.connect(filled_url) as connection:
-        connection.execute("SET LOCAL querymill.across = on")
-        for change in CHANGES:
-            assert connection.execute((change % table).encode()).rowcount > 0
-            different = f"(({said}) EXCEPT ({noted})) UNION ALL (({noted}) EXCEPT ({said}))"
-            assert connection.execute(different.encode()).fetchall() == []
-            if table != "chat_messages":
-                assert_noted(connection, f"'{table} fields', metadata_fields(metadata), {document}, '-' FROM {table}")
-            if table == "conversations":
-                assert_noted(connection, OF_SESSIONS)
-        connection.rollback()
-
-
-OF_SESSIONS: Final = (
-    "entry.kind, entry.value, session_id, coalesce(text, '-')"
-    " FROM conversations, session_entries(times, roles) AS entry"
-)
-
-
-def assert_noted(connection: psycopg.Connection, entries: str) -> None:
-    """Compare the entries beside the values of metadata with what the rows say."""
-    said = connection.execute(f"SELECT DISTINCT collection, {entries}".encode()).fetchall()
-    kinds = {row[1] for row in said}
-    noted = "SELECT collection, kind, value, document, coalesce(text, '-') FROM metadata_values WHERE kind = ANY(%s)"
-    assert sorted(connection.execute(noted, [list(kinds)]).fetchall()) == sorted(said)
-    assert kinds
-
-
-def test_days_and_roles_are_those_of_a_session_that_changed(filled_url: str) -> None:
-    with psycopg.connect(filled_url) as connection:
-        connection.execute("SET LOCAL querymill.across = on")
-        for change in (
-            "times = times || '2026-09-01Z'::timestamptz || '2026-09-01T05:00Z'::timestamptz, roles = '{user,system}'",
-            "times = ARRAY['2026-09-01T23:00-05'::timestamptz], roles = roles || NULL::text",
-            "roles = '{}'",
-            "roles = '{system}'",
-        ):
-            connection.execute(f"UPDATE conversations SET {change} WHERE user_name = 'u7'".encode())
-            assert_noted(connection, OF_SESSIONS)
-        connection.rollback()
-
-
-def test_what_is_looked_up_goes_when_its_table_is_truncated(filled_url: str) -> None:
-    """The tables come from the triggers that keep the lookup: one that is added is truncated here, too."""
-    kept = "SELECT DISTINCT tgrelid::regclass::text FROM pg_trigger WHERE tgname = 'metadata_added'"
-    with psycopg.connect(filled_url) as connection:
-        tables = [table for (table,) in connection.execute(kept)]
-        assert set(tables) == NOTED.keys()
-        for table in tables:
-            connection.execute(f"TRUNCATE {table} CASCADE".encode())
-            connection.execute("SET LOCAL querymill.across = on")
-            left = connection.execute("SELECT DISTINCT collection, kind FROM metadata_values").fetchall()
-            assert {kind.split()[0] for _, kind in left}.isdisjoint({table}), table
-            connection.execute("SET LOCAL querymill.across = off")
-        assert left == []
-        connection.rollback()
 
 
 def test_nothing_is_left_of_the_words_whose_indexes_are_truncated(filled_url: str) -> None:

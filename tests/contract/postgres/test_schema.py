@@ -43,12 +43,12 @@ def test_the_migrations_since_the_baseline_lead_to_the_schema(
     [
         "ALTER TABLE reports ADD COLUMN pages integer",
         "ALTER TABLE reports ALTER COLUMN period SET NOT NULL",
-        "DROP INDEX reports_period",
+        "DROP INDEX documents_last",
         "ALTER TABLE reports ALTER COLUMN title SET STATISTICS 100",
-        "DROP TRIGGER metadata_added ON reports",
+        "DROP TRIGGER chat_vectors_added ON chat_vectors",
         "ALTER TABLE reports DISABLE ROW LEVEL SECURITY",
-        "ALTER FUNCTION note_fields() SET search_path = public",
-        "REVOKE INSERT ON reports FROM querymill_messages",
+        "ALTER FUNCTION note_embedded() SET search_path = public",
+        "REVOKE INSERT ON reports FROM querymill_reader",
     ],
 )
 def test_a_change_without_a_migration_is_seen(

@@ -15,9 +15,9 @@ from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, open_endpoint
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.inference.rankings import RelevanceByIndex
-from querymill_workers.inference.refusals import HARMLESS, HalvingJudge, Refusal, embed_each
+from querymill_workers.inference.refusals import HARMLESS, HalvingJudge, TextRefusal, embed_each
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from tests.fakes.openai_server import Answer, OpenAIServer
@@ -26,7 +26,7 @@ from tests.fixtures.inference import Provider
 from tests.fixtures.providers import FEATURES, cells, filled, providers
 
 QUESTION = "how many ships are there?"
-TURNS = [Turn(role="user", content=QUESTION)]
+TURNS = [ChatTurn(role="user", content=QUESTION)]
 TEXTS = ["nine ships", "seven ships", "one ship"]
 PASSAGES = {"a": "bread is baked", "b": "nine ships", "c": "seven ships"}
 SCORES = dict(zip([*PASSAGES.values(), HARMLESS], (0.125, 0.875, 0.5, 0.25), strict=True))
@@ -97,11 +97,11 @@ class Asked:
     def ask(self, what: str, seconds: float = 30.0) -> Any:
         match what:
             case "chat":
-                return self._chat.ask(TURNS, most_tokens=50, caller=caller(seconds))[0]
+                return self._chat.ask(TURNS, max_tokens=50, caller=caller(seconds))[0]
             case "stream":
                 return self.stream()[0]
             case "structured":
-                return self._chat.structured(TURNS, AnswerScoresReply, most_tokens=90, caller=caller(seconds))[
+                return self._chat.structured(TURNS, AnswerScoresReply, max_tokens=90, caller=caller(seconds))[
                     0
                 ].grounded
             case "embeddings":
@@ -116,7 +116,7 @@ class Asked:
             heard.append(part)
             return True
 
-        written = self._chat.stream(TURNS, most_tokens=50, caller=caller(), hear=hear)
+        written = self._chat.stream(TURNS, max_tokens=50, caller=caller(), hear=hear)
         return "".join(heard), written.fault
 
     def rerank(self, seconds: float) -> Mapping[str, float]:
@@ -224,7 +224,7 @@ def test_one_ill_text_costs_the_others_nothing(
 ) -> None:
     *found, ill = asked.embed_each()
     assert is_right("embeddings", found)
-    assert isinstance(ill, Refusal)
+    assert isinstance(ill, TextRefusal)
     assert exchange["reply"]["error"]["message"][:20] in ill.reason
     assert breaker_is_closed(provider)
 

@@ -23,9 +23,11 @@ from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_shared.queues import Queue
 from querymill_workers.documents import drop
 from querymill_workers.documents.affected_jobs import Forgotten
+from querymill_workers.documents.ports import read_entry
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.ledger.ports import Subject, Version
-from tests.fakes.documents import KeptDocuments
+from querymill_workers.retrievers.files.entry import entry_of
+from querymill_workers.versions.ports import Version, WrittenDocument
+from tests.fakes.documents import KeptBody
 from tests.fixtures.boards import new_board
 from tests.fixtures.world import World
 
@@ -34,11 +36,11 @@ IDS = [f"d{number}" for number in range(5)]
 
 
 @pytest.fixture
-def kept(world: World) -> KeptDocuments:
-    documents = KeptDocuments()
+def kept(world: World) -> KeptBody:
+    documents = KeptBody()
     documents.put("c", **{each: {"even": number % 2 == 0} for number, each in enumerate(IDS)})
     documents.put("other", d0={"even": True})
-    world.with_ports(documents={"messages": documents})
+    world.with_ports(documents={"messages": documents.documents}, bodies={"messages": documents})
     return documents
 
 
@@ -63,7 +65,7 @@ def dropped(world: World, **fields: Any) -> DropResult:
     ids=["ids", "filter", "both", "everything"],
 )
 def test_what_is_meant_is_dropped(
-    world: World, kept: KeptDocuments, fields: Mapping[str, Any], left: set[str], monkeypatch: pytest.MonkeyPatch
+    world: World, kept: KeptBody, fields: Mapping[str, Any], left: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drop, "BATCH", 2)
     world.board.add_collections("messages", ["c", "other"])
@@ -75,10 +77,10 @@ def test_what_is_meant_is_dropped(
     assert world.board.collections("messages") == ({"other"} if "everything" in fields else {"c", "other"})
 
 
-def test_nobody_writes_while_a_collection_is_left(world: World, kept: KeptDocuments) -> None:
+def test_nobody_writes_while_a_collection_is_left(world: World, kept: KeptBody) -> None:
     """What is stored between the look whether a document is there and the end would lose what else there is."""
     written: list[bool] = []
-    leave = kept.leave
+    drop_remains = kept.drop_remains
 
     def look_around(collection: str) -> None:
         assert not kept.stored[collection]
@@ -86,20 +88,20 @@ def test_nobody_writes_while_a_collection_is_left(world: World, kept: KeptDocume
         for _ in range(50):
             sum(range(20_000))  # time for the other thread
         assert not written
-        leave(collection)
+        drop_remains(collection)
 
-    kept.leave = look_around  # type: ignore[method-assign]
+    kept.drop_remains = look_around  # type: ignore[method-assign]
     with ThreadPoolExecutor(1) as writer:
         dropped(world, everything=True)
     assert (written, kept.left) == ([True], ["c"])
 
 
-def test_dropping_what_is_not_there_says_so(world: World, kept: KeptDocuments) -> None:
+def test_dropping_what_is_not_there_says_so(world: World, kept: KeptBody) -> None:
     found = dropped(world, ids=["d9"])
     assert (found.total, found.outcome) == (0, "absent")
 
 
-def test_a_drop_tells_how_far_it_is(world: World, kept: KeptDocuments, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drop_tells_how_far_it_is(world: World, kept: KeptBody, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drop, "BATCH", 2)
     job_id = world.run(request_of(everything=True))
     told = [(event.done, event.total) for _, event in world.board.events(job_id) if isinstance(event, Progress)]
@@ -107,7 +109,7 @@ def test_a_drop_tells_how_far_it_is(world: World, kept: KeptDocuments, monkeypat
 
 
 def test_an_interrupted_drop_goes_on_and_counts_all(
-    world: World, kept: KeptDocuments, monkeypatch: pytest.MonkeyPatch
+    world: World, kept: KeptBody, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drop, "BATCH", 2)
     honest = kept.drop
@@ -135,18 +137,12 @@ def test_a_drop_says_what_it_means(fields: dict[str, Any]) -> None:
         DropDocuments.model_validate({"collection": "c", "retriever": "messages"} | fields)
 
 
-def test_a_retriever_without_documents_refuses(world: World) -> None:
-    world.with_ports(documents={})
-    job_id = world.run(DropDocuments(collection="c", retriever="files", everything=True))
-    assert world.board.picture(job_id).record.reason.startswith("retriever: files cannot")
-
-
 LATE, EARLY = Version(2**60, "f"), Version(1, "0")
 
 
 def is_newest(world: World, document: str, version: Version, **metadata: Any) -> bool:
-    subject = Subject(document, metadata=metadata)
-    with world.ports.ledger.changing("c", "messages", [subject], version) as standings:
+    subject = WrittenDocument(document, metadata=metadata)
+    with world.ports.versions.changing("c", "messages", [subject], version) as standings:
         return standings[document].newest
 
 
@@ -154,7 +150,7 @@ def is_newest(world: World, document: str, version: Version, **metadata: Any) ->
     "fields", [{"ids": ["d0"]}, {"filter": {"even": True}}, {"everything": True}], ids=["id", "filter", "everything"]
 )
 def test_what_was_accepted_before_stays_forgotten_and_what_comes_later_stays(
-    world: World, kept: KeptDocuments, fields: Mapping[str, Any]
+    world: World, kept: KeptBody, fields: Mapping[str, Any]
 ) -> None:
     assert is_newest(world, "d2", LATE, even=True)
     dropped(world, **fields)
@@ -207,7 +203,7 @@ def there(board: ValkeyBoard, job_id: str) -> bool:
 
 
 def test_jobs_that_can_hold_a_text_go_and_writes_of_others_stay(
-    world: World, kept: KeptDocuments, board: ValkeyBoard
+    world: World, kept: KeptBody, board: ValkeyBoard
 ) -> None:
     gone = [
         ended(board, SEARCH, "done", found("d0")),
@@ -234,7 +230,7 @@ def test_jobs_that_can_hold_a_text_go_and_writes_of_others_stay(
     "fields", [{"ids": ["d0"]}, {"filter": {"even": True}}, {"everything": True}], ids=["id", "filter", "everything"]
 )
 def test_how_a_write_ended_stays_without_what_was_forgotten(
-    world: World, kept: KeptDocuments, board: ValkeyBoard, fields: Mapping[str, Any]
+    world: World, kept: KeptBody, board: ValkeyBoard, fields: Mapping[str, Any]
 ) -> None:
     mine, _ = board.submit(session("d0", "Ada"), idempotency_key="mine")
     board.settle(mine, Verdict("done", result=written("d0")))
@@ -259,7 +255,7 @@ def test_how_a_write_ended_stays_without_what_was_forgotten(
 
 
 def test_a_search_under_way_stays_if_it_finds_nothing_of_what_was_forgotten(
-    world: World, kept: KeptDocuments, board: ValkeyBoard
+    world: World, kept: KeptBody, board: ValkeyBoard
 ) -> None:
     without, within = (board.submit(SEARCH.model_copy(update={"limit": limit}))[0] for limit in (1, 2))
     write, _ = board.submit(session("d0"))
@@ -274,36 +270,35 @@ def test_a_search_under_way_stays_if_it_finds_nothing_of_what_was_forgotten(
 
 
 def test_a_later_attempt_that_does_not_know_all_ids_lets_no_result_name_them(
-    world: World, kept: KeptDocuments, board: ValkeyBoard
+    world: World, kept: KeptBody, board: ValkeyBoard
 ) -> None:
     search = ended(board, SEARCH, "done", found("d0"))
     write = ended(board, session("d0"), "done", written("d0"))
     drop_job, _ = board.submit(request_of(filter={"even": True}))
     claim = board.claim(drop_job, "drop")
     assert claim is not None
-    kept.stored["c"].pop("d0")
+    kept.drop("c", "d0", Version(1, "job"))
     board.postpone(claim, delay_s=0, reason="its worker was killed", cause="failure")
     world.answer(Bell(drop_job, "drop", Queue.INGEST))
     assert not there(board, search)
     assert json.loads(board.result(write) or "")["documents"][0]["document"] == "forgotten"
 
 
-def test_a_drop_by_id_finds_the_writes_of_that_document(world: World, kept: KeptDocuments, board: ValkeyBoard) -> None:
+def test_a_drop_by_id_finds_the_writes_of_that_document(world: World, kept: KeptBody, board: ValkeyBoard) -> None:
     mine, other = ended(board, session("d1"), "dead"), ended(board, session("d11"), "dead")
     dropped(world, ids=["d1"])
     assert (there(board, mine), there(board, other)) == (False, True)
 
 
-def test_with_everything_every_write_of_the_retriever_goes(
-    world: World, kept: KeptDocuments, board: ValkeyBoard
-) -> None:
+def test_with_everything_every_write_of_the_retriever_goes(world: World, kept: KeptBody, board: ValkeyBoard) -> None:
     mine = ended(board, session("d1"), "dead")
     dropped(world, everything=True)
     assert not there(board, mine)
 
 
-def test_a_job_of_many_documents_keeps_those_of_others(world: World, kept: KeptDocuments, board: ValkeyBoard) -> None:
-    world.with_ports(documents={"files": kept})
+def test_a_job_of_many_documents_keeps_those_of_others(world: World, kept: KeptBody, board: ValkeyBoard) -> None:
+    kept.entry_of = lambda line: read_entry(line, SourceFile, entry_of)  # type: ignore[method-assign]
+    world.with_ports(documents={"files": kept.documents}, bodies={"files": kept})
     both = IngestFiles(collection="c", documents=(FILE_A, FILE_B))
     dead_letter = ended(board, both, "dead")
     waiting, _ = board.submit(both.model_copy(update={"lane": Lane.NORMAL}))
@@ -350,7 +345,7 @@ def test_embedding_goes_with_forgotten_documents_of_its_retriever_alone(request_
     assert everything.without(request_) is None
 
 
-def test_what_waits_goes_on_and_leaves_no_trace(world: World, kept: KeptDocuments, board: ValkeyBoard) -> None:
+def test_what_waits_goes_on_and_leaves_no_trace(world: World, kept: KeptBody, board: ValkeyBoard) -> None:
     waiting = {name: board.submit(session(name, name))[0] for name in ("Ada", "Bob")}
     dropped(world, filter={"user_name": "Ada"})
     for job_id in waiting.values():

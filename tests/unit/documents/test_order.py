@@ -11,7 +11,6 @@ import pytest
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_workers.documents.ports import Documents
 from tests.fixtures.people import Person, document, document_id, dropping, ingestion
 from tests.fixtures.world import World
 
@@ -54,9 +53,8 @@ def carry_out(world: World, requests: Sequence[JobRequest], order: Sequence[int]
 
 
 def stored_of(world: World, kind: Retriever) -> Mapping[str, Any] | None:
-    documents: Documents = world.ports.documents[kind]
     id_ = document_id(kind, ADA)
-    return documents.whole("c", [id_]).get(id_)
+    return world.ports.bodies[kind].whole("c", [id_]).get(id_)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -144,7 +142,7 @@ def test_a_waiting_write_that_was_accepted_after_the_drop_keeps_all_its_document
         update={"documents": tuple(ingestion("files", "c", line).documents[0] for line in files)}
     )
     carry_out(world, [drop, later], [0, 1])
-    assert set(world.ports.documents["files"].whole("c", [line["path"] for line in files])) == {
+    assert set(world.ports.bodies["files"].whole("c", [line["path"] for line in files])) == {
         line["path"] for line in files
     }
 

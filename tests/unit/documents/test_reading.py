@@ -13,15 +13,15 @@ from querymill_shared.contracts.documents import (
     ShownDocument,
 )
 from querymill_workers.documents import reading
-from tests.fakes.documents import KeptDocuments
+from tests.fakes.documents import KeptBody
 from tests.fixtures.world import World
 
 
 @pytest.fixture
-def kept(world: World) -> KeptDocuments:
-    documents = KeptDocuments()
+def kept(world: World) -> KeptBody:
+    documents = KeptBody()
     documents.put("c", **{f"d{number}": {"title": f"T{number}", "even": number % 2 == 0} for number in range(5)})
-    world.with_ports(documents={"messages": documents})
+    world.with_ports(documents={"messages": documents.documents}, bodies={"messages": documents})
     return documents
 
 
@@ -37,7 +37,7 @@ def exported(world: World, request: ExportDocuments) -> DocumentPage:
     return found
 
 
-def test_a_list_goes_on_where_its_cursor_says(world: World, kept: KeptDocuments) -> None:
+def test_a_list_goes_on_where_its_cursor_says(world: World, kept: KeptBody) -> None:
     request = ListDocuments(collection="c", retriever="messages", limit=2)
     pages = [page(world, request)]
     while pages[-1].cursor is not None:
@@ -46,7 +46,7 @@ def test_a_list_goes_on_where_its_cursor_says(world: World, kept: KeptDocuments)
     assert {found.total for found in pages} == {5}
 
 
-def test_a_list_under_a_filter_counts_what_passes(world: World, kept: KeptDocuments) -> None:
+def test_a_list_under_a_filter_counts_what_passes(world: World, kept: KeptBody) -> None:
     found = page(world, ListDocuments(collection="c", retriever="messages", filter={"even": True}, limit=3))
     assert ([card.id for card in found.documents], found.total, found.cursor) == (["d0", "d2", "d4"], 3, None)
 
@@ -74,7 +74,7 @@ def test_a_filter_fits_the_kind_that_is_listed() -> None:
         DropDocuments.model_validate(soon | {"retriever": "reports"})
 
 
-def test_an_export_is_whole_page_by_page(world: World, kept: KeptDocuments) -> None:
+def test_an_export_is_whole_page_by_page(world: World, kept: KeptBody) -> None:
     request = ExportDocuments(collection="c", retriever="messages", limit=3)
     first = exported(world, request)
     last = exported(world, request.model_copy(update={"cursor": first.cursor}))
@@ -83,7 +83,7 @@ def test_an_export_is_whole_page_by_page(world: World, kept: KeptDocuments) -> N
 
 
 def test_a_page_of_an_export_ends_where_it_is_long(
-    world: World, kept: KeptDocuments, monkeypatch: pytest.MonkeyPatch
+    world: World, kept: KeptBody, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "PAGE_BYTES", 40)
     request, titles = ExportDocuments(collection="c", retriever="messages"), []
@@ -96,7 +96,7 @@ def test_a_page_of_an_export_ends_where_it_is_long(
 
 
 def test_what_is_dropped_between_the_list_and_the_reading_is_left_out(
-    world: World, kept: KeptDocuments, monkeypatch: pytest.MonkeyPatch
+    world: World, kept: KeptBody, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "whole", lambda collection, ids: {})
     found = exported(world, ExportDocuments(collection="c", retriever="messages", limit=2))
@@ -104,13 +104,13 @@ def test_what_is_dropped_between_the_list_and_the_reading_is_left_out(
     assert found.cursor == ExportDocuments(collection="c", retriever="messages").cursor_after("d1")
 
 
-def test_one_document_is_shown(world: World, kept: KeptDocuments) -> None:
+def test_one_document_is_shown(world: World, kept: KeptBody) -> None:
     found = world.result(world.run(ShowDocument(collection="c", retriever="messages", id="d3")))
     assert isinstance(found, ShownDocument)
     assert found.document == {"title": "T3", "even": False}
 
 
-def test_a_document_that_is_not_stored_is_named(world: World, kept: KeptDocuments) -> None:
+def test_a_document_that_is_not_stored_is_named(world: World, kept: KeptBody) -> None:
     job_id = world.run(ShowDocument(collection="c", retriever="messages", id="d9"))
     record = world.board.picture(job_id).record
     assert (record.state, record.reason) == ("failed", "id: 'd9' is not among the messages of 'c'")

@@ -35,7 +35,7 @@ def test_a_model_that_reasons_gets_room_for_it_and_that_is_no_part_of_the_key() 
     before = chat.options(100, None)
     chat.parameters.capabilities.learn([REASONS])
     assert chat.options(100, None) == before
-    assert chat.most_tokens(before) == 2_100
+    assert chat.max_tokens(before) == 2_100
     sent = adapted(before, chat.parameters.capabilities.known())
     assert (sent["max_completion_tokens"], sent["reasoning_effort"]) == (2_100, "low")
 

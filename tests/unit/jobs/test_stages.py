@@ -15,7 +15,6 @@ from querymill_workers.jobs.stages import (
     stage,
     timing,
     used,
-    why_nothing,
     worth_telling,
 )
 from tests.fakes.jobs import Clock, CommonPorts, picture_of
@@ -57,11 +56,6 @@ def test_a_step_is_missing_or_done(steps: list[tuple[str, str]]) -> None:
     named = [part.stage for part in missing(made)]
     assert named == [each.name for each in made if each.state != "done"]
     assert all(part.reason for part in missing(made))
-
-
-def test_a_search_without_success_gives_the_reason_of_every_step() -> None:
-    picture = pictured(step("original", "failed", reason="PostgreSQL: away"), step("hyde", "running"))
-    assert why_nothing(picture).endswith(": original: PostgreSQL: away; hyde: cut by the deadline")
 
 
 @pytest.mark.parametrize(

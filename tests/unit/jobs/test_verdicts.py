@@ -9,7 +9,7 @@ from querymill_shared.contracts.jobs import JobRequest, decode_result
 from querymill_shared.contracts.modules.ingest import IngestModulesResult
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.jobs.verdicts import done, lost
+from querymill_workers.jobs.verdicts import done, lost, lost_search
 from tests.fakes.jobs import picture_of
 
 SEARCH = ReportSearch(collection="c", query="ships")
@@ -36,6 +36,13 @@ def test_a_job_of_many_documents_stays_if_some_of_them_failed(
 @pytest.mark.parametrize(("request_", "stays"), [(REQUEST, True), (SEARCH, False)])
 def test_a_job_that_failed_stays_if_nobody_may_be_waiting_for_it(request_: JobRequest, stays: bool) -> None:
     assert lost(picture_of(request_, Step("embed", "failed", 3)), "no").stays is stays
+
+
+def test_a_search_without_success_gives_the_reason_of_every_step() -> None:
+    steps = Step("original", "failed", 1, reason="PostgreSQL: away"), Step("hyde", "running", 1)
+    verdict = lost_search(picture_of(SEARCH, *steps))
+    assert verdict.state == "failed"
+    assert verdict.reason.endswith(": original: PostgreSQL: away; hyde: cut by the deadline")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from querymill_shared.contracts.vectors import PARTS, ReembedResult
 from querymill_workers.inference.ports import InputType, PreviousModel, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.vectors import embedding
 from tests.fakes.models import WordEmbeddings
@@ -174,7 +174,7 @@ class Interrupted(Choosy):
         self._world = world
         self.happenings = happenings
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         if self.happenings:
             self._world.run(self.happenings.pop())
         return super().embed(texts, input_type=input_type, caller=caller)
@@ -218,7 +218,7 @@ def test_a_collection_that_changes_meanwhile_ends_switched_with_every_passage_em
     counted = collection.vectors.counts("c", model="other")
     assert counted.pending == 0
     stored = world.ports.documents[kind].list("c", {}, limit=99, after=None)
-    whole = world.ports.documents[kind].whole("c", [card.id for card in stored])
+    whole = world.ports.bodies[kind].whole("c", [card.id for card in stored])
     poisoned = {id_ for id_, document in whole.items() if "poison" in str(document)}
     assert set(collection.refused()) == {(id_, "other") for id_ in poisoned}
     assert collection.vectors.counts("c", model="words").pending == counted.passages

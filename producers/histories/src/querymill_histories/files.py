@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 
 from querymill_histories.compressed import BROKEN as DAMAGED
 from querymill_histories.compressed import open_plain, plain_name
-from querymill_histories.session import HEAD_BYTES, Asked, Head, Read, Session, Unread
+from querymill_histories.session import HEAD_BYTES, Head, Read, ReadOptions, Session, UnreadPlace
 
 #: Characters that are read of a large list at first; twice as many each time an element does not fit.
 _CHUNK: Final = 1 << 20
@@ -45,15 +45,17 @@ def head_of(path: Path) -> Head:
         return Head(plain_name(path), file.read(HEAD_BYTES))
 
 
-def each(read: Callable[[Path, Asked], Iterator[Session | Unread]]) -> Callable[[Sequence[Path], Asked], Read]:
+def each(
+    read: Callable[[Path, ReadOptions], Iterator[Session | UnreadPlace]],
+) -> Callable[[Sequence[Path], ReadOptions], Read]:
     """Make a reader of many files out of one that reads a file. A broken file is named, the next is read."""
 
-    def read_all(paths: Sequence[Path], asked: Asked) -> Read:
+    def read_all(paths: Sequence[Path], asked: ReadOptions) -> Read:
         for path in paths:
             try:
                 yield from read(path, asked)
             except BROKEN as error:
-                yield Unread(str(path), reason_of(error))
+                yield UnreadPlace(str(path), reason_of(error))
 
     return read_all
 
@@ -75,7 +77,7 @@ def reason_of(error: Exception) -> str:
             return str(error)
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Unread]:
+def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | UnreadPlace]:
     """Read JSON lines with their numbers, from 1. A broken line is named."""
     with open_plain(path) as file:
         number = 0
@@ -86,12 +88,12 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Unread]:
             try:
                 row = json.loads(line.decode("utf-8-sig"))
             except (ValueError, RecursionError) as error:
-                yield Unread(f"{path}:{number}", _reason_of_line(error), is_cut=not line.endswith(b"\n"))
+                yield UnreadPlace(f"{path}:{number}", _reason_of_line(error), is_cut=not line.endswith(b"\n"))
                 continue
             if isinstance(row, dict):
                 yield number, row
             else:
-                yield Unread(f"{path}:{number}", "not a JSON object")
+                yield UnreadPlace(f"{path}:{number}", "not a JSON object")
 
 
 def _reason_of_line(error: Exception) -> str:

@@ -16,10 +16,10 @@ from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import recorded
-from querymill.ingesting.sources.histories import Feed, HistoryOptions, found_at
+from querymill.ingesting.sources.histories import HistoryFeed, HistoryOptions, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
-from querymill_histories.finding import Found
-from querymill_histories.session import Unread
+from querymill_histories.finding import FoundFiles
+from querymill_histories.session import UnreadPlace
 
 #: Files that ``--json`` names; of more it gives the number.
 NAMED: Final = 1_000
@@ -29,13 +29,13 @@ _STORED: Final = ("ingested", "unchanged", "superseded", "forgotten")
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadedSessions:
     """What became of the sessions."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     parts: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[UnreadPlace] = field(default_factory=list)
 
     def add(self, outcome: LoadProgress) -> None:
         """Count a session."""
@@ -55,9 +55,9 @@ def load_histories(
         UnusablePath: There is nothing to read.
         typer.Exit: Something could not be read or loaded; the rest was.
     """
-    console, done, lines = Console(stderr=True), Loaded(), kind.loadable.documents
+    console, done, lines = Console(stderr=True), LoadedSessions(), kind.loadable.documents
 
-    def leave_out(unread: Unread) -> None:
+    def leave_out(unread: UnreadPlace) -> None:
         done.unread.append(unread)
         record.refuse(unread.reason, place=unread.place)
         console.print(f"{unread.place}: {unread.reason}", style="red", markup=False)
@@ -69,7 +69,7 @@ def load_histories(
         recorded(mill, kind.name, collection) as (noting, record),
     ):
         found = found_at(paths, only, Path(folder))
-        feed = Feed(lines, asked, tools, leave_out)
+        feed = HistoryFeed(lines, asked, tools, leave_out)
         for unread in found.unread:
             leave_out(unread)
         for outcome in outcomes_with_bar(
@@ -84,7 +84,7 @@ def load_histories(
 
 
 def report(
-    done: Loaded, found: Found, sessions: Counter[str], counted: str, console: Console, *, as_json: bool
+    done: LoadedSessions, found: FoundFiles, sessions: Counter[str], counted: str, console: Console, *, as_json: bool
 ) -> None:
     """Print what was loaded and what was not."""
     outcomes = {outcome: done.outcomes[outcome] for outcome in _STORED}

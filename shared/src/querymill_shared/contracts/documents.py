@@ -24,6 +24,8 @@ MAX_LISTED: Final = 1_000
 MAX_EXPORTED: Final = 200
 #: Ids in one request.
 MAX_IDS: Final = 1_000
+#: What the size of a document counts.
+Unit = Literal["messages", "pages", "characters", "bytes"]
 
 
 class DocumentCard(Contract):
@@ -37,7 +39,7 @@ class DocumentCard(Contract):
     title: str | None = None
     when: datetime | None = None
     size: int
-    unit: Annotated[Literal["messages", "pages", "characters", "bytes"], Growing]
+    unit: Annotated[Unit, Growing]
     metadata: Mapping[str, Any] = Field(default_factory=dict)
     pending: int = 0
 

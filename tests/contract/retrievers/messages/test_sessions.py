@@ -56,13 +56,6 @@ def test_the_texts_of_a_session_are_its_messages_and_their_contexts(sessions: Se
     assert contents(sessions.texts(collection, "s")) == contents(changed.added)
 
 
-def test_the_collections_are_those_that_hold_a_session(sessions: Sessions, collection: str) -> None:
-    put(sessions, collection, prepare_session(session("s", "ships")))
-    assert collection in sessions.collections()
-    sessions.forget(collection, "s")
-    assert collection not in sessions.collections()
-
-
 def test_a_change_tells_which_texts_came_and_went(sessions: Sessions, collection: str) -> None:
     texts = {text.content: text.text_id for text in put(
         sessions, collection, prepare_session(session("s", "ships", "soup", "rope", "mast", "oars"))
@@ -113,12 +106,12 @@ def test_an_edit_leaves_no_row_of_any_model_as_it_was(messages: Messages, sessio
 
 def test_a_forgotten_session_is_gone_with_all_its_rows(messages: Messages, sessions: Sessions, collection: str) -> None:
     store(sessions, collection, session("s", "ships"), session("t", "ships"))
-    dropped = sessions.forget(collection, "s")
+    dropped = sessions.drop(collection, "s")
     assert (dropped.was_there, dropped.passages, len(dropped.texts)) == (True, 2, 2)
-    assert (sessions.ids(collection), sessions.revisions(collection, ["s"])) == (["t"], {})
+    assert sessions.whole(collection, ["s", "t"]).keys() == {"t"}
     assert sessions.texts(collection, "s") == []
     assert len(found(messages, collection, model="words")) == 1
-    assert not sessions.forget(collection, "s").was_there
+    assert not sessions.drop(collection, "s").was_there
 
 
 def test_many_sessions_are_stored_as_each_alone_would_be(sessions: Sessions, collection: str) -> None:
@@ -130,9 +123,6 @@ def test_many_sessions_are_stored_as_each_alone_would_be(sessions: Sessions, col
     assert changed["t"].dropped == []
     assert sessions.whole(collection, ["s", "t"]) == {
         each.session_id: each.model_dump(mode="json", exclude_none=True) for each in (edited, new)
-    }
-    assert sessions.revisions(collection, ["s", "t", "u"]) == {
-        each.session_id: prepare_session(each).revision for each in (edited, new)
     }
 
 

@@ -257,14 +257,6 @@ def test_what_a_session_has_no_more_is_named_and_goes(messages: Messages, sessio
     assert len(sessions.texts(collection, "s")) == 2
 
 
-def test_the_revision_is_that_of_the_last_session_put(messages: Messages, sessions: Sessions, collection: str) -> None:
-    (draft,) = store(sessions, collection, session("s", "ships"))
-    assert sessions.revisions(collection, ["s"]) == {"s": draft.revision}
-    later = prepare_session(session("s", "soup"))
-    put(sessions, collection, later)
-    assert sessions.revisions(collection, ["s"]) == {"s": later.revision}
-
-
 def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than_there_are(
     stored: PostgresMessages, collection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

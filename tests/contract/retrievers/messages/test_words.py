@@ -12,15 +12,15 @@ from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.counters import Meters
-from querymill_workers.ledger.postgres import PostgresLedger
+from querymill_shared.counters import FleetCounters
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.ports import NEIGHBOURS, SPACES
 from querymill_workers.retrievers.messages.rules.neighbours import entries_of
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
-from querymill_workers.stores import vectors_in, with_documents
+from querymill_workers.stores import documents_in, vectors_in, with_bodies
 from querymill_workers.text.words import words
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import messages_in, session
 from tests.fixtures.words import SlowWords, spelled
@@ -39,18 +39,19 @@ def stored(world: World, database_url: str) -> Iterator[World]:
             messages=messages_in(pool),
             sessions=PostgresSessions(pool),
             words=SlowWords(pool),
-            ledger=PostgresLedger(pool),
-            vectors=vectors_in(pool, Meters(None)),
+            versions=PostgresVersions(pool),
+            vectors=vectors_in(pool, FleetCounters(None)),
+            documents=documents_in(pool),
         )
-        world.ports = with_documents(world.ports)
+        world.ports = with_bodies(world.ports)
         yield world
 
 
 def expected(world: World, collection: str) -> dict[str, Counter[str]]:
-    sessions = world.ports.sessions
+    sessions, documents = world.ports.sessions, world.ports.documents["messages"]
     return {
         text.text_id: Counter(words(text.content))
-        for session_id in sessions.ids(collection)
+        for session_id in documents.ids(collection, {})
         for text in sessions.texts(collection, session_id)
     }
 
@@ -60,7 +61,7 @@ def expected_neighbours(world: World, collection: str) -> dict[str, Counter[str]
     sessions = world.ports.sessions
     prepared = [
         prepare_session(ChatSession.model_validate(whole))
-        for whole in sessions.whole(collection, sessions.ids(collection)).values()
+        for whole in sessions.whole(collection, world.ports.documents["messages"].ids(collection, {})).values()
     ]
     return {
         entry.id: Counter(entry.counts)
@@ -114,8 +115,9 @@ def test_more_sessions_at_once_than_connections_still_all_get_in(stored: World, 
         stored.with_ports(
             sessions=PostgresSessions(pool),
             words=PostgresWords(pool),
-            ledger=PostgresLedger(pool),
-            vectors=vectors_in(pool, Meters(None)),
+            versions=PostgresVersions(pool),
+            vectors=vectors_in(pool, FleetCounters(None)),
+            documents=documents_in(pool),
         )
         requests = [IngestMessages(collection=collection, documents=(session(f"s{n}", *TEXTS),)) for n in range(24)]
         threads = [threading.Thread(target=stored.run, args=(request,)) for request in requests]
@@ -123,4 +125,4 @@ def test_more_sessions_at_once_than_connections_still_all_get_in(stored: World, 
             thread.start()
         for thread in threads:
             thread.join(30)
-        assert len(stored.ports.sessions.ids(collection)) == 24
+        assert stored.ports.documents["messages"].count(collection, {}) == 24

@@ -8,7 +8,7 @@ import pytest
 
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.modules.search import ModuleSearch
-from querymill_workers.stores import with_documents
+from querymill_workers.stores import with_bodies
 from tests.contract.retrievers.modules.conftest import STORES, opened_store
 from tests.fixtures.document_suite import LATER
 from tests.fixtures.world import World, example, new_world
@@ -49,7 +49,7 @@ def filled(world: World) -> World:
     world.run(LearnLexicon(collection=COLLECTION))
     world.ingest_code(*(invented(lot, number) for number in range(10, 20)), collection=COLLECTION)
     for number in range(60, 70):
-        world.ports.documents["modules"].drop(COLLECTION, str(number), LATER)
+        world.ports.bodies["modules"].drop(COLLECTION, str(number), LATER)
     world.run(LearnLexicon(collection=COLLECTION))
     return world
 
@@ -66,6 +66,6 @@ def test_a_server_ranks_as_the_store_in_memory_does(name: str, request: pytest.F
     with ExitStack() as opened:
         world = new_world()
         world.with_ports(modules=opened_store(name, request, opened))
-        world.ports = with_documents(world.ports)
+        world.ports = with_bodies(world.ports)
         for asked, own, answer in zip(SEARCHES, answers(filled(world)), wanted, strict=True):
             assert own == answer, asked

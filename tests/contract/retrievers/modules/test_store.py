@@ -43,7 +43,6 @@ def test_storing_a_document_again_replaces_it(modules: Modules, collection: str)
     (summary,) = modules.describe(collection, [1])
     assert (summary.names, summary.description) == (("vtkMapper", "vtkPlane"), "new")
     assert modules.documents(collection, [1])[1].code == "new"
-    assert modules.revision(collection, 1) == SECOND
 
 
 def test_a_name_that_only_changes_its_case_keeps_its_document(modules: Modules, collection: str) -> None:
@@ -66,7 +65,6 @@ def test_no_collection_sees_anothers_documents(modules: Modules, collection: str
     assert found(modules, collection, "vtkActor") == {1}
     assert modules.describe(collection, [2]) == []
     assert modules.documents(collection, [2]) == {}
-    assert modules.revision(collection, 2) is None
     assert modules.vocabulary(collection).names == ("vtkActor",)
     assert [summary.document for summary in modules.describe_all(collection)] == [1]
 
@@ -143,20 +141,14 @@ def test_of_two_versions_put_at_once_the_later_counts(modules: Modules, collecti
     modules.put(collection, versions, record="both")
     modules.settle(collection, [1])
     assert (found(modules, collection, "vtkActor"), found(modules, collection, "vtkPlane")) == (set(), {1})
-    assert (modules.revision(collection, 1), modules.documents(collection, [1])[1].code) == (SECOND, "new")
+    assert modules.documents(collection, [1])[1].code == "new"
 
 
 def test_a_collection_that_was_never_stored_to_is_empty(modules: Modules, collection: str) -> None:
     vocabulary = modules.vocabulary(collection)
     assert (vocabulary.names, vocabulary.lexicon, vocabulary.changes) == ((), EMPTY, 0)
     assert list(modules.describe_all(collection)) == []
-    assert modules.revision(collection, 1) is None
-    assert collection not in modules.collections()
-
-
-def test_collections_are_listed(modules: Modules, collection: str) -> None:
-    store(modules, collection, document(1, "vtkActor"))
-    assert collection in modules.collections()
+    assert modules.documents(collection, [1]) == {}
 
 
 SYLLABLES = ("Cone", "Sphere", "Image", "Volume", "Mapper", "Source", "Actor", "Poly", "Data", "Reader", "STL", "D3")
@@ -193,13 +185,11 @@ def test_a_dropped_document_is_found_no_more_and_its_names_are_no_shorthands(mod
     changes = modules.vocabulary(collection).changes
     assert modules.drop(collection, 1)
     assert not modules.drop(collection, 1)
-    assert (modules.revision(collection, 1), modules.describe(collection, [1])) == (None, [])
+    assert modules.describe(collection, [1]) == []
     assert modules.documents(collection, [1]) == {}
     assert (found(modules, collection, "vtkActor"), found(modules, collection, "vtkPlane")) == (set(), {"a.js"})
     vocabulary = modules.vocabulary(collection)
     assert (vocabulary.names, vocabulary.changes > changes) == (("vtkPlane",), True)
-    modules.drop(collection, "a.js")
-    assert collection not in modules.collections()
 
 
 def test_a_document_that_was_dropped_can_be_stored_again(modules: Modules, collection: str) -> None:

@@ -13,7 +13,6 @@ def test_a_dropped_report_is_gone_and_the_lists_know_at_once(stores: Stores, col
     assert stores.life.drop(collection, "a") == 3
     assert stores.life.drop(collection, "a") == 0
     assert [card.sha1 for card in stores.reports.cards(collection)] == ["b"]
-    assert stores.life.revision(collection, "a") is None
     assert stores.reports.texts(collection, [HitKey("a", "page", 1), HitKey("a", "chunk", 0)]) == {}
     store(stores, collection, prepared_report("a", *TEXTS))
     assert len(stores.reports.cards(collection)) == 2
@@ -23,5 +22,4 @@ def test_no_collection_changes_anothers_reports(stores: Stores, collection: str)
     store(stores, collection, prepared_report("a", *TEXTS))
     other = f"{collection}x"
     assert stores.life.drop(other, "a") == 0
-    assert stores.life.ids(other) == []
     assert best(stores, collection, "soup") == [("soup", "a", 1)]

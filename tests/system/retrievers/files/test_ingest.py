@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from querymill import EmbedDocuments, Querymill
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.files.ports import Files
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
@@ -53,7 +53,7 @@ def files(pool: Pool) -> Files:
 
 @pytest.fixture
 def vectors(pool: Pool) -> Vectors:
-    return vectors_in(pool, Meters(None))["files"]
+    return vectors_in(pool, FleetCounters(None))["files"]
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_nothing_is_taken_away_while_something_cannot_be_read(
     (root / ".gitignore").write_text("*.log\n!keep.log\n!\n")
     said = ingest(querymill, root, collection, code=1)
     assert said["removed"] == []
-    assert "src/latin.c" in files.revisions(collection)
+    assert files.glob(collection, "src/latin.c", limit=9) == ["src/latin.c"]
     assert any("line 3" in entry["path"] for entry in said["skipped"])
 
 
@@ -175,7 +175,7 @@ def test_json_lines_add_files_and_take_none_away(
     assert dict(files.contents(collection, ["a.py"])) == {"a.py": "def ship(): pass"}
     path.write_text(json.dumps({"path": "c.py", "content": "1"}))
     assert ingest(querymill, path, collection)["removed"] == []
-    assert set(files.revisions(collection)) == {"a.py", "c.py"}
+    assert set(files.glob(collection, "*", limit=9)) == {"a.py", "c.py"}
 
 
 def test_files_are_found_while_the_embedding_model_is_away_and_their_vectors_come_later(

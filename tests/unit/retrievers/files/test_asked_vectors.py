@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from querymill_shared.contracts.documents import DropDocuments
+from querymill_shared.contracts.documents import DocumentList, DropDocuments, ListDocuments
 from querymill_shared.contracts.files.ingest import (
     CompareFiles,
     CompareFilesResult,
@@ -47,7 +47,9 @@ def embedded(world: World) -> set[str]:
 
 
 def pending_in_list(world: World) -> int:
-    return sum(card.pending or 0 for card in world.ports.documents["files"].list("code", {}, limit=9, after=None))
+    listed = world.result(world.run(ListDocuments(collection="code", retriever="files")))
+    assert isinstance(listed, DocumentList)
+    return sum(card.pending for card in listed.documents)
 
 
 def test_words_alone_cost_no_call_of_the_model_and_lack_nothing(world: World) -> None:
@@ -88,7 +90,7 @@ def test_vectors_that_are_asked_for_later_are_made_of_every_file(world: World, a
         EmbedDocuments: EmbedDocuments(collection="code", retriever="files"),
     }
     world.run(requests[asked])
-    assert embedded(world) == set(world.files.revisions("code")) >= {"pot.py"}
+    assert embedded(world) == set(world.ports.documents["files"].revisions("code")) >= {"pot.py"}
     assert search(world, **BY_VECTORS).complete
 
 

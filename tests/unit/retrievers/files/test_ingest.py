@@ -53,7 +53,7 @@ def outcomes(result: IngestFilesResult) -> dict[str, int]:
 
 
 def embeddings_asked_for(world: World) -> int:
-    kinds = [world.board.picture(job_id).record.kind for job_id in world.board.recent(most=100)]
+    kinds = [world.board.picture(job_id).record.kind for job_id in world.board.recent(limit=100)]
     return kinds.count("embed_documents")
 
 
@@ -127,7 +127,7 @@ def test_files_that_are_gone_are_taken_away_only_when_that_is_asked(world: World
     assert compare(world, {"a.py": "soup"}).removed == ()
     compared = compare(world, {"a.py": "soup"}, remove=True)
     assert (compared.removed, compared.changed, compared.total) == (("b.py",), (), 1)
-    assert list(world.files.revisions("code")) == ["a.py"]
+    assert list(world.ports.documents["files"].revisions("code")) == ["a.py"]
     assert [hit.id for hit in world.words.search("code", "files", "soup", limit=9)] == ["a.py"]
 
 
@@ -167,7 +167,7 @@ def test_an_attempt_that_was_cut_is_resumed_where_it_was(world: World) -> None:
 
     world.files.put = once  # type: ignore[method-assign, assignment]
     assert run_step.run_step(Bell(job_id, "ingest", Queue.INGEST), world.ports) == []
-    assert len(world.files.revisions("code")) == 16
+    assert len(world.ports.documents["files"].revisions("code")) == 16
     world.ring(job_id, request, "ingest")
     result = world.result(job_id)
     assert isinstance(result, IngestFilesResult)
@@ -187,7 +187,7 @@ def test_a_cancelled_ingestion_stops_between_slices(world: World) -> None:
 
     world.words.put = cancelling  # type: ignore[method-assign, assignment]
     world.ring(job_id, request, "ingest")
-    assert len(world.files.revisions("code")) == 16
+    assert len(world.ports.documents["files"].revisions("code")) == 16
     assert world.embeddings.asked == []
 
 
@@ -206,7 +206,7 @@ def test_a_file_that_a_later_list_has_no_more_does_not_come_back(world: World) -
     late = world.submit(older)
     assert compare(world, {"a.py": "soup", "c.py": "new"}, remove=True).removed == ("b.py",)
     world.ring(late, older, "ingest")
-    assert list(world.files.revisions("code")) == ["a.py"]
+    assert list(world.ports.documents["files"].revisions("code")) == ["a.py"]
     ingest(world, {"c.py": "new", "b.py": "back"})
     assert world.files.contents("code", ["b.py", "c.py"]) == {"b.py": "back", "c.py": "new"}
 
@@ -218,14 +218,14 @@ def test_a_list_that_comes_late_drops_no_file_that_was_ingested_since(world: Wor
     world.ring(late, request, "compare")
     result = world.result(late)
     assert isinstance(result, CompareFilesResult)
-    assert (result.removed, list(world.files.revisions("code"))) == ((), ["b.py"])
+    assert (result.removed, list(world.ports.documents["files"].revisions("code"))) == ((), ["b.py"])
 
 
 def test_words_are_put_before_a_file_counts_as_ingested(world: World) -> None:
     world.words.fails_with = Unavailable("PostgreSQL: OperationalError")
     request = ingest_of({"a.py": SOUP})
     world.ring(world.submit(request), request, "ingest")
-    assert world.files.revisions("code") == {}
+    assert world.ports.documents["files"].revisions("code") == {}
 
 
 BAD_PATHS = ["/etc/passwd", "../a.py", "a/../../b.py", "a//b.py", "./a.py", "", " ", "a\n.py", "x" * 501, "a/"]

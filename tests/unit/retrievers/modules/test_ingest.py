@@ -1,7 +1,8 @@
 from querymill_shared.contracts.modules.ingest import IngestModules, IngestModulesResult, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
-from querymill_workers.jobs.faults import Failed, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Unavailable
+from querymill_workers.retrievers.modules.entry import entry_of
 from querymill_workers.retrievers.modules.ingest import revision_of
 from tests.fixtures.world import World, example
 
@@ -32,7 +33,7 @@ def learn(world: World) -> LexiconResult:
 
 
 def learnings(world: World) -> list[str]:
-    kinds = {job_id: world.board.picture(job_id).record.kind for job_id in world.board.recent(most=100)}
+    kinds = {job_id: world.board.picture(job_id).record.kind for job_id in world.board.recent(limit=100)}
     return [job_id for job_id, kind in kinds.items() if kind == "learn_lexicon"]
 
 
@@ -75,10 +76,10 @@ def test_ingestion_makes_the_collection_known_and_asks_once_for_its_lexicon(worl
 
 def test_an_attempt_after_one_that_was_killed_once_it_had_stored_does_what_follows(world: World) -> None:
     request = ingest_of(CONES[0])
-    world.modules.put(
-        "code", [(request.documents[0], revision_of(request.documents[0], world.ports))], record="of the first attempt"
-    )
+    (document,), revision = request.documents, revision_of(request.documents[0], world.ports)
+    world.modules.put("code", [(document, revision)], record="of the first attempt")
     world.modules.settle("code", [0])
+    world.ports.documents["modules"].put("code", [(entry_of(document), revision)])
     assert outcome(world, world.run(request)) == "unchanged"
     assert world.board.collections("modules") == {"code"}
     assert len(learnings(world)) == 1
@@ -95,11 +96,11 @@ def test_the_same_document_again_asks_for_nothing_where_the_lexicon_knows_it(wor
 def test_an_ingestion_that_keeps_failing_ends_with_its_reason(world: World) -> None:
     request = ingest_of(CONES[0])
     job_id = world.submit(request)
-    world.words.fails_with = Failed("words: PostgreSQL: QueryCanceled")
+    world.words.fails_with = CallFailed("words: PostgreSQL: QueryCanceled")
     for _ in range(3):
         world.ring(job_id, request, "ingest")
     assert world.board.picture(job_id).record.reason == "words: PostgreSQL: QueryCanceled"
-    assert world.modules.revision("code", 0) is None
+    assert world.ports.documents["modules"].count("code", {}) == 0
 
 
 def test_learning_puts_right_what_a_writer_that_died_has_left(world: World) -> None:

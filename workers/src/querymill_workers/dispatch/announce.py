@@ -20,9 +20,9 @@ LOOK_S = 2.0
 
 
 def announcing_stores(ports: Ports) -> Sequence[Announces]:
-    """Return the stores whose collections can be searched."""
+    """Return the stores whose collections can be searched: those of documents, and those of a flat that has none."""
     adapters = [getattr(ports, field.name) for field in fields(ports)]
-    return [adapter for adapter in adapters if isinstance(adapter, Announces)]
+    return [*ports.documents.values(), *(adapter for adapter in adapters if isinstance(adapter, Announces))]
 
 
 def announce_all(ports: Ports) -> None:

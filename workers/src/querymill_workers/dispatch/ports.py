@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from querymill_shared.board import Board
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
-from querymill_workers.documents.ports import Documents, ForgetfulCaches, Samples
+from querymill_workers.documents.ports import Body, Documents, ForgetfulCaches, Samples
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, Judge, PreviousModel, Rewriter
 from querymill_workers.jobs.bell import Heartbeat
-from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.conversations.ports.caches import (
     ConversationCaches,
 )
@@ -34,6 +33,7 @@ from querymill_workers.services.ports import TextVectors
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Versions
 from querymill_workers.words.ports import Words
 
 
@@ -54,6 +54,7 @@ class Ports:
     report_life: ReportLife
     text_vectors: TextVectors
     documents: Mapping[Retriever, Documents]
+    bodies: Mapping[Retriever, Body]
     fleet_caches: ForgetfulCaches
     modules: Modules
     descriptions: Descriptions
@@ -61,7 +62,7 @@ class Ports:
     words: Words
     samples: Samples
     shorthands: Mapping[str, Sequence[str]]
-    ledger: Ledger
+    versions: Versions
     messages: Messages
     sessions: Sessions
     files: Files

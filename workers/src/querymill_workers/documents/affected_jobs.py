@@ -1,11 +1,9 @@
 """Which jobs on the board can hold a text of forgotten documents."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from datetime import date, datetime
 from typing import Any, Final, get_args
 
-from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from querymill_shared.board.erasure import Kept
@@ -14,9 +12,9 @@ from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts
-from querymill_shared.contracts.fields import FROM_BOARD, Moment
+from querymill_shared.contracts.fields import FROM_BOARD
 from querymill_shared.contracts.files import FileRequest
-from querymill_shared.contracts.filters import RESERVED, FieldValue, Filterable, Retriever, passes
+from querymill_shared.contracts.filters import Filterable, Retriever, passes
 from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages import MessageRequest
@@ -26,6 +24,7 @@ from querymill_shared.contracts.rerank import Rerank
 from querymill_shared.contracts.set_aside import ListSetAside
 from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_shared.values import value
+from querymill_workers.documents.ports import Entry
 from querymill_workers.documents.texts import ForgottenTexts
 
 
@@ -56,8 +55,7 @@ GONE: Final = "forgotten"
 FEW: Final = 100
 #: No id is longer.
 _MAX_ID_CHARS: Final = 1_200
-_MOMENT: Final[TypeAdapter[datetime]] = TypeAdapter(Moment)
-_DAY: Final[TypeAdapter[date]] = TypeAdapter(date)
+EntryOf = Callable[[Mapping[str, Any]], Entry | None]
 
 
 @value
@@ -69,6 +67,8 @@ class Forgotten:
     conditions: Mapping[str, Any]
     everything: bool = False
     texts: ForgottenTexts | None = None
+    #: What filters see of a document in a request. Without it, none passes the conditions.
+    entry_of: EntryOf | None = None
     #: False if a former attempt dropped documents by a filter: only it knew their ids.
     knows_ids: bool = True
 
@@ -77,7 +77,7 @@ class Forgotten:
         return kind in OWN[self.retriever] or kind in ANYBODYS
 
     @property
-    def few_ids(self) -> Collection[str] | None:
+    def ids_if_few(self) -> Collection[str] | None:
         """The ids of what was forgotten, or None if these are many or are not known one by one."""
         return None if not self._knows_each or len(self.ids) > FEW else self.ids
 
@@ -96,7 +96,7 @@ class Forgotten:
 
     def may_be_told_in(self, text: str) -> bool:
         """Whether a text contains a forgotten id. If there are many ids, it may."""
-        ids = self.few_ids
+        ids = self.ids_if_few
         return ids is None or any(id_ in text for id_ in ids)
 
     def outcome_in(self, result: str) -> str | None:
@@ -185,9 +185,10 @@ class Forgotten:
     def _is_in(self, written: Any) -> bool:
         if self.everything or any(text in self.ids for text in _texts(written)):
             return True
-        return bool(self.conditions) and any(
-            passes(self.conditions, document) for document in _documents(self.retriever, written)
-        )
+        if not self.conditions or self.entry_of is None:
+            return False
+        found = _documents(self.entry_of, written)
+        return any(passes(self.conditions, Filterable(entry.fields, entry.metadata)) for entry in found)
 
 
 def _names_in(written: Any) -> Iterator[str]:
@@ -233,48 +234,15 @@ def _texts(written: Any) -> Iterator[str]:
             return
 
 
-#: The field by which a document of a kind is recognised within a request.
-_MARKS: Final[Mapping[Retriever, str]] = {
-    "modules": "file_path",
-    "messages": "session_id",
-    "conversations": "session_id",
-    "reports": "sha1",
-    "files": "path",
-}
-
-
-def _documents(retriever: Retriever, written: Any) -> Iterator[Filterable]:
+def _documents(entry_of: EntryOf, written: Any) -> Iterator[Entry]:
     """Yield what filters see of the documents in a request."""
-    if isinstance(written, dict):
-        if _MARKS[retriever] in written:
-            yield _filterable(retriever, written)
-        for value in written.values():
-            yield from _documents(retriever, value)
-    elif isinstance(written, list):
+    if isinstance(written, list):
         for value in written:
-            yield from _documents(retriever, value)
-
-
-def _filterable(retriever: Retriever, document: Mapping[str, Any]) -> Filterable:
-    fields: dict[str, FieldValue | tuple[FieldValue, ...]] = {name: document.get(name) for name in RESERVED[retriever]}
-    match retriever:
-        case "messages" | "conversations":
-            messages = [message for message in document.get("messages", ()) if isinstance(message, dict)]
-            fields["role"] = tuple(message.get("role") for message in messages)
-            times = [document.get("started_at"), *(message.get("created_at") for message in messages)]
-            fields["time"] = tuple(_read(_MOMENT, time) for time in times)
-        case "reports":
-            fields["published_at"] = _read(_DAY, document.get("published_at"))
-        case "modules":
-            fields["path"] = document.get("file_path")
-            fields["module"] = tuple(document.get("meta_info", {}).get("vtkjs_modules", ()))
-        case "files":
-            pass
-    return Filterable(fields, document)
-
-
-def _read(reader: TypeAdapter[Any], written: Any) -> Any:
-    try:
-        return None if written is None else reader.validate_python(written)
-    except ValidationError:
-        return None
+            yield from _documents(entry_of, value)
+    elif isinstance(written, dict):
+        entry = entry_of(written)
+        if entry is not None:
+            yield entry
+            return
+        for value in written.values():
+            yield from _documents(entry_of, value)

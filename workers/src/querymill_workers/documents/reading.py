@@ -16,8 +16,8 @@ from querymill_shared.contracts.documents import (
     ShownDocument,
 )
 from querymill_shared.contracts.filters import Retriever
-from querymill_workers.documents.ports import DocumentPorts, Documents
-from querymill_workers.jobs.faults import Mistaken, NotFound
+from querymill_workers.documents.ports import Body, DocumentPorts
+from querymill_workers.jobs.faults import NotFound
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
 
@@ -27,7 +27,7 @@ PAGE_BYTES: Final = 4_000_000
 READ_AT_ONCE: Final = 20
 
 
-class ListNotes(Notes):
+class DocumentListNotes(Notes):
     """A page of a list."""
 
     documents: tuple[DocumentCard, ...]
@@ -48,47 +48,46 @@ class ShowNotes(Notes):
     document: Mapping[str, Any]
 
 
-def documents_of(retriever: Retriever, ports: DocumentPorts) -> Documents:
-    """Return the documents of a retriever.
-
-    Raises:
-        Mistaken: The retriever has none that can be listed.
-    """
-    if retriever not in ports.documents:
-        raise Mistaken(f"retriever: {retriever} cannot list, show, export or drop documents yet")
-    return ports.documents[retriever]
-
-
 def list_page(claim: Claim, request: ListDocuments, ports: DocumentPorts) -> None:
     """List a page of documents, and count all."""
-    stored = documents_of(request.retriever, ports)
+    stored = ports.documents[request.retriever]
     # One more tells whether another page follows.
     found = stored.list(request.collection, request.filter, limit=request.limit + 1, after=request.after)
-    page = tuple(found[: request.limit])
-    notes = ListNotes(
-        documents=page,
+    page = found[: request.limit]
+    notes = DocumentListNotes(
+        documents=tuple(with_pending(request.retriever, request.collection, page, ports)),
         total=stored.count(request.collection, request.filter),
         cursor=request.cursor_after(page[-1].id) if len(found) > len(page) else None,
     )
     hand_in(claim, request, notes, LIST, ports)
 
 
+def with_pending(
+    retriever: Retriever, collection: str, cards: Sequence[DocumentCard], ports: DocumentPorts
+) -> Sequence[DocumentCard]:
+    """Count the passages of documents that wait for a vector. Before the first vector of a collection, all do."""
+    vectors, body = ports.vectors[retriever], ports.bodies[retriever]
+    model = vectors.active_model(collection)
+    if not cards or (model is None and body.embeds_if_asked):
+        return cards
+    lacking = vectors.lacking(collection, model=model or "", documents=[card.id for card in cards])
+    return [card.model_copy(update={"pending": lacking.get(card.id, 0)}) for card in cards]
+
+
 def export_page(claim: Claim, request: ExportDocuments, ports: DocumentPorts) -> None:
     """Read a page of whole documents."""
-    stored = documents_of(request.retriever, ports)
+    stored = ports.documents[request.retriever]
     found = stored.list(request.collection, request.filter, limit=request.limit + 1, after=request.after)
     ids = [card.id for card in found]
     taken, documents = 0, list[Mapping[str, Any]]()
-    for number, document in _short_enough(stored, request.collection, ids[: request.limit]):
+    for number, document in _short_enough(ports.bodies[request.retriever], request.collection, ids[: request.limit]):
         taken = number
         documents += [] if document is None else [document]
     cursor = request.cursor_after(ids[taken - 1]) if taken < len(ids) else None
     hand_in(claim, request, PageNotes(documents=tuple(documents), cursor=cursor), PAGE, ports)
 
 
-def _short_enough(
-    stored: Documents, collection: str, ids: Sequence[str]
-) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
+def _short_enough(body: Body, collection: str, ids: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
     """Yield whole documents until the page is long enough, each with how many ids are done by then.
 
     A document that has been dropped since is None.
@@ -96,7 +95,7 @@ def _short_enough(
     size = 0
     for start in range(0, len(ids), READ_AT_ONCE):
         batch = ids[start : start + READ_AT_ONCE]
-        whole = stored.whole(collection, batch)
+        whole = body.whole(collection, batch)
         for number, document in enumerate(batch, start=start + 1):
             yield number, whole.get(document)
             size += len(to_json(whole.get(document)))
@@ -110,13 +109,13 @@ def show(claim: Claim, request: ShowDocument, ports: DocumentPorts) -> None:
     Raises:
         NotFound: It is not stored.
     """
-    found = documents_of(request.retriever, ports).whole(request.collection, [request.id])
+    found = ports.bodies[request.retriever].whole(request.collection, [request.id])
     if request.id not in found:
         raise NotFound(f"id: {request.id!r} is not among the {request.retriever} of {request.collection!r}")
     hand_in(claim, request, ShowNotes(document=found[request.id]), SHOWN, ports)
 
 
-def to_list(request: ListDocuments, picture: Picture, notes: ListNotes) -> DocumentList:
+def to_list(request: ListDocuments, picture: Picture, notes: DocumentListNotes) -> DocumentList:
     """Build the result of a list."""
     return DocumentList(
         job_id=picture.record.job_id,
@@ -155,6 +154,6 @@ def to_shown(request: ShowDocument, picture: Picture, notes: ShowNotes) -> Shown
     )
 
 
-LIST: Final = Ending(ListNotes, to_list)
+LIST: Final = Ending(DocumentListNotes, to_list)
 PAGE: Final = Ending(PageNotes, to_page)
 SHOWN: Final = Ending(ShowNotes, to_shown)

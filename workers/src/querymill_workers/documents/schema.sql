@@ -2,8 +2,8 @@
 -- Row-level security checks a row's collection before any operator that might tell of the row. Whether one jsonb contains
 -- another might, so behind the wall no index of jsonb is ever used. Equality and order of texts and of numbers may go first.
 
--- kind: the table of the row, or that and what is looked up of it (fields, days, roles). part: the message within a session,
--- or empty. Triggers add and drop rows together with the rows that they are of.
+-- kind: the retriever, or that and what is looked up of its documents (fields, days), or the table of the parts of documents.
+-- part: the message within a session, or empty. Whoever writes or drops a document does so with its rows.
 CREATE TABLE metadata_values (
     collection text   COLLATE "C" NOT NULL,
     kind       text   COLLATE "C" NOT NULL,
@@ -66,115 +66,42 @@ RETURN (
     FROM jsonb_each(metadata) AS named (key, found) WHERE found <> 'null'
 );
 
--- note_metadata: store or drop the values of rows that a statement added or dropped. The arguments of a trigger name the
--- columns of the document and of the part. It runs with the rights of the statement, so the wall binds it.
-CREATE FUNCTION note_metadata() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp AS $$
-DECLARE
-    part text := CASE WHEN TG_NARGS > 1 THEN format('%I', TG_ARGV[1]) ELSE '''''' END;
-    own_part text := CASE WHEN TG_NARGS > 1 THEN '$1.' ELSE '' END || part;
-    dropped_part text := CASE WHEN TG_NARGS > 1 THEN 'dropped.' ELSE '' END || part;
-    columns text := 'collection, kind, value, document, part, field, number, text';
-BEGIN
-    IF TG_OP = 'INSERT' THEN
-        IF EXISTS (SELECT FROM added WHERE metadata <> '{}') THEN
-            EXECUTE format(
-                'INSERT INTO metadata_values (%s)'
-                    ' SELECT added.collection, %L, entry.value, added.%I, %s, entry.field, entry.number, entry.text'
-                    ' FROM added, metadata_entries(added.metadata) AS entry'
-                    ' WHERE added.metadata <> ''{}'' ON CONFLICT DO NOTHING',
-                columns, TG_TABLE_NAME, TG_ARGV[0], part
-            );
-        END IF;
-    ELSIF TG_OP = 'DELETE' THEN
-        IF EXISTS (SELECT FROM dropped WHERE metadata <> '{}') THEN
-            EXECUTE format(
-                'DELETE FROM metadata_values AS noted USING dropped,'
-                    -- Not in FROM: inlined there, it would be thought to return many.
-                    ' LATERAL (SELECT metadata_hashes(dropped.metadata) AS value) AS value'
-                    ' WHERE dropped.metadata <> ''{}'' AND noted.collection = dropped.collection AND noted.kind = %L'
-                    ' AND noted.value = value.value'
-                    ' AND noted.document = dropped.%I AND noted.part = %s',
-                TG_TABLE_NAME, TG_ARGV[0], dropped_part
-            );
-        END IF;
-    ELSE
-        EXECUTE format(
-            'DELETE FROM metadata_values WHERE collection = $1.collection AND kind = %L AND document = $1.%I'
-                ' AND part = %s AND value = ANY(ARRAY(SELECT metadata_hashes($1.metadata)))',
-            TG_TABLE_NAME, TG_ARGV[0], own_part
-        ) USING OLD;
-        EXECUTE format(
-            'INSERT INTO metadata_values (%s)'
-                ' SELECT $1.collection, %L, entry.value, $1.%I, %s, entry.field, entry.number, entry.text'
-                ' FROM metadata_entries($1.metadata) AS entry ON CONFLICT DO NOTHING',
-            columns, TG_TABLE_NAME, TG_ARGV[0], own_part
-        ) USING NEW;
-    END IF;
-    RETURN NULL;
-END $$;
+-- What is known of each document apart from its texts: what lists tell of it, and what filters see.
+CREATE TABLE documents (
+    collection  text        COLLATE "C" NOT NULL,
+    retriever   text        COLLATE "C" NOT NULL,
+    document    text        COLLATE "C" NOT NULL,
+    revision    text        NOT NULL,
+    title       text,
+    size        integer     NOT NULL,
+    unit        text        NOT NULL,
+    occurred_at timestamptz,
+    times       timestamptz[] NOT NULL,  -- what a filter on a time sees
+    first_at    timestamptz,             -- the first and the last of them
+    last_at     timestamptz,
+    reserved    jsonb       NOT NULL,    -- the other fields that the retriever reserves: each hides metadata of its name
+    metadata    jsonb       NOT NULL,
+    PRIMARY KEY (collection, retriever, document)
+);
+CREATE INDEX documents_first ON documents (collection, retriever, first_at) WHERE first_at IS NOT NULL;
+CREATE INDEX documents_last ON documents (collection, retriever, last_at) WHERE last_at IS NOT NULL;
+ALTER TABLE documents
+    ALTER COLUMN title SET STATISTICS 0, ALTER COLUMN times SET STATISTICS 0, ALTER COLUMN reserved SET STATISTICS 0,
+    ALTER COLUMN metadata SET STATISTICS 0;
 
--- note_fields: keep the set of names of each document. The argument of a trigger names the column of the document.
-CREATE FUNCTION note_fields() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp AS $$
-BEGIN
-    IF TG_OP = 'INSERT' THEN
-        EXECUTE format(
-            'INSERT INTO metadata_values (collection, kind, value, document, part)'
-                ' SELECT collection, %L, metadata_fields(metadata), %I, '''' FROM added ON CONFLICT DO NOTHING',
-            TG_TABLE_NAME || ' fields', TG_ARGV[0]
-        );
-    ELSIF TG_OP = 'DELETE' THEN
-        EXECUTE format(
-            'DELETE FROM metadata_values AS noted USING dropped WHERE noted.collection = dropped.collection'
-                ' AND noted.kind = %L AND noted.value = metadata_fields(dropped.metadata) AND noted.document = dropped.%I',
-            TG_TABLE_NAME || ' fields', TG_ARGV[0]
-        );
-    ELSE
-        EXECUTE format(
-            'UPDATE metadata_values SET value = metadata_fields($2.metadata) WHERE collection = $1.collection'
-                ' AND kind = %L AND value = metadata_fields($1.metadata) AND document = $1.%I',
-            TG_TABLE_NAME || ' fields', TG_ARGV[0]
-        ) USING OLD, NEW;
-    END IF;
-    RETURN NULL;
-END $$;
-
--- drop_metadata: drop the look-ups of a table that was emptied, of all collections. TRUNCATE fires no trigger for rows.
-CREATE FUNCTION drop_metadata() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp AS $$
-DECLARE
-    before text := current_setting('querymill.across', true);
-BEGIN
-    PERFORM set_config('querymill.across', 'on', true);
-    DELETE FROM metadata_values
-    WHERE kind = ANY(ARRAY[TG_TABLE_NAME, TG_TABLE_NAME || ' fields', TG_TABLE_NAME || ' days', TG_TABLE_NAME || ' roles']);
-    PERFORM set_config('querymill.across', coalesce(before, ''), true);
-    RETURN NULL;
-END $$;
-
--- look_up: keep the look-ups of a table from now on. The set of names is kept for documents, not for their parts.
-CREATE PROCEDURE pg_temp.look_up(name text, document text, part text DEFAULT NULL) LANGUAGE plpgsql AS $$
-DECLARE
-    called record;
-BEGIN
-    FOR called IN
-        SELECT 'metadata' AS prefix, format('note_metadata(%s)', concat_ws(', ', document, part)) AS function
-        UNION ALL
-        SELECT 'fields', format('note_fields(%s)', document) WHERE part IS NULL
-    LOOP
-        EXECUTE format(
-            'CREATE TRIGGER %I AFTER INSERT ON %I REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION %s',
-            called.prefix || '_added', name, called.function
-        );
-        EXECUTE format(
-            'CREATE TRIGGER %I AFTER DELETE ON %I REFERENCING OLD TABLE AS dropped FOR EACH STATEMENT EXECUTE FUNCTION %s',
-            called.prefix || '_dropped', name, called.function
-        );
-        EXECUTE format(
-            'CREATE TRIGGER %I AFTER UPDATE OF metadata ON %I FOR EACH ROW'
-                ' WHEN (OLD.metadata IS DISTINCT FROM NEW.metadata) EXECUTE FUNCTION %s',
-            called.prefix || '_changed', name, called.function
-        );
-    END LOOP;
-    EXECUTE format(
-        'CREATE TRIGGER metadata_truncated AFTER TRUNCATE ON %I FOR EACH STATEMENT EXECUTE FUNCTION drop_metadata()', name
-    );
-END $$;
+-- document_entries: what is looked up of a document: the values of its fields, the set of their names, and its days in UTC,
+-- counted from 1970
+CREATE FUNCTION document_entries(
+    retriever text, times timestamptz[], fields jsonb,
+    OUT kind text, OUT value bigint, OUT field bigint, OUT number double precision, OUT text text
+)
+RETURNS SETOF record LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 8
+BEGIN ATOMIC
+    SELECT retriever, entry.value, entry.field, entry.number, entry.text FROM metadata_entries(fields) AS entry
+    UNION ALL
+    SELECT retriever || ' fields', metadata_fields(fields), NULL, NULL, NULL
+    UNION ALL
+    SELECT DISTINCT retriever || ' days', floor(extract(epoch FROM moment) / 86400)::bigint, NULL::bigint,
+        NULL::double precision, NULL
+    FROM unnest(times) AS moment;
+END;

@@ -29,7 +29,7 @@ from querymill_workers.inference.rankings import (
 )
 from querymill_workers.inference.routes import transport_to
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.tokens import cut
 
 RerankShape = Literal["cohere", "tei"]
@@ -132,7 +132,9 @@ class HttpJudge(Judge):
         return self._endpoint.relevance_formula
 
     @override
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+    def judge(
+        self, query: str, passages: Mapping[str, str], *, caller: Caller
+    ) -> tuple[Mapping[str, float], ProviderUsage]:
         ids = list(passages)
         share = self._passage_tokens // len(ids)
         asked = cut(query, max_tokens=share)
@@ -143,14 +145,16 @@ class HttpJudge(Judge):
             lambda timeout_s: self._endpoint.ask(asked, shown, timeout_s),
             parts=len(ids),
         )
-        return {ids[index]: relevance for index, relevance in response.value.items()}, Usage(1, response.tokens or 0)
+        return {ids[index]: relevance for index, relevance in response.value.items()}, ProviderUsage(
+            1, response.tokens or 0
+        )
 
 
 def open_endpoint(base_url: str, key: str) -> httpx2.Client:
     """Open a client for a rerank endpoint. It follows no redirects, because every request carries the key."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return BoundedClient(
-        transport=transport_to(base_url), timeout_s=TIMEOUT_S, most_bytes=MAX_RESPONSE_BYTES, headers=headers
+        transport=transport_to(base_url), timeout_s=TIMEOUT_S, max_bytes=MAX_RESPONSE_BYTES, headers=headers
     )
 
 

@@ -3,6 +3,7 @@
 from querymill_shared.board import Picture, Verdict
 from querymill_shared.contracts.ingest import IngestResult
 from querymill_shared.contracts.results import JobResult
+from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.notes import FailureNotes
 
 
@@ -15,6 +16,12 @@ def done(result: JobResult) -> Verdict:
         degraded=len(result.degraded),
         stays=isinstance(result, IngestResult) and not result.complete,
     )
+
+
+def lost_search(picture: Picture) -> Verdict:
+    """Return the verdict of a job in which no search succeeded, with the reason of each step."""
+    reasons = "; ".join(f"{step.name}: {step.reason or CUT}" for step in picture.steps)
+    return lost(picture, f"no search came through: {reasons}")
 
 
 def lost(picture: Picture, reason: str) -> Verdict:

@@ -196,9 +196,9 @@ def _listed(settings: Mapping[str, str]) -> dict[str, Any]:
 
 
 @contextmanager
-def lent(pool: Pool) -> Iterator[CheckedConnection]:
+def lent(pool: Pool, *, keeps_role: bool = False) -> Iterator[CheckedConnection]:
     """Lend a connection within one transaction."""
-    with borrowed(pool) as connection, transaction_on(connection):
+    with borrowed(pool, keeps_role=keeps_role) as connection, transaction_on(connection):
         yield connection
 
 
@@ -210,7 +210,8 @@ def within(pool: Pool, collection: str) -> Iterator[CheckedConnection]:
     one holds locks, and within a pipeline the server does not notice that its worker has fallen silent.
     """
     is_joined = pool.own.connection is not None
-    with lent(pool) as connection, nullcontext() if is_joined else connection.pipeline():
+    # The role that an earlier store has set need not be reset: another takes its place.
+    with lent(pool, keeps_role=True) as connection, nullcontext() if is_joined else connection.pipeline():
         connection.execute(SESSION["as_reader"], {"collection": collection})
         yield connection
 
@@ -288,8 +289,8 @@ def unhurried(connection: Connection[Any], *, limit_ms: int = 0) -> None:
 
 
 @contextmanager
-def borrowed(pool: Pool) -> Iterator[CheckedConnection]:
-    """Lend a connection without a transaction.
+def borrowed(pool: Pool, *, keeps_role: bool = False) -> Iterator[CheckedConnection]:
+    """Lend a connection without a transaction. One that is joined acts as the owner, unless it keeps its role.
 
     Raises:
         Unavailable: The server does not respond, or no connection came free.
@@ -297,7 +298,7 @@ def borrowed(pool: Pool) -> Iterator[CheckedConnection]:
         Failed: A statement was too much for the server.
     """
     try:
-        with _connection(pool) as connection:
+        with _connection(pool, keeps_role=keeps_role) as connection:
             yield connection
             connection.answered_at = CheckedConnection.any_answered_at = time.monotonic()
     except (psycopg.Error, psycopg_pool.PoolTimeout) as error:
@@ -310,11 +311,12 @@ def borrowed(pool: Pool) -> Iterator[CheckedConnection]:
 
 
 @contextmanager
-def _connection(pool: Pool) -> Iterator[CheckedConnection]:
+def _connection(pool: Pool, *, keeps_role: bool) -> Iterator[CheckedConnection]:
     pool.own.be_heard()
     joined_connection = pool.own.connection
     if joined_connection is not None:
-        joined_connection.execute("RESET ROLE")  # an earlier store may have set a role that sees one collection only
+        if not keeps_role:
+            joined_connection.execute("RESET ROLE")  # an earlier store may have set one that sees one collection only
         yield joined_connection
         return
     connection = _take(pool)

@@ -4,7 +4,9 @@ Reserved fields are columns. Everything else is in a column of metadata, `jsonb`
 row-level security no index of that column is used, so conditions are looked up first (`lookups`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from types import MappingProxyType
 from typing import Any, Final, assert_never
 
 from psycopg import sql
@@ -22,7 +24,7 @@ from querymill_shared.contracts.filters import (
     read_condition,
 )
 from querymill_shared.values import value
-from querymill_workers.postgres.metadata_index import Noted, Spelled, Values, is_absent, look_up, look_up_column
+from querymill_workers.postgres.metadata_index import MetadataTables, Values, is_absent, look_up, look_up_times
 
 _METADATA: Final = sql.Identifier("metadata")
 _TYPES: Final[Mapping[FieldType, sql.SQL]] = {
@@ -37,15 +39,13 @@ class Column:
     """Where a reserved field is stored. With ``many``, the column is an array, and one element has to meet a condition.
 
     Texts compare with the collation "C". They use an index if that has the same collation. No index serves the elements
-    of an array, which are looked up where they are ``spelled``. ``days`` is the kind of `metadata_values` that has the
-    days of times. No time is earlier than the column ``earliest``, and none later than ``latest``.
+    of an array: those are times, whose days are looked up. A day is its beginning in UTC. No time is earlier than the
+    column ``earliest``, and none later than ``latest``.
     """
 
     expression: sql.Composable
     type: FieldType = "text"
     many: bool = False
-    spelled: Spelled | None = None
-    days: str | None = None
     earliest: sql.Composable | None = None
     latest: sql.Composable | None = None
 
@@ -62,13 +62,15 @@ def predicate(
     conditions: Mapping[str, Any],
     columns: Mapping[str, Column],
     *,
+    types: Mapping[str, FieldType] = MappingProxyType({}),
     metadata: sql.Composable = _METADATA,
-    noted: Noted | None = None,
+    noted: MetadataTables | None = None,
     prefix: str = "filter",
 ) -> Predicate:
     """Return the predicate of a filter; that of no conditions is TRUE.
 
-    ``columns`` are the reserved fields of the kind. With ``noted``, an index finds what a field of metadata equals,
+    ``columns`` are the reserved fields of the kind that have one, and ``types`` those of the others. With ``noted``, an
+    index finds what a field of metadata equals,
     begins with, or lies between, where it is absent, and what of columns has no index of its own.
     ``prefix`` begins the names of the placeholders.
 
@@ -80,14 +82,14 @@ def predicate(
     for name, written in conditions.items():
         column = columns.get(name)
         if column is None:
-            condition = read_condition(written)
+            condition = read_condition(written, types.get(name))
             if noted is not None:
                 parts += look_up(condition, name, noted, looked_up)
             parts.append(_of_metadata(condition, name, metadata, values))
         else:
             condition = read_condition(written, column.type)
-            if noted is not None:
-                parts += look_up_column(condition, noted, looked_up, spelled=column.spelled, days=column.days)
+            if noted is not None and column.many:
+                parts += look_up_times(condition, name, noted, looked_up)
             parts.append(_of_column(condition, column, values))
     joined = sql.SQL(" AND ").join(parts) if parts else sql.SQL("TRUE")
     return Predicate(sql.SQL("({})").format(joined), {**values.named, **looked_up.named})
@@ -96,25 +98,32 @@ def predicate(
 def _of_column(condition: Condition, column: Column, values: Values) -> sql.Composable:
     if not column.many:
         return _of_value(condition, column.expression, column.type, values)
-    element = sql.Identifier("element")
     none = isinstance(condition, Absent)
-    met = sql.SQL("{} IS NOT NULL").format(element) if none else _of_value(condition, element, column.type, values)
+    element, ends = sql.Identifier("element"), list[sql.Composable]()
+    if isinstance(condition, Within):
+        spans = tuple((_moment(first), _moment(last)) for first, last in condition.spans)
+        condition, ends = Within(spans), _within_ends(spans, column, values)
+    met = sql.SQL("{} IS NOT NULL").format(element) if none else _of_value(condition, element, "time", values)
     passes = sql.SQL("{}EXISTS (SELECT FROM unnest({}) AS element WHERE {})").format(
         sql.SQL("NOT " if none else ""), column.expression, met
     )
-    return sql.SQL(" AND ").join([*_within_ends(condition, column, values), passes])
+    return sql.SQL(" AND ").join([*ends, passes])
 
 
-def _within_ends(condition: Condition, column: Column, values: Values) -> list[sql.Composable]:
+def _moment(end: date | None) -> datetime | None:
+    return end if end is None or isinstance(end, datetime) else datetime.combine(end, time.min, UTC)
+
+
+def _within_ends(
+    spans: Sequence[tuple[datetime | None, datetime | None]], column: Column, values: Values
+) -> list[sql.Composable]:
     """Compare the earliest and the latest element with the moments before and after which none meets a condition."""
-    if not isinstance(condition, Within):
-        return []
-    firsts, lasts = zip(*condition.spans, strict=True)
+    firsts, lasts = zip(*spans, strict=True)
     ends: list[sql.Composable] = []
     if column.latest is not None and None not in firsts:
-        ends.append(_in_range(column.latest, min(firsts), None, column.type, values))
+        ends.append(_in_range(column.latest, min(firsts), None, "time", values))
     if column.earliest is not None and None not in lasts:
-        ends.append(_in_range(column.earliest, None, max(lasts), column.type, values))
+        ends.append(_in_range(column.earliest, None, max(lasts), "time", values))
     return ends
 
 

@@ -4,7 +4,6 @@ Metadata is looked up in `metadata_values`. That a field is absent is looked up 
 of a collection have: there are few.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, Final
@@ -13,7 +12,6 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from querymill_shared.contracts.filters import (
-    MAX_CHARS,
     Absent,
     AnyOf,
     Between,
@@ -26,37 +24,26 @@ from querymill_shared.values import value
 
 #: `metadata_values` has so many characters of a text.
 _LOOKED_UP_CHARS: Final = 64
-_TEXT: Final = sql.SQL("noted.text")
-#: A span of times is looked up by its days if it has at most so many, and by its ends otherwise.
+#: A span of times is looked up by its days if it has at most so many, and found by its ends otherwise.
 _LOOKED_UP_DAYS: Final = 400
+_TEXT: Final = sql.SQL("noted.text")
+#: What filters see of a row of `documents` beside its times and its id: a reserved field hides metadata of its name.
+FIELDS: Final = sql.SQL("({0}.metadata || {0}.reserved)")
 
 
 @value
-class Spelled:
-    """Where an index has the texts of a field that no index of its own column serves.
+class MetadataTables:
+    """Where the fields of a retriever's documents are looked up: ``document`` is the column that names one.
 
-    ``documents`` selects documents by a test, of ``text`` with the collation "C", or ``absent``. Of the field, ``text``
-    has the first ``chars`` characters. The statement has a placeholder ``collection``.
-    """
-
-    documents: sql.SQL
-    text: sql.Composable
-    absent: sql.Composable
-    chars: int = MAX_CHARS
-
-
-@value
-class Noted:
-    """Where the values of metadata are looked up: the column that names the document, and the tables that have it.
-
-    The first table has a row of each document, which its column ``key`` names. A second one has rows within a document,
-    whose metadata comes over that of the first; its column ``fields`` is a number of their names. The statement has a
+    Its documents may have ``parts``, a table of rows within them. The metadata of such a row comes over that of its
+    document, which its column ``key`` names, and its column ``fields`` is a number of the names. The statement has a
     placeholder ``collection``. What is looked up may be more than what meets a condition.
     """
 
     document: sql.Composable
-    tables: Sequence[str]
-    key: str
+    retriever: str
+    parts: str | None = None
+    key: str = "document"
 
 
 @dataclass(slots=True)
@@ -73,7 +60,7 @@ class Values:
         return sql.Placeholder(name)
 
 
-def look_up(condition: Condition, name: str, noted: Noted, values: Values) -> list[sql.Composable]:
+def look_up(condition: Condition, name: str, noted: MetadataTables, values: Values) -> list[sql.Composable]:
     """Return the predicate that a document may meet a condition, if there is one.
 
     Behind a wall, an index serves this one alone.
@@ -85,10 +72,10 @@ def look_up(condition: Condition, name: str, noted: Noted, values: Values) -> li
         return []
     met = sql.SQL(
         "{document} IN (SELECT noted.document FROM metadata_values AS noted WHERE noted.collection = %(collection)s"
-        " AND noted.kind = ANY({tables}::text[]) AND {tests})"
+        " AND noted.kind = ANY({kinds}::text[]) AND {tests})"
     )
-    tables, joined = values.put(list(noted.tables)), sql.SQL(" AND ").join(tests)
-    return [met.format(document=noted.document, tables=tables, tests=joined)]
+    kinds = values.put([noted.retriever, *([noted.parts] if noted.parts else [])])
+    return [met.format(document=noted.document, kinds=kinds, tests=sql.SQL(" AND ").join(tests))]
 
 
 #: The documents without a field: each set of names is found after the one before, and its first document tells.
@@ -101,7 +88,8 @@ _LACKING: Final = sql.SQL(
     " AND value > sets.value ORDER BY value LIMIT 1) AS following)"
     " SELECT noted.document FROM sets JOIN metadata_values AS noted ON noted.collection = %(collection)s"
     " AND noted.kind = {kind} AND noted.value = sets.value"
-    " WHERE (SELECT {absent} FROM {table} AS own WHERE own.collection = %(collection)s AND own.{key} = sets.document)"
+    " WHERE (SELECT {absent} FROM documents AS own WHERE own.collection = %(collection)s"
+    " AND own.retriever = {retriever} AND own.document = sets.document)"
 )
 #: The documents that have rows without a field: those of the rows if these are few, or else those that lack it
 #: themselves, and those of rows that say that it is null.
@@ -129,57 +117,36 @@ def is_absent(metadata: sql.Composable, name: str, values: Values) -> sql.Compos
     return sql.SQL("coalesce({}->{}::text, 'null') = 'null'::jsonb").format(metadata, values.put(name))
 
 
-def _look_up_absent(name: str, noted: Noted, values: Values) -> sql.Composable:
-    key, absent = sql.Identifier(noted.key), is_absent(sql.SQL("own.metadata"), name, values)
-    first, *within = noted.tables
-    documents = _LACKING.format(kind=values.put(f"{first} fields"), absent=absent, table=sql.Identifier(first), key=key)
-    if within:
-        (table,) = within
+def _look_up_absent(name: str, noted: MetadataTables, values: Values) -> sql.Composable:
+    documents = _LACKING.format(
+        kind=values.put(f"{noted.retriever} fields"), retriever=values.put(noted.retriever),
+        absent=is_absent(FIELDS.format(sql.SQL("own")), name, values),
+    )  # fmt: skip
+    if noted.parts:
         documents = _ROWS_LACKING.format(
-            table=sql.Identifier(table), key=key, absent=absent, limit=sql.Literal(FEW_ROWS), documents=documents,
-            kind=values.put(table), null=values.put(Jsonb({name: None})),
+            table=sql.Identifier(noted.parts), key=sql.Identifier(noted.key), limit=sql.Literal(FEW_ROWS),
+            absent=is_absent(sql.SQL("own.metadata"), name, values), documents=documents,
+            kind=values.put(noted.parts), null=values.put(Jsonb({name: None})),
         )  # fmt: skip
     return sql.SQL("{} IN ({})").format(noted.document, documents)
 
 
-def look_up_column(
-    condition: Condition, noted: Noted, values: Values, *, spelled: Spelled | None, days: str | None
-) -> list[sql.Composable]:
-    """Return the predicate that a column that has no index may meet a condition, if there is one."""
-    match condition:
-        case Within(spans) if days is not None:
-            ends = [(_day(first), _day(last)) for first, last in spans if first is not None and last is not None]
-            if len(ends) < len(spans) or sum(last - first for first, last in ends) > _LOOKED_UP_DAYS:
-                return []
-            met = sql.SQL(
-                "{} IN (SELECT noted.document FROM metadata_values AS noted WHERE noted.collection = %(collection)s"
-                " AND noted.kind = {} AND ({}))"
-            )
-            between = sql.SQL("noted.value BETWEEN {} AND {}")
-            ranges = sql.SQL(" OR ").join([between.format(values.put(first), values.put(last)) for first, last in ends])
-            return [met.format(noted.document, values.put(days), ranges)]
-        case _ if spelled is not None:
-            documents = spelled.documents.format(_test(condition, spelled, values))
-            return [sql.SQL("{} IN ({})").format(noted.document, documents)]
-        case _:
-            return []
-
-
-def _test(condition: Condition, spelled: Spelled, values: Values) -> sql.Composable:
-    text, chars = sql.SQL('({} COLLATE "C")').format(spelled.text), spelled.chars
-    match condition:
-        case Absent():
-            return spelled.absent
-        case AnyOf(among):
-            return sql.SQL("{} = ANY({}::text[])").format(text, values.put([str(each)[:chars] for each in among]))
-        case StartsWith(prefix):
-            first = prefix[:chars]
-            return sql.SQL(" AND ").join([*_ends(text, first, None, values), *_before(text, text_after(first), values)])
-        case Between(str() | None as least, str() | None as most):
-            cut_least, cut_most = (None if end is None else end[:chars] for end in (least, most))
-            return sql.SQL(" AND ").join(_ends(text, cut_least, cut_most, values))
-        case _:
-            raise ValueError("must be texts")
+def look_up_times(condition: Condition, name: str, noted: MetadataTables, values: Values) -> list[sql.Composable]:
+    """Return the predicate that a document may have a time that meets a condition, if there is one."""
+    if isinstance(condition, Absent):
+        return [_look_up_absent(name, noted, values)]
+    if not isinstance(condition, Within):
+        return []
+    ends = [(_day(first), _day(last)) for first, last in condition.spans if first is not None and last is not None]
+    if len(ends) < len(condition.spans) or sum(last - first for first, last in ends) > _LOOKED_UP_DAYS:
+        return []
+    met = sql.SQL(
+        "{} IN (SELECT noted.document FROM metadata_values AS noted WHERE noted.collection = %(collection)s"
+        " AND noted.kind = {} AND ({}))"
+    )
+    between = sql.SQL("noted.value BETWEEN {} AND {}")
+    ranges = sql.SQL(" OR ").join([between.format(values.put(first), values.put(last)) for first, last in ends])
+    return [met.format(noted.document, values.put(f"{noted.retriever} days"), ranges)]
 
 
 def _day(moment: date) -> int:

@@ -44,7 +44,8 @@ def conclude(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> S
 
 def settle(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> None:
     """End the job with the hits, and with the answer and its judgement if they were written."""
-    degraded = (*missing(picture.steps), *writing.missing_answer(picture, request, has_sources=True))
+    written = writing.read_written(picture, request, has_sources=True)
+    degraded = (*missing(picture.steps), *written.missing)
     result = AnswerResult(
         job_id=picture.record.job_id,
         query=request.query,
@@ -54,8 +55,8 @@ def settle(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> Non
         complete=not degraded,
         degraded=degraded,
         stages=tuple(stage(step) for step in picture.steps),
-        timing={"queued_ms": timing(picture).get("queued_ms", 0.0)} | writing.timing(picture),
+        timing={"queued_ms": timing(picture).get("queued_ms", 0.0)} | written.timing,
         usage=used(picture),
-        answer=writing.read_answer(picture),
+        answer=written.answer,
     )
     ports.board.settle(picture.record.job_id, done(result))

@@ -6,7 +6,7 @@ A step is added once its input is on the board. The parts of an answer reach the
 writes (``stream.py``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from querymill_shared.board import Claim, Outcome, Picture, Step
@@ -27,7 +27,7 @@ from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.services.ports import AnswerPorts
-from querymill_workers.services.rules.budget import Passage, fitted
+from querymill_workers.services.rules.budget import PromptPassage, fitted
 from querymill_workers.services.rules.sentences import sentences
 from querymill_workers.services.stream import AnswerStream
 from querymill_workers.text.languages import language_of
@@ -53,9 +53,9 @@ class CitableHit:
     matched: str = ""
 
     @property
-    def passage(self) -> Passage:
+    def passage(self) -> PromptPassage:
         """What a prompt shows."""
-        return Passage(self.text, self.label, self.matched)
+        return PromptPassage(self.text, self.label, self.matched)
 
 
 class AnswerNotes(StepNotes):
@@ -125,7 +125,7 @@ def write_answer(
         request.query,
         passages,
         language=language,
-        most_tokens=request.answer_tokens,
+        max_tokens=request.answer_tokens,
         caller=caller_for_chat(claim, request, ports),
         hear=stream.hear,
     )
@@ -187,9 +187,33 @@ def caller_for_chat(claim: Claim, request: AnswerRequest, ports: AnswerPorts) ->
     return caller_of(claim, request, ports, margin_s=SETTLE_MARGIN_S, what="the chat model")
 
 
-def read_answer(picture: Picture) -> WrittenAnswer | None:
-    """Return the answer on the board, with its judgement if there is one, or None if there is no answer."""
+@value
+class WrittenSoFar:
+    """What the steps that write and judge left on the board.
+
+    ``missing`` names what was asked for and never began, and an answer that was cut; for failed and open steps see
+    `jobs.stages.missing`. ``timing`` is when they were finished, in milliseconds since submission.
+    """
+
+    answer: WrittenAnswer | None
+    missing: tuple[Degradation, ...]
+    timing: dict[str, float]
+
+
+def read_written(picture: Picture, request: AnswerRequest, *, has_sources: bool) -> WrittenSoFar:
+    """Read the answer from the board, with what is missing of it."""
     steps = steps_by_name(picture)
+    answer = _read_answer(steps)
+    finished = {
+        f"{name}_ms": round((step.ended - picture.record.created) * 1000, 1)
+        for name, step in steps.items()
+        if name in (ANSWER, JUDGE) and step.ended is not None
+    }
+    return WrittenSoFar(answer, tuple(_missing(steps, answer, request, has_sources=has_sources)), finished)
+
+
+def _read_answer(steps: Mapping[str, Step]) -> WrittenAnswer | None:
+    """Return the answer with its judgement if there is one, or None if there is no answer."""
     if ANSWER not in steps or steps[ANSWER].state != "done":
         return None
     answer = AnswerNotes.of(steps[ANSWER]).answer
@@ -202,15 +226,16 @@ NO_HIT: Final = Degradation(stage=ANSWER, reason="there is no hit to answer from
 NO_ANSWER: Final = Degradation(stage=JUDGE, reason="there is no answer to judge")
 
 
-def missing_answer(picture: Picture, request: AnswerRequest, *, has_sources: bool) -> Iterator[Degradation]:
-    """Name what was asked for and never began, and an answer that was cut. For failed and open steps see `missing`."""
-    steps = steps_by_name(picture)
+def _missing(
+    steps: Mapping[str, Step], answer: WrittenAnswer | None, request: AnswerRequest, *, has_sources: bool
+) -> Iterator[Degradation]:
+    """Name what was asked for and never began, and an answer that was cut."""
     if (isinstance(request, AnswerQuestion) or request.answer) and ANSWER not in steps:
         yield Degradation(stage=ANSWER, reason=CUT, code="deadline") if has_sources else NO_HIT
     if ANSWER in steps and steps[ANSWER].state == "done":
         yield from _shortened(AnswerNotes.of(steps[ANSWER]), request)
     if request.judge and JUDGE not in steps:
-        yield Degradation(stage=JUDGE, reason=CUT, code="deadline") if read_answer(picture) else NO_ANSWER
+        yield Degradation(stage=JUDGE, reason=CUT, code="deadline") if answer else NO_ANSWER
 
 
 def _shortened(notes: AnswerNotes, request: AnswerRequest) -> Iterator[Degradation]:
@@ -225,15 +250,6 @@ def _shortened(notes: AnswerNotes, request: AnswerRequest) -> Iterator[Degradati
         yield Degradation(
             stage=ANSWER, reason=f"hits that the prompt shows in part (passage_tokens): {numbers}", code="cut"
         )
-
-
-def timing(picture: Picture) -> dict[str, float]:
-    """Return when the answer and the judgement were finished, in milliseconds since submission."""
-    return {
-        f"{name}_ms": round((step.ended - picture.record.created) * 1000, 1)
-        for name, step in steps_by_name(picture).items()
-        if name in (ANSWER, JUDGE) and step.ended is not None
-    }
 
 
 def citation_of(number: int, sources: Sequence[CitableHit]) -> Citation:

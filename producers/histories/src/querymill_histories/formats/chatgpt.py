@@ -8,7 +8,18 @@ from typing import Any, Final
 from querymill_histories.files import each, elements_of
 from querymill_histories.rules.contents import given, mapping, text_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+    UnreadPlace,
+)
 
 #: Kinds of content that are shown as messages.
 _SHOWN: Final = ("text", "multimodal_text")
@@ -22,12 +33,12 @@ def recognise(head: Head) -> bool:
     return packed.startswith(("[{", "{")) and '"mapping":{' in packed and '"title":' in packed
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     for number, conversation in enumerate(elements_of(path), 1):
         if isinstance(conversation, dict) and isinstance(conversation.get("mapping"), dict):
             yield _session(path, number, conversation)
         else:
-            yield Unread(f"{path}: conversation {number}", "no conversation of ChatGPT")
+            yield UnreadPlace(f"{path}: conversation {number}", "no conversation of ChatGPT")
 
 
 def _session(path: Path, number: int, row: dict[str, Any]) -> Session:
@@ -68,7 +79,7 @@ def _message(nodes: dict[str, Any], node: str) -> dict[str, Any]:
     return mapping(mapping(nodes[node]).get("message"))
 
 
-def _entries(nodes: dict[str, Any], node: str) -> Iterator[Said | Call]:
+def _entries(nodes: dict[str, Any], node: str) -> Iterator[HistoryMessage | ToolCall]:
     message = _message(nodes, node)
     content, role = mapping(message.get("content")), mapping(message.get("author")).get("role")
     hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or message.get("weight") == 0
@@ -77,11 +88,11 @@ def _entries(nodes: dict[str, Any], node: str) -> Iterator[Said | Call]:
     id_, at = word(message.get("id")) or node, moment(message.get("create_time"))
     text = _text(content)
     if role == "tool":
-        yield Call(str(mapping(message.get("author")).get("name") or role), None, text, id_, at)
+        yield ToolCall(str(mapping(message.get("author")).get("name") or role), None, text, id_, at)
     elif role == ASSISTANT and message.get("recipient") not in (None, "all"):
-        yield Call(str(message.get("recipient")), text, "", id_, at)
+        yield ToolCall(str(message.get("recipient")), text, "", id_, at)
     elif role in (USER, ASSISTANT) and content.get("content_type") in _SHOWN and text:
-        yield Said(str(role), text, id_, at)
+        yield HistoryMessage(str(role), text, id_, at)
 
 
 def _text(content: dict[str, Any]) -> str:
@@ -92,4 +103,4 @@ def _text(content: dict[str, Any]) -> str:
     return str(content.get("text") or "").strip()
 
 
-FORMAT: Final = Format("chatgpt", recognise, each(_read))
+FORMAT: Final = HistoryFormat("chatgpt", recognise, each(_read))

@@ -8,7 +8,18 @@ from typing import Any, Final
 from querymill_histories.files import each, elements_of
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+    UnreadPlace,
+)
 
 _ROLES: Final = {"human": USER, "user": USER, "assistant": ASSISTANT}
 _THINKING: Final = re.compile(r"<antThinking>.*?(</antThinking>|\Z)", re.DOTALL)
@@ -21,12 +32,12 @@ def recognise(head: Head) -> bool:
     return packed.startswith(("[{", "{")) and '"chat_messages":[' in packed
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     for number, conversation in enumerate(elements_of(path), 1):
         if isinstance(conversation, dict) and isinstance(conversation.get("chat_messages"), list):
             yield _session(path, number, conversation)
         else:
-            yield Unread(f"{path}: conversation {number}", "no conversation of Claude")
+            yield UnreadPlace(f"{path}: conversation {number}", "no conversation of Claude")
 
 
 def _session(path: Path, number: int, row: dict[str, Any]) -> Session:
@@ -57,7 +68,7 @@ def shown_branch(messages: list[dict[str, Any]], leaf: Any) -> list[dict[str, An
     return path[::-1]
 
 
-def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(message: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     role, at = _ROLES.get(str(message.get("sender"))), moment(message.get("created_at"))
     if role is None:
         return
@@ -74,9 +85,9 @@ def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
     for block in blocks:
         if block.get("type") == "tool_use":
             id_ = word(block.get("id"))
-            yield Call(str(block.get("name")), block.get("input"), results.get(id_, ""), id_, at)
+            yield ToolCall(str(block.get("name")), block.get("input"), results.get(id_, ""), id_, at)
     if text := "\n\n".join(filter(None, map(_visible, texts))):
-        yield Said(role, text, word(message.get("uuid")), at)
+        yield HistoryMessage(role, text, word(message.get("uuid")), at)
 
 
 def _visible(text: str) -> str:
@@ -84,4 +95,4 @@ def _visible(text: str) -> str:
     return _ARTIFACT.sub("", _THINKING.sub("", text)).strip()
 
 
-FORMAT: Final = Format("claude", recognise, each(_read))
+FORMAT: Final = HistoryFormat("claude", recognise, each(_read))

@@ -12,7 +12,7 @@ from querymill_histories.formats.discord_html import is_html, read_page
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
 
 #: Types of messages that a person wrote, by name and by number.
 _WRITTEN: Final = ("Default", "Reply", "0", "19", "20", "ChatInputCommand", "ThreadStarterMessage")
@@ -32,7 +32,7 @@ def recognise(head: Head) -> bool:
     return first.startswith('{"guild":{') and '"channel":{' in first
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     head = head_of(path)
     if is_csv(head):
         try:
@@ -48,7 +48,7 @@ def _read(path: Path, asked: Asked) -> Read:
         yield _of_json(path)
 
 
-def _named(path: Path, said: list[Said], channel: str | None = None, server: str | None = None) -> Session:
+def _named(path: Path, said: list[HistoryMessage], channel: str | None = None, server: str | None = None) -> Session:
     """Return a channel whose file is named after it: ``server - category - channel [id].csv``."""
     match = _FILE.match(path.name)
     parts = match["names"].split(" - ") if match else []
@@ -69,7 +69,7 @@ def _of_json(path: Path) -> Session:
     return Session(word(channel.get("id")) or path.stem, path, list(_messages(whole)), title, None, about)
 
 
-def _messages(whole: dict[str, Any]) -> Iterator[Said]:
+def _messages(whole: dict[str, Any]) -> Iterator[HistoryMessage]:
     seen: set[str | None] = set()
     for row in mappings(whole.get("messages")):
         id_, text = word(row.get("id")), str(row.get("content") or "").strip()
@@ -78,10 +78,10 @@ def _messages(whole: dict[str, Any]) -> Iterator[Said]:
         seen.add(id_)
         author = mapping(row.get("author"))
         who = word(author.get("nickname")) or word(author.get("name")) or "unknown"
-        yield Said(who, text, id_, moment(row.get("timestamp")))
+        yield HistoryMessage(who, text, id_, moment(row.get("timestamp")))
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read channels; one that was exported in parts is one session."""
     sessions: list[Session] = []
     for found in each(_read)(paths, asked):
@@ -104,4 +104,4 @@ def _form(path: Path) -> int:
     return next((place for place, end in enumerate(_FORMS) if end in path.suffixes), len(_FORMS) - 1)
 
 
-FORMAT: Final = Format("discord", recognise, read)
+FORMAT: Final = HistoryFormat("discord", recognise, read)

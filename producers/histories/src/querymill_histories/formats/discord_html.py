@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from querymill_histories.compressed import open_plain
-from querymill_histories.session import Head, Said
+from querymill_histories.session import Head, HistoryMessage
 
 #: Since then Discord counts milliseconds; an id holds them above its lower bits.
 _EPOCH: Final = datetime(2015, 1, 1, tzinfo=UTC)
@@ -47,13 +47,13 @@ class _Held:
         return "".join(self.pieces).strip()
 
 
-class Page(HTMLParser):
+class DiscordPage(HTMLParser):
     """Gathers the messages of a page, and the names above them: those of the server and of the channel."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
-        self.said: list[Said] = []
+        self.said: list[HistoryMessage] = []
         self._depth = 0
         self._held: _Held | None = None
         self._left_out = 0
@@ -105,17 +105,17 @@ class Page(HTMLParser):
                 self.names.append(held.text)
             case _:
                 if held.text:
-                    self.said.append(Said(self._author, held.text, self._id or None, time_of(self._id)))
+                    self.said.append(HistoryMessage(self._author, held.text, self._id or None, time_of(self._id)))
 
 
-def read_page(path: Path) -> Page:
+def read_page(path: Path) -> DiscordPage:
     """Read a page.
 
     Raises:
         OSError: It cannot be read.
         ValueError: It is not UTF-8.
     """
-    page = Page()
+    page = DiscordPage()
     with TextIOWrapper(open_plain(path), encoding="utf-8-sig") as file:
         for piece in _pieces(file):
             page.feed(piece)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from querymill_histories.files import each
 from querymill_histories.rules.quotations import own_words
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 _HEADER: Final = re.compile(r"^[A-Za-z][A-Za-z0-9-]*: ?", re.MULTILINE)
 _REPLY: Final = re.compile(r"^\s*((re|aw|sv|antw|fwd?|wg|回复|答复)\s*(\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
@@ -39,10 +39,10 @@ class _Mail:
     id: str
     answers: tuple[str, ...]
     subject: str
-    said: Said
+    said: HistoryMessage
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     mails: list[_Mail] = []
     box = mailbox.mbox(path, create=False)
     try:
@@ -50,7 +50,7 @@ def _read(path: Path, asked: Asked) -> Read:
             try:
                 mails.append(_mail(message_from_bytes(box.get_bytes(key)), f"{path.stem}-{number}", asked))
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-                yield Unread(f"{path}: message {number}", str(error))
+                yield UnreadPlace(f"{path}: message {number}", str(error))
     finally:
         box.close()
     for root, found in threads(mails).items():
@@ -59,14 +59,14 @@ def _read(path: Path, asked: Asked) -> Read:
         yield Session(root, path, [mail.said for mail in thread], _REPLY.sub("", first.subject) or None, first.said.at)
 
 
-def _mail(message: Message, otherwise: str, asked: Asked) -> _Mail:
+def _mail(message: Message, otherwise: str, asked: ReadOptions) -> _Mail:
     id_ = next(iter(_ID.findall(_header(message, "Message-ID"))), otherwise)
     answers = _ID.findall(_header(message, "References")) + _ID.findall(_header(message, "In-Reply-To"))
     subject = " ".join(_header(message, "Subject").split())
     text = body_of(message)
     if answers or _REPLY.match(subject):
         text = own_words(text)
-    said = Said(sender_of(_header(message, "From")), text, id_, _date(_header(message, "Date"), asked))
+    said = HistoryMessage(sender_of(_header(message, "From")), text, id_, _date(_header(message, "Date"), asked))
     return _Mail(id_, tuple(answers), subject, said)
 
 
@@ -123,7 +123,7 @@ def sender_of(header: str) -> str:
     return " ".join((name or address or header).split()) or "unknown"
 
 
-def _date(header: str, asked: Asked) -> datetime | None:
+def _date(header: str, asked: ReadOptions) -> datetime | None:
     try:
         found = parsedate_to_datetime(header)
     except (ValueError, TypeError, IndexError, OverflowError):
@@ -188,4 +188,4 @@ def _without_tags(html: str) -> str:
     return re.sub(r"\n\s*\n+", "\n\n", "".join(parser.parts))
 
 
-FORMAT: Final = Format("mbox", recognise, each(_read))
+FORMAT: Final = HistoryFormat("mbox", recognise, each(_read))

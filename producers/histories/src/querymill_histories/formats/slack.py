@@ -10,7 +10,7 @@ from typing import Any, Final
 from querymill_histories.files import BROKEN, object_of, reason_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 #: Lists of channels, and other files of an export that hold no messages.
 _CHANNELS: Final = ("channels.json", "groups.json", "dms.json", "mpims.json")
@@ -39,7 +39,7 @@ def recognise(head: Head) -> bool:
     return first.startswith("[") and is_message and (has_day or '"subtype":' in first or '"user":"U' in first)
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read channels: the days of one are one session, in the order of time."""
     for folder, files in _days(paths).items():
         messages: dict[str, dict[str, Any]] = {}
@@ -47,7 +47,7 @@ def read(paths: Sequence[Path], _asked: Asked) -> Read:
             try:
                 messages |= {str(row["ts"]): row for row in mappings(object_of(path)) if row.get("ts")}
             except BROKEN as error:
-                yield Unread(str(path), reason_of(error))
+                yield UnreadPlace(str(path), reason_of(error))
         yield _session(folder, [messages[ts] for ts in sorted(messages, key=_seconds)])
 
 
@@ -83,7 +83,7 @@ def _session(folder: Path, rows: list[dict[str, Any]]) -> Session:
     listed = [channel for file in _CHANNELS for channel in _list_at(folder.parent / file)]
     channel = next((each for each in listed if folder.name in (each.get("name"), each.get("id"))), {})
     id_ = word(channel.get("id")) or folder.name
-    entries: list[Said] = []
+    entries: list[HistoryMessage] = []
     for row in rows:
         text = str(row.get("text") or "")
         by_program = row.get("bot_id") or row.get("hidden") or row.get("subtype") not in _WRITTEN
@@ -92,7 +92,7 @@ def _session(folder: Path, rows: list[dict[str, Any]]) -> Session:
         user = str(row.get("user") or "")
         author = names.get(user) or name_of({"profile": mapping(row.get("user_profile")), "name": user or "unknown"})
         if text := plain(text, names).strip():
-            entries.append(Said(author, text, f"{id_}-{row['ts']}", moment(row["ts"])))
+            entries.append(HistoryMessage(author, text, f"{id_}-{row['ts']}", moment(row["ts"])))
     members = [names.get(str(member), str(member)) for member in channel.get("members") or ()]
     name = word(channel.get("name")) or (", ".join(members) if members and folder.name == id_ else folder.name)
     return Session(id_, folder, list(entries), name)
@@ -126,4 +126,4 @@ def plain(text: str, names: dict[str, str]) -> str:
     return _LINK.sub(shown, text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-FORMAT: Final = Format("slack", recognise, read, together="folder")
+FORMAT: Final = HistoryFormat("slack", recognise, read, read_with="folder")

@@ -11,7 +11,7 @@ from querymill_histories.formats.telegram_html import is_html, read_page
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
 
 #: How the ids of chats begin that were exported as web pages.
 _OF_PAGES: Final = "telegram-"
@@ -28,7 +28,7 @@ def recognise(head: Head) -> bool:
     return packed.startswith("{") and (is_chat or ('"chats":{' in packed and '"list":[' in packed))
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     if is_html(head_of(path)):
         yield _of_page(path, asked)
         return
@@ -40,7 +40,7 @@ def _read(path: Path, asked: Asked) -> Read:
             yield _session(path, chat, asked)
 
 
-def _of_page(path: Path, asked: Asked) -> Session:
+def _of_page(path: Path, asked: ReadOptions) -> Session:
     """Read a page of a chat. Pages tell no id: a chat is known by its name, in an export of all by its folder too."""
     page = read_page(path, asked.zone)
     folder = path.parent.name if path.parent.name.startswith("chat_") else ""
@@ -48,7 +48,7 @@ def _of_page(path: Path, asked: Asked) -> Session:
     return Session(id_, path, list(page.said), page.name or None, None, {"time_zone": str(asked.zone)})
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read chats; the pages of one chat are one session."""
     pages: list[Session] = []
     for found in each(_read)(paths, asked):
@@ -59,7 +59,7 @@ def read(paths: Sequence[Path], asked: Asked) -> Read:
     yield from one_each(sorted(pages, key=lambda page: (page.source.parent, len(page.source.name), page.source.name)))
 
 
-def _session(path: Path, chat: dict[str, Any], asked: Asked) -> Session:
+def _session(path: Path, chat: dict[str, Any], asked: ReadOptions) -> Session:
     said = list(_messages(chat, asked))
     said.sort(key=lambda one: one.at.timestamp() if one.at else 0.0)
     name = word(chat.get("name")) or ("Saved Messages" if chat.get("type") == "saved_messages" else None)
@@ -67,15 +67,15 @@ def _session(path: Path, chat: dict[str, Any], asked: Asked) -> Session:
     return Session(word(chat.get("id")) or path.stem, path, list(said), name, None, about)
 
 
-def _messages(chat: dict[str, Any], asked: Asked) -> Iterator[Said]:
+def _messages(chat: dict[str, Any], asked: ReadOptions) -> Iterator[HistoryMessage]:
     for row in mappings(chat.get("messages")):
         text = text_of(row.get("text") or row.get("text_entities")).strip()
         if row.get("type") == "message" and text:
             author = word(row.get("from")) or word(row.get("from_id")) or "unknown"
-            yield Said(author, text, word(row.get("id")), _time(row, asked))
+            yield HistoryMessage(author, text, word(row.get("id")), _time(row, asked))
 
 
-def _time(row: dict[str, Any], asked: Asked) -> datetime | None:
+def _time(row: dict[str, Any], asked: ReadOptions) -> datetime | None:
     """Return the time of a message: ``date`` is local, and only newer exports have the other."""
     return moment(row.get("date_unixtime")) or moment(row.get("date"), asked.zone)
 
@@ -88,4 +88,4 @@ def text_of(text: Any) -> str:
     return "".join(part if isinstance(part, str) else str(mapping(part).get("text") or "") for part in parts)
 
 
-FORMAT: Final = Format("telegram", recognise, read, together="new")
+FORMAT: Final = HistoryFormat("telegram", recognise, read, read_with="new")

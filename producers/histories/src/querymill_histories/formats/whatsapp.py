@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from querymill_histories.files import each
-from querymill_histories.rules.day_order import Stamp, order_of
+from querymill_histories.rules.day_order import WrittenDate, order_of
 from querymill_histories.rules.phone_dates import MARKS, START, stamp_of
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 _AUTHOR: Final = re.compile(r"(?P<author>[^:\"“”«»\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)
 #: What WhatsApp says at the top of a chat, where it may look as if the group said it.
@@ -71,18 +71,18 @@ class _Line:
     """A message as it stands in the file: the numbers of its date are not told apart yet."""
 
     number: int
-    stamp: Stamp
+    stamp: WrittenDate
     text: str
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     lines = list(_lines(path))
     order = order_of([line.stamp for line in lines])
-    entries: list[Said] = []
+    entries: list[HistoryMessage] = []
     for place, line in enumerate(lines):
         at = line.stamp.moment(order)
         if at is None:
-            yield Unread(f"{path}:{line.number}", "a date that the others of the file rule out")
+            yield UnreadPlace(f"{path}:{line.number}", "a date that the others of the file rule out")
         elif said := _said(line, at.replace(tzinfo=asked.zone), is_at_top=place < 3):
             entries.append(said)
     name = name_of(path)
@@ -117,7 +117,7 @@ def _lines(path: Path) -> Iterator[_Line]:
         yield held
 
 
-def _said(line: _Line, at: datetime, *, is_at_top: bool) -> Said | None:
+def _said(line: _Line, at: datetime, *, is_at_top: bool) -> HistoryMessage | None:
     """Return a message, None for a line of WhatsApp itself."""
     match = _AUTHOR.match(line.text.lstrip(MARKS))
     if match is None:
@@ -132,7 +132,7 @@ def _said(line: _Line, at: datetime, *, is_at_top: bool) -> Said | None:
     if is_of_whatsapp or not text or _LEFT_OUT.match(text):
         return None
     author = match["author"].translate(dict.fromkeys(map(ord, MARKS))).lstrip("~\u202f\u00a0 ").strip()
-    return Said(author or "unknown", text, None, at, line.number)
+    return HistoryMessage(author or "unknown", text, None, at, line.number)
 
 
-FORMAT: Final = Format("whatsapp", recognise, each(_read))
+FORMAT: Final = HistoryFormat("whatsapp", recognise, each(_read))

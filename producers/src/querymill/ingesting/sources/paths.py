@@ -17,8 +17,8 @@ from querymill.ingesting.sources.histories import HistoryOptions
 from querymill.ingesting.sources.lines import are_lines, plain_file
 from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest, pack
 from querymill_histories.compressed import open_plain
-from querymill_histories.session import Unread
-from querymill_reading.process import Reader
+from querymill_histories.session import UnreadPlace
+from querymill_reading.process import FileReader
 from querymill_reading.sources import LeftOut
 
 Tell = Callable[[LoadProgress | BadLine | UnreadPath], None]
@@ -64,16 +64,16 @@ def refuse_foreign(kind: Loadable, options: PathOptions, *, as_documents: bool) 
 def _load_documents(
     mill: Stores, lines: Lines[Any], path: str, collection: str, options: PathOptions, tell: Tell
 ) -> Ingestion:
-    done, read = Ingestion(), documents.Loaded()
+    done, read = Ingestion(), documents.LoadedFiles()
 
     def leave_out(left: LeftOut) -> None:
         _note(UnreadPath(left.place, left.reason, left.failed), done, tell)
 
     asked = documents.DocumentOptions(options.fields, options.password, options.sync)
-    with tempfile.TemporaryDirectory(prefix="querymill-") as made, Reader() as reader:
+    with tempfile.TemporaryDirectory(prefix="querymill-") as made, FileReader() as reader:
         folder = Path(made)
         found, roots = documents.found_at([path], folder)
-        feed = documents.Feed(mill, reader, lines, collection, asked, read, folder, on_left_out=leave_out)
+        feed = documents.DocumentFeed(mill, reader, lines, collection, asked, read, folder, on_left_out=leave_out)
         feed.learn_what_is_stored(found, roots)
         for advance in ingest(mill, pack(feed.lines_of(found), lines.asking(collection))):
             # A document is known to the caller by its file. What was read of it is no longer needed.
@@ -94,7 +94,7 @@ def _load_histories(
     done = Ingestion()
     only, asked, tools = options.format(), options.asked(), options.shown()
 
-    def leave_out(unread: Unread) -> None:
+    def leave_out(unread: UnreadPlace) -> None:
         _note(UnreadPath(unread.place, unread.reason), done, tell)
 
     with tempfile.TemporaryDirectory(prefix="querymill-") as folder:
@@ -103,7 +103,7 @@ def _load_histories(
             leave_out(unread)
         for unknown in found.unknown:
             _note(UnreadPath(found.shown(str(unknown)), "not recognised", failed=False), done, tell)
-        feed = histories.Feed(lines, asked, tools, leave_out)
+        feed = histories.HistoryFeed(lines, asked, tools, leave_out)
         for advance in ingest(mill, pack(feed.sessions_of(found), lines.asking(collection))):
             _advance(advance, done, tell)
     return done

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary
-from querymill_workers.retrievers.modules.stores.mongo_filters import facts_of
 from querymill_workers.retrievers.modules.stores.mongo_rows import (
     BUCKETS,
     bucket_of,
@@ -24,16 +23,12 @@ DOCUMENT = ModuleDocument.model_validate(
 )
 
 
-def test_a_record_holds_what_scoring_and_filters_read() -> None:
+def test_a_record_holds_what_scoring_reads() -> None:
     row = document_row("code", DOCUMENT, Revision("r"), "7 job")
-    facts = facts_of(DOCUMENT)
-    assert facts.names == ["$where", "module", "path"]
-    assert {name: row.pop(name) for name in facts.row()} == facts.row()
     assert row == {
         "_id": "code/0",
         "collection": "code",
         "document": 0,
-        "shown": "0",
         "names": ["vtk.Filters.Sources.vtkConeSource", "vtkActor"],
         "description": "A $cone",
         "posted": ["ecruosenocktv", "rotcaktv"],

@@ -1,9 +1,5 @@
 -- Conversations, their live messages and passages, how they refer to each other, and their ranks.
 
--- earliest: the first of some moments
-CREATE FUNCTION earliest(times timestamptz[]) RETURNS timestamptz LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN (SELECT min(moment) FROM unnest(times) AS moment);
-
 CREATE TABLE conversations (
     collection    text        NOT NULL,
     session_id    text COLLATE "C" NOT NULL,
@@ -12,7 +8,6 @@ CREATE TABLE conversations (
     user_name     text,
     started_at    timestamptz NOT NULL,
     last_active   timestamptz NOT NULL,
-    times         timestamptz[] NOT NULL,              -- of the messages
     document      text        NOT NULL,                -- the session as it was ingested
     revision      text        NOT NULL,
     messages      integer     NOT NULL,
@@ -26,79 +21,14 @@ CREATE TABLE conversations (
     whole         boolean     NOT NULL DEFAULT true,   -- document is a session that was put whole; if not, all are live
     said          jsonb       NOT NULL DEFAULT '{}',   -- what updates said of the session since, with versions
     sketch        json,                                -- what facts are found from without the texts
-    roles         text[]      COLLATE "C" NOT NULL DEFAULT '{}',
     metadata      jsonb       NOT NULL DEFAULT '{}',
-    -- No message is earlier: the end of a range is compared with it, as its beginning is with last_active.
-    first_active  timestamptz GENERATED ALWAYS AS (earliest(times)) STORED,
     PRIMARY KEY (collection, session_id)
 );
 CREATE UNIQUE INDEX conversations_number ON conversations (number);
-CREATE INDEX conversations_active ON conversations (collection, last_active);
 CREATE INDEX conversations_facts ON conversations (collection, facts_version);
-CREATE INDEX conversations_first_active ON conversations (collection, first_active);
-CREATE INDEX conversations_user ON conversations (collection, user_name COLLATE "C");
 ALTER TABLE conversations
     ALTER COLUMN name SET STATISTICS 0, ALTER COLUMN user_name SET STATISTICS 0, ALTER COLUMN document SET STATISTICS 0,
     ALTER COLUMN said SET STATISTICS 0, ALTER COLUMN sketch SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
-CALL pg_temp.look_up('conversations', 'session_id');
-
--- session_entries: the days (UTC) on which a session has a message, counted from 1970, and its roles, as they are looked up.
--- The empty role stands for a session in which no role is known.
-CREATE FUNCTION session_entries(
-    times timestamptz[], roles text[], OUT kind text, OUT value bigint, OUT field bigint, OUT text text
-)
-RETURNS SETOF record LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 3
-BEGIN ATOMIC
-    SELECT DISTINCT 'conversations days', floor(extract(epoch FROM moment) / 86400)::bigint, NULL::bigint, NULL
-    FROM unnest(times) AS moment
-    UNION
-    SELECT 'conversations roles', hashtextextended(role COLLATE "C", 0), 0, left(role, 64)
-    FROM unnest(CASE WHEN array_remove(roles, NULL) = '{}' THEN ARRAY[''] ELSE roles END) AS role WHERE role IS NOT NULL;
-END;
-
--- note_session: keep the days and roles of conversations
-CREATE FUNCTION note_session() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, {schema}, pg_temp AS $$
-BEGIN
-    IF TG_OP = 'INSERT' THEN
-        INSERT INTO metadata_values (collection, kind, value, document, part, field, text)
-        SELECT collection, entry.kind, entry.value, session_id, '', entry.field, entry.text
-        FROM added, session_entries(times, roles) AS entry
-        ON CONFLICT DO NOTHING;
-    ELSIF TG_OP = 'DELETE' THEN
-        DELETE FROM metadata_values AS noted USING dropped, LATERAL session_entries(times, roles) AS entry
-        WHERE noted.collection = dropped.collection AND noted.kind = entry.kind AND noted.value = entry.value
-            AND noted.document = dropped.session_id;
-    ELSIF NEW.roles @> OLD.roles AND NEW.times[:cardinality(OLD.times)] = OLD.times
-        AND (array_remove(NEW.roles, NULL) = '{}') = (array_remove(OLD.roles, NULL) = '{}')
-    THEN
-        -- A live chat, however long it is: only what came is looked at.
-        INSERT INTO metadata_values (collection, kind, value, document, part, field, text)
-        SELECT NEW.collection, entry.kind, entry.value, NEW.session_id, '', entry.field, entry.text
-        FROM session_entries(NEW.times[cardinality(OLD.times) + 1:], NEW.roles) AS entry
-        ON CONFLICT DO NOTHING;
-    ELSE
-        DELETE FROM metadata_values AS noted
-        USING (
-            SELECT * FROM session_entries(OLD.times, OLD.roles) EXCEPT SELECT * FROM session_entries(NEW.times, NEW.roles)
-        ) AS entry
-        WHERE noted.collection = OLD.collection AND noted.kind = entry.kind AND noted.value = entry.value
-            AND noted.document = OLD.session_id;
-        INSERT INTO metadata_values (collection, kind, value, document, part, field, text)
-        SELECT NEW.collection, entry.kind, entry.value, NEW.session_id, '', entry.field, entry.text
-        FROM (
-            SELECT * FROM session_entries(NEW.times, NEW.roles) EXCEPT SELECT * FROM session_entries(OLD.times, OLD.roles)
-        ) AS entry
-        ON CONFLICT DO NOTHING;
-    END IF;
-    RETURN NULL;
-END $$;
-CREATE TRIGGER session_added AFTER INSERT ON conversations REFERENCING NEW TABLE AS added
-    FOR EACH STATEMENT EXECUTE FUNCTION note_session();
-CREATE TRIGGER session_dropped AFTER DELETE ON conversations REFERENCING OLD TABLE AS dropped
-    FOR EACH STATEMENT EXECUTE FUNCTION note_session();
-CREATE TRIGGER session_changed AFTER UPDATE OF times, roles ON conversations FOR EACH ROW
-    WHEN (OLD.times IS DISTINCT FROM NEW.times OR OLD.roles IS DISTINCT FROM NEW.roles)
-    EXECUTE FUNCTION note_session();
 
 -- A message that a later write replaced has an empty text; its place stays.
 CREATE TABLE conversation_messages (
@@ -111,7 +41,7 @@ CREATE TABLE conversation_messages (
     message     json    NOT NULL,
     PRIMARY KEY (collection, session_id, accepted_us, job_id, place)
 );
--- As for the largest versions of documents: see the ledger's schema.
+-- As for the largest versions of documents: see the schema of `versions`.
 CREATE INDEX conversation_messages_accepted ON conversation_messages USING brin (accepted_us) WITH (autosummarize = on);
 ALTER TABLE conversation_messages ALTER COLUMN message SET STATISTICS 0;
 

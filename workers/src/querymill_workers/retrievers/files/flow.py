@@ -9,14 +9,13 @@ from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
 from querymill_workers.retrievers.files import compare, ingest, search
 from querymill_workers.retrievers.files.ports import FilePorts
-from querymill_workers.retrievers.files.search import results
 
 
 def flow_of(request: FileRequest) -> Flow[FilePorts]:
     """Return the flow of a request."""
     match request:
         case FileSearch():
-            return flow(request, search.step, search.conclude, results.settle_late, reads="PostgreSQL")
+            return flow(request, search.step, search.conclude, search.settle_late, reads="PostgreSQL")
         case CompareFiles():
             return one_step(request, compare.step, compare.ENDING)
         case IngestFiles():

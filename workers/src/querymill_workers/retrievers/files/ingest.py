@@ -10,18 +10,19 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult, SourceFile
 from querymill_shared.contracts.ingest import IngestedDocument
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.ingesting import ending_of, ingest_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.jobs.revisions import ContentHash, Revision
-from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
 from querymill_workers.retrievers.files.embed import ask_for_vectors, count_pending, embed_soon
+from querymill_workers.retrievers.files.entry import entry_of
 from querymill_workers.retrievers.files.notes import FileIngestNotes
 from querymill_workers.retrievers.files.ports import KIND, SPACE, FileInfo, FilePorts, KeyedChunk, PreparedFile
 from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
 from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text, lines_of
 from querymill_workers.vectors.keys import keys_of
+from querymill_workers.versions.ports import Standing, Version, version_of
 from querymill_workers.words.ports import WordUnit
 
 #: Files that are stored in one change; at most these are repeated after a kill.
@@ -48,7 +49,7 @@ def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]
         symbols += sum(len(file.symbols) for file in changed)
         return outcomes
 
-    ingested = ingest_slices(claim, request.documents, store, ports, together=SLICE)
+    ingested = ingest_slices(claim, request.documents, store, ports, per_slice=SLICE)
     if ingested is None:
         return []  # comparing the code base submits the embedding of the stored files
     ports.board.add_collections("files", [collection])
@@ -66,19 +67,19 @@ def store_files(
     """Store files and their words in one change. Return the outcome of each, and the files that were stored."""
     # Before the lock: parsing takes a while.
     prepared = {file.path: prepare_file(file, ports) for file in changed_files(collection, files, ports)}
-    subjects = [subject_of(file, ports.parser.language_of(file.path, file.content)) for file in files]
-    with ports.ledger.changing(collection, KIND, subjects, version) as standings:
-        bury_replaced(collection, KIND, standings, ports)
+    entries = {file.path: entry_of(file) for file in files}
+    with ports.versions.changing(collection, KIND, list(entries.values()), version) as standings:
+        drop_barred(collection, KIND, standings, ports)
         newest = [file for file in files if standings[file.path].newest]
-        changed = {
-            file.path: prepared.get(file.path) or prepare_file(file, ports)
-            for file in changed_files(collection, newest, ports)
-        }
+        new = changed_files(collection, newest, ports)
+        changed = {file.path: prepared.get(file.path) or prepare_file(file, ports) for file in new}
         if changed:
             units = [unit_of(file.info.path, file.content) for file in changed.values()]
             ports.words.put(collection, SPACE, units)
             ports.files.put(collection, list(changed.values()))
             ports.vectors[KIND].retry(collection, documents=list(changed))
+            known = [(entries[file.path], revision_of(file.sha256, ports)) for file in new]
+            ports.documents[KIND].put(collection, known)
     outcomes = [outcome_of(file.path, standings[file.path], changed.get(file.path)) for file in files]
     return outcomes, list(changed.values())
 
@@ -94,14 +95,8 @@ def outcome_of(path: str, standing: Standing, stored: PreparedFile | None) -> In
 
 def changed_files(collection: str, files: Sequence[SourceFile], ports: FilePorts) -> list[SourceFile]:
     """Return the files whose content differs from the stored one."""
-    stored = ports.files.describe(collection, [file.path for file in files])
-    known = {path: info.revision for path, info in stored.items()}
+    known = ports.documents[KIND].revisions(collection, [file.path for file in files])
     return [file for file in files if known.get(file.path) != revision_of(file.sha256, ports)]
-
-
-def subject_of(file: SourceFile, language: str) -> Subject:
-    """Return what the ledger knows of a file."""
-    return Subject(file.path, {"path": file.path, "language": language or None}, file.model_extra or {})
 
 
 def revision_of(sha256: str, ports: FilePorts) -> Revision:
@@ -124,7 +119,6 @@ def prepare_file(file: SourceFile, ports: FilePorts) -> PreparedFile:
     chunks = chunk_code(file.content, parsed.symbols, count_tokens=ports.count_tokens, size=room)
     info = FileInfo(
         path=file.path,
-        revision=revision_of(file.sha256, ports),
         language=parsed.language,
         size=len(file.content.encode()),
         lines=len(lines_of(file.content)),

@@ -4,21 +4,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final, Protocol
 
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts, Samples
+from querymill_workers.documents.ports import Documents, LateWritePorts, Samples
 from querymill_workers.inference.ports import Judge
-from querymill_workers.jobs.revisions import ContentHash, Revision
-from querymill_workers.ledger.ports import Version
+from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles
 from querymill_workers.text.thesaurus import Thesaurus
-from querymill_workers.vectors.ports import Vector, VectorPorts
+from querymill_workers.vectors.ports import Vector, VectorPorts, Vectors
+from querymill_workers.versions.ports import Version
 from querymill_workers.words.ports import Space, Words
 
 #: The space of the files' words: a unit per file, with the path as its id.
 SPACE: Final[Space] = "files"
-#: The kind of their versions in the ledger, and of their vectors.
-KIND: Final = "files"
+#: The kind of their versions in `versions`, and of their vectors.
+KIND: Final[Retriever] = "files"
 #: Compared with no other: for the lock of files without a write.
 NO_VERSION: Final = Version(0, "")
 
@@ -33,7 +34,6 @@ class FileInfo:
     """
 
     path: str
-    revision: Revision
     language: str
     size: int
     lines: int
@@ -109,15 +109,6 @@ class NearFiles:
 
 
 @value
-class FileCard:
-    """What a list tells of a file."""
-
-    path: str
-    size: int
-    metadata: Mapping[str, Any]
-
-
-@value
 class FileCounts:
     """The size of a collection."""
 
@@ -131,29 +122,12 @@ class Files(Protocol):
     Paths are relative, with ``/``. Names are case-sensitive.
     """
 
-    @property
-    def kind(self) -> str: ...
-
     def describe(self, collection: str, paths: Sequence[str]) -> Mapping[str, FileInfo]:
         """Return the files that are stored, without their contents, by path."""
         ...
 
     def contents(self, collection: str, paths: Sequence[str]) -> Mapping[str, str]:
         """Return the contents of the files that are stored, by path."""
-        ...
-
-    def passing(self, collection: str, conditions: Mapping[str, Any]) -> Sequence[str]:
-        """List the paths of the files that pass a filter, in order."""
-        ...
-
-    def cards(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[FileCard]:
-        """List up to ``limit`` files that pass a filter, in the order of their paths, after a path."""
-        ...
-
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """Count the files that pass a filter."""
         ...
 
     def glob(self, collection: str, pattern: str, *, limit: int, paths: Collection[str] | None = None) -> Sequence[str]:
@@ -223,18 +197,10 @@ class Files(Protocol):
 
     def counts(self, collection: str) -> FileCounts: ...
 
-    def revisions(self, collection: str) -> Mapping[str, Revision]:
-        """Return the revision of every file of a collection, by path."""
-        ...
-
-    def collections(self) -> Sequence[str]:
-        """List the collections that hold a file."""
-        ...
-
     def put(self, collection: str, prepared: Sequence[PreparedFile]) -> None:
         """Store files in one transaction, replacing files of the same path. Unchanged chunks keep their vectors.
 
-        Call this, and `drop`, within the ledger's change of these files.
+        Call this, and `drop`, within a versioned change of these files.
         """
         ...
 
@@ -258,16 +224,28 @@ class SourceParser(Protocol):
     #: Raised with every change that gives other symbols for the same file.
     version: int
 
-    def language_of(self, path: str, content: str) -> str:
-        """Return the language of a file that `parse` tells, or "" if it is not known."""
-        ...
-
     def parse(self, path: str, content: str) -> Parsed:
         """Return the symbols of a file, whose path determines the language. Broken code gives the readable ones."""
         ...
 
 
-class FilePorts(VectorPorts, BurialPorts, Protocol):
+class DropPorts(Protocol):
+    """Where something of a file is stored."""
+
+    @property
+    def files(self) -> Files: ...
+
+    @property
+    def words(self) -> Words: ...
+
+    @property
+    def vectors(self) -> Mapping[Retriever, Vectors]: ...
+
+    @property
+    def documents(self) -> Mapping[Retriever, Documents]: ...
+
+
+class FilePorts(VectorPorts, LateWritePorts, Protocol):
     """Everything that a flow of `files` may touch."""
 
     @property

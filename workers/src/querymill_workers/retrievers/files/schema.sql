@@ -2,7 +2,6 @@
 CREATE TABLE code_files (
     collection text    NOT NULL,
     path       text    COLLATE "C" NOT NULL,
-    revision   text    NOT NULL,
     language   text    NOT NULL,
     size       integer NOT NULL,
     lines      integer NOT NULL,
@@ -12,9 +11,7 @@ CREATE TABLE code_files (
     metadata   jsonb   NOT NULL DEFAULT '{}',
     PRIMARY KEY (collection, path)
 );
-CREATE INDEX code_files_known_language ON code_files (collection, (nullif(language, '')) COLLATE "C");  -- as the filter writes it
 ALTER TABLE code_files ALTER COLUMN content SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
-CALL pg_temp.look_up('code_files', 'path');
 
 CREATE TABLE code_symbols (
     collection text    NOT NULL,

@@ -7,24 +7,25 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts, CleaningPorts
+from querymill_workers.documents.ports import CleaningPorts, Documents, LateWritePorts
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.messages.rules.sessions import (
-    Message,
     MessageFilter,
     MessagePassage,
     MessageRow,
     MessageText,
+    SessionMessage,
     VectorType,
 )
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.vectors.ports import VectorPorts, Vectors
 from querymill_workers.words.ports import Space, Words
 
+#: The name of this retriever in `versions`.
+KIND: Final[Retriever] = "messages"
 #: The text index of messages, and that of messages with their neighbours.
 SPACES: Final[Mapping[VectorType, Space]] = {"message": "messages", "context": "message_contexts"}
 
@@ -102,7 +103,7 @@ class PreparedSession:
     """A session prepared for storing, with its messages and its passages."""
 
     session: ChatSession
-    messages: Sequence[Message]
+    messages: Sequence[SessionMessage]
     passages: Sequence[MessagePassage]
     revision: Revision
 
@@ -125,21 +126,10 @@ class DroppedSession:
 
 
 class Sessions(Protocol):
-    """The life of chat sessions: ingested, listed, dropped.
+    """The life of chat sessions: ingested, exported, dropped.
 
     Every call names its collection and sees no other.
     """
-
-    @property
-    def kind(self) -> str: ...
-
-    def revisions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Revision]:
-        """Return the revisions of those sessions that are stored."""
-        ...
-
-    def ids(self, collection: str) -> Sequence[str]:
-        """List all sessions."""
-        ...
 
     def put(self, collection: str, prepared: Sequence[PreparedSession]) -> Mapping[str, ChangedTexts]:
         """Replace stored sessions, of which none may occur twice. Return what has changed by session.
@@ -156,22 +146,8 @@ class Sessions(Protocol):
         """List the texts of a session."""
         ...
 
-    def forget(self, collection: str, session_id: str) -> DroppedSession:
+    def drop(self, collection: str, session_id: str) -> DroppedSession:
         """Drop a session with all its rows."""
-        ...
-
-    def collections(self) -> Sequence[str]:
-        """List the collections that hold a session."""
-        ...
-
-    def listed(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[DocumentCard]:
-        """List sessions that pass a filter in the order of their ids by code points, after an id."""
-        ...
-
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """Count the sessions that pass a filter."""
         ...
 
     def whole(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
@@ -191,8 +167,11 @@ class DropPorts(Protocol):
     @property
     def vectors(self) -> Mapping[Retriever, Vectors]: ...
 
+    @property
+    def documents(self) -> Mapping[Retriever, Documents]: ...
 
-class MessagePorts(VectorPorts, CleaningPorts, BurialPorts, Protocol):
+
+class MessagePorts(VectorPorts, CleaningPorts, LateWritePorts, Protocol):
     """Everything that `messages` may touch."""
 
     @property

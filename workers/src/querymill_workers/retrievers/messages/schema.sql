@@ -6,14 +6,10 @@ CREATE TABLE chat_sessions (
     user_name  text,
     started_at timestamptz NOT NULL,
     metadata   jsonb       NOT NULL,
-    revision   text        NOT NULL,
     PRIMARY KEY (collection, session_id)
 );
-CREATE INDEX chat_sessions_user ON chat_sessions (collection, user_name COLLATE "C");
-CREATE INDEX chat_sessions_started_at ON chat_sessions (collection, started_at);
 ALTER TABLE chat_sessions
     ALTER COLUMN name SET STATISTICS 0, ALTER COLUMN user_name SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
-CALL pg_temp.look_up('chat_sessions', 'session_id');
 
 CREATE TABLE chat_messages (
     collection  text        COLLATE "C" NOT NULL,
@@ -32,10 +28,8 @@ CREATE TABLE chat_messages (
     ) STORED,
     PRIMARY KEY (collection, session_id, message_key)
 );
-CREATE INDEX chat_messages_role ON chat_messages (collection, role COLLATE "C", session_id);
 CREATE INDEX chat_messages_fields ON chat_messages (collection, fields, session_id);
 ALTER TABLE chat_messages ALTER COLUMN content SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
-CALL pg_temp.look_up('chat_messages', 'session_id', 'message_key');
 
 -- key: it changes with the content, so that a passage that stays as it is keeps its vectors.
 CREATE TABLE chat_passages (

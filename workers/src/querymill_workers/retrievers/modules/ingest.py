@@ -7,17 +7,18 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.ingest import IngestedDocument
 from querymill_shared.contracts.modules.ingest import IngestModules, IngestModulesResult, ModuleDocument
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
 from querymill_workers.retrievers.modules.describe import embed_soon, passages_of, put_descriptions
+from querymill_workers.retrievers.modules.entry import entry_of
 from querymill_workers.retrievers.modules.learn import submit_learning
-from querymill_workers.retrievers.modules.ports import KIND, SPACE, ModulePorts, filterable
-from querymill_workers.retrievers.modules.rules.documents import encode_id, shown_id
+from querymill_workers.retrievers.modules.ports import KIND, SPACE, ModulePorts
+from querymill_workers.retrievers.modules.rules.documents import encode_id
 from querymill_workers.retrievers.modules.rules.fields import counts_of, own_name, searchable_text
+from querymill_workers.versions.ports import Standing, Version, version_of
 from querymill_workers.words.ports import WordUnit
 
 #: Part of every revision. When it changes, ingesting a stored document again indexes it again.
@@ -49,12 +50,12 @@ def keep_documents(
     collection: str, documents: Sequence[ModuleDocument], version: Version, ports: ModulePorts
 ) -> list[IngestedDocument]:
     """Store documents and their texts in one change, as far as this version is to stand, and settle them."""
-    subjects = [subject_of(document) for document in documents]
-    with ports.ledger.changing(collection, KIND, subjects, version) as standings:
-        bury_replaced(collection, KIND, standings, ports)
+    entries = [entry_of(document) for document in documents]
+    with ports.versions.changing(collection, KIND, entries, version) as standings:
+        drop_barred(collection, KIND, standings, ports)
         kept = [
-            outcome_of(collection, document, standings[subject.document], ports)
-            for document, subject in zip(documents, subjects, strict=True)
+            outcome_of(collection, document, standings[entry.document], ports)
+            for document, entry in zip(documents, entries, strict=True)
         ]
         new = [document for document, said in zip(documents, kept, strict=True) if said.outcome == "ingested"]
         store_documents(collection, new, version, ports)
@@ -67,7 +68,7 @@ def outcome_of(collection: str, document: ModuleDocument, standing: Standing, po
     id_ = document.document_id
     if not standing.newest:
         return IngestedDocument(document=id_, outcome="forgotten" if standing.forgotten else "superseded")
-    if ports.modules.revision(collection, document.document) == revision_of(document, ports):
+    if revision_of(document, ports) == ports.documents[KIND].revisions(collection, [id_]).get(id_):
         return IngestedDocument(document=id_, outcome="unchanged")
     return IngestedDocument(document=id_, outcome="ingested", total=len(set(document.meta_info.vtkjs_modules)))
 
@@ -79,6 +80,7 @@ def store_documents(collection: str, documents: Sequence[ModuleDocument], versio
         ports.modules.put(collection, rows, record=record_of(version))
         put_descriptions(collection, documents, ports)
         ports.words.put(collection, SPACE, [unit_of(document) for document in documents])
+        ports.documents[KIND].put(collection, [(entry_of(document), revision) for document, revision in rows])
 
 
 def unit_of(document: ModuleDocument) -> WordUnit:
@@ -87,12 +89,6 @@ def unit_of(document: ModuleDocument) -> WordUnit:
     text = searchable_text(meta.description, meta.vtkjs_modules, document.code)
     name = own_name(document.file_path, document.metadata.get("title"))
     return WordUnit(encode_id(document.document), text, "", counts_of(text, name=name, modules=meta.vtkjs_modules))
-
-
-def subject_of(document: ModuleDocument) -> Subject:
-    """Return what the ledger knows of a document."""
-    seen = filterable(document)
-    return Subject(shown_id(document.document), seen.fields, seen.metadata)
 
 
 def record_of(version: Version) -> str:

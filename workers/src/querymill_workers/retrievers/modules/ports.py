@@ -1,36 +1,29 @@
 """The part of the world that `modules` may touch: its stores, the text index, and its models."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
-from querymill_shared.contracts.filters import Filterable
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.documents.ports import LateWritePorts
 from querymill_workers.inference.ports import Rewriter
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
-from querymill_workers.retrievers.modules.rules.names import Match, last_segment
+from querymill_workers.retrievers.modules.rules.names import Match
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vector, VectorPorts
+from querymill_workers.versions.ports import Version
 from querymill_workers.words.ports import Space, Words
 
 #: The index of the text of code documents, one entry each.
 SPACE: Final[Space] = "modules"
-#: The kind of their versions in the ledger, and of their vectors.
-KIND: Final = "modules"
+#: The kind of their versions in `versions`, and of their vectors.
+KIND: Final[Retriever] = "modules"
 #: Compared with no other: for the lock of a document without a write.
 NO_VERSION: Final = Version(0, "")
-
-
-def filterable(document: ModuleDocument) -> Filterable:
-    """Return what a filter sees of a document: its modules, dotted and by their last name, its path and metadata."""
-    names = document.meta_info.vtkjs_modules
-    every = tuple(dict.fromkeys([*names, *map(last_segment, names)]))
-    return Filterable.of(document.metadata, module=every, path=document.file_path)
 
 
 @value
@@ -55,17 +48,10 @@ class Modules(Protocol):
         Refused: The store rejects the query or the document.
     """
 
-    @property
-    def kind(self) -> str: ...
-
-    def revision(self, collection: str, document: DocumentId) -> Revision | None:
-        """Return the revision of a stored document, or None if it is not stored completely."""
-        ...
-
     def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]], *, record: str) -> None:
         """Write versions of documents under the name of a record; the same again changes nothing.
 
-        Call it within the ledger's change of these documents. From the end of its transaction on, these versions are
+        Call it within a versioned change of these documents. From the end of its transaction on, these versions are
         found in place of earlier ones; before, and if it fails, none of them is.
 
         Raises:
@@ -82,11 +68,11 @@ class Modules(Protocol):
         ...
 
     def repair(self, collection: str, document: DocumentId) -> None:
-        """Put right what a writer that died has left of a document, within the ledger's change of it."""
+        """Put right what a writer that died has left of a document, within a versioned change of it."""
         ...
 
     def drop(self, collection: str, document: DocumentId) -> bool:
-        """Drop a document within the ledger's change of it, and return whether there was anything to drop."""
+        """Drop a document within a versioned change of it, and return whether there was anything to drop."""
         ...
 
     def vocabulary(self, collection: str) -> Vocabulary: ...
@@ -105,17 +91,7 @@ class Modules(Protocol):
         """Return whole documents by id, without those that do not exist."""
         ...
 
-    def listed(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int | None = None, after: str | None = None
-    ) -> Sequence[DocumentId]:
-        """List the documents that pass a filter, all or up to ``limit``, ordered by `shown_id`, after such an id."""
-        ...
-
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """Count the documents that pass a filter."""
-        ...
-
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """Drop the vocabulary and the lexicon of a collection without documents."""
         ...
 
@@ -125,10 +101,6 @@ class Modules(Protocol):
         Raises:
             Unavailable: Another lexicon has replaced version ``replacing`` since.
         """
-        ...
-
-    def collections(self) -> Sequence[str]:
-        """List the collections that hold documents."""
         ...
 
 
@@ -147,7 +119,7 @@ class Descriptions(Protocol):
     """The descriptions of code documents, in passages. Every call names its collection."""
 
     def put(self, collection: str, passages: Mapping[DocumentId, Sequence[str]]) -> None:
-        """Replace the passages of documents, within the ledger's change of them. Equal ones keep their vectors."""
+        """Replace the passages of documents, within a versioned change of them. Equal ones keep their vectors."""
         ...
 
     def drop(self, collection: str, documents: Sequence[DocumentId]) -> None:
@@ -167,7 +139,7 @@ class Descriptions(Protocol):
         ...
 
 
-class ModulePorts(VectorPorts, BurialPorts, Protocol):
+class ModulePorts(VectorPorts, LateWritePorts, Protocol):
     """What every flow of `modules` may touch."""
 
     @property

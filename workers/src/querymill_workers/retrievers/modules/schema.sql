@@ -1,24 +1,16 @@
 -- Code documents. Their bodies are here, or in MongoDB; their descriptions in passages, and vectors, are here.
 
--- document: the id as users give it. names: dotted, as they came. modules: the same and the last name of each, as filters see
--- them.
+-- document: the id as users give it. names: dotted, as they came.
 CREATE TABLE module_documents (
     collection  text   COLLATE "C" NOT NULL,
     document    text   COLLATE "C" NOT NULL,
-    file_path   text   NOT NULL,
     description text   NOT NULL,
     names       text[] NOT NULL,
-    modules     text[] NOT NULL,
-    metadata    jsonb  NOT NULL,
-    revision    text   NOT NULL,
     body        text   NOT NULL,  -- the document as it was ingested
     PRIMARY KEY (collection, document)
 );
-CREATE INDEX module_documents_path ON module_documents (collection, file_path COLLATE "C");
 ALTER TABLE module_documents
-    ALTER COLUMN description SET STATISTICS 0, ALTER COLUMN names SET STATISTICS 0, ALTER COLUMN modules SET STATISTICS 0,
-    ALTER COLUMN metadata SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0;
-CALL pg_temp.look_up('module_documents', 'document');
+    ALTER COLUMN description SET STATISTICS 0, ALTER COLUMN names SET STATISTICS 0, ALTER COLUMN body SET STATISTICS 0;
 
 -- Documents by the names of their modules, reversed and in lower case: a suffix of a name is a prefix of its reversal.
 CREATE TABLE module_postings (

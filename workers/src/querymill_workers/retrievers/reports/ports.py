@@ -1,6 +1,6 @@
 """The part of the world that `reports` may touch: its stores, the text index, models, and a glossary."""
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import Any, Final, NamedTuple, Protocol
@@ -8,10 +8,9 @@ from typing import Any, Final, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.documents.ports import LateWritePorts
 from querymill_workers.inference.ports import Judge, Rewriter
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
@@ -60,7 +59,7 @@ class PassageText:
 
 
 @value
-class Waiting:
+class UnembeddedReports:
     """The reports that have passages without a vector: how many wait for it, and how many a provider refused."""
 
     documents: Sequence[str] = ()
@@ -71,19 +70,12 @@ class Waiting:
 class Reports(Protocol):
     """Search over the reports of all collections. Every call names one collection and sees no other."""
 
-    @property
-    def kind(self) -> str: ...
-
     def reading(self) -> AbstractContextManager[None]:
         """Let all that this thread reads within the block come from one snapshot, the text index included."""
         ...
 
     def cards(self, collection: str) -> Sequence[ReportCard]:
         """Return the reports of a collection."""
-        ...
-
-    def matching(self, collection: str, conditions: Mapping[str, Any]) -> Set[str]:
-        """Return the reports that pass a filter."""
         ...
 
     def search(
@@ -110,7 +102,7 @@ class Reports(Protocol):
         """
         ...
 
-    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
+    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> UnembeddedReports:
         """Count the passages of these reports that have no vector."""
         ...
 
@@ -133,10 +125,6 @@ class Reports(Protocol):
         """Return the texts behind the keys. A key whose page or chunk is not stored is left out."""
         ...
 
-    def collections(self) -> Sequence[str]:
-        """Return the names of the collections that hold a report."""
-        ...
-
 
 @value
 class PreparedReport:
@@ -156,12 +144,8 @@ class PreparedReport:
 class ReportLife(Protocol):
     """The life of reports: stored, listed, dropped.
 
-    Every call names its collection and sees no other. What changes a report is called within the ledger's lock of it.
+    Every call names its collection and sees no other. What changes a report is called under the lock of its version.
     """
-
-    def revision(self, collection: str, document: str) -> Revision | None:
-        """Return the revision of the stored report, or None if there is none."""
-        ...
 
     def indexed(self, collection: str, document: str) -> int:
         """Return how many entries of the text index a report has. They are numbered from 0."""
@@ -178,10 +162,6 @@ class ReportLife(Protocol):
         """
         ...
 
-    def ids(self, collection: str) -> Sequence[str]:
-        """List all reports."""
-        ...
-
     def chunks(self, collection: str, document: str) -> Sequence[Chunk]:
         """Return the passages of a report, in order."""
         ...
@@ -190,26 +170,12 @@ class ReportLife(Protocol):
         """Drop a report with its pages, passages and vectors. Return how many rows there were, itself included."""
         ...
 
-    def leave(self, collection: str) -> None:
-        """Drop what else is stored of a collection without reports. Its generation does not begin again."""
-        ...
-
-    def listed(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[DocumentCard]:
-        """List up to ``limit`` reports that pass a filter, in the order of their ids by code points, after an id."""
-        ...
-
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """Count the reports that pass a filter."""
-        ...
-
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Report]:
         """Return reports as they were ingested. Those not stored are left out."""
         ...
 
 
-class ReportPorts(VectorPorts, AnswerPorts, BurialPorts, Protocol):
+class ReportPorts(VectorPorts, AnswerPorts, LateWritePorts, Protocol):
     """What the flows of `reports` may touch."""
 
     @property

@@ -9,20 +9,14 @@ CREATE TABLE reports (
     period       text,
     published_at date,
     metadata     jsonb       NOT NULL,
-    revision     text        NOT NULL,
     passages     integer     NOT NULL,
     indexed      integer     NOT NULL DEFAULT 0,     -- entries of the text index
     published    timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (collection, sha1)
 );
-CREATE INDEX reports_company ON reports (collection, company COLLATE "C");
-CREATE INDEX reports_period ON reports (collection, period COLLATE "C");
-CREATE INDEX reports_title ON reports (collection, title COLLATE "C");
-CREATE INDEX reports_published_at ON reports (collection, published_at);
 ALTER TABLE reports
     ALTER COLUMN title SET STATISTICS 0, ALTER COLUMN company SET STATISTICS 0, ALTER COLUMN aliases SET STATISTICS 0,
     ALTER COLUMN tickers SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
-CALL pg_temp.look_up('reports', 'sha1');
 
 CREATE TABLE report_pages (
     collection text    COLLATE "C" NOT NULL,
@@ -66,7 +60,6 @@ CREATE INDEX report_vectors_refused ON report_vectors (collection, model, sha1) 
 
 -- generation: changes whenever the collection's reports do; caches are keyed by it.
 CREATE TABLE report_generations (
-    collection  text   PRIMARY KEY,
-    generation  bigint NOT NULL,
-    empty_since bigint          -- the generation at which the last report was dropped, if none came since
+    collection text   PRIMARY KEY,
+    generation bigint NOT NULL
 );

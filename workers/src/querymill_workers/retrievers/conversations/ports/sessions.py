@@ -5,21 +5,20 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any, Final, Protocol
 
-from querymill_shared.contracts.documents import DocumentCard
-from querymill_shared.contracts.filters import Filterable
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.sessions import ChatSession, message_key
 from querymill_shared.values import value
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Versioned
-from querymill_workers.retrievers.conversations.history import Acceptance, History, LiveMessage, Said
+from querymill_workers.retrievers.conversations.history import Acceptance, FieldWrite, History, LiveMessage
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.references import Reference
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 from querymill_workers.retrievers.conversations.sketch import Sketch
+from querymill_workers.versions.ports import Versioned
 from querymill_workers.words.ports import Space
 
-#: The name of this retriever in the ledger.
-KIND: Final = "conversations"
+#: The name of this retriever in `versions`.
+KIND: Final[Retriever] = "conversations"
 #: The text index of sessions, which has one entry for each.
 SPACE: Final[Space] = "conversations"
 
@@ -121,7 +120,7 @@ class Outline:
     facts_version: str
     revision: Revision
     sketch: Sketch
-    said: Mapping[str, Said]
+    said: Mapping[str, FieldWrite]
     live: Sequence[tuple[Acceptance, str | None, int]]
     whole: bool
 
@@ -132,7 +131,7 @@ class Extension:
 
     facts: SessionFacts
     messages: Sequence[LiveMessage]
-    said: Mapping[str, Said]
+    said: Mapping[str, FieldWrite]
     sketch: Sketch
     revision: Revision
     replacing: Revision
@@ -172,26 +171,12 @@ def conversation_of(session: ChatSession, parts: RankParts) -> Conversation:
     )  # fmt: skip
 
 
-def filterable(conversation: Conversation) -> Filterable:
-    """Return what a filter sees of a session."""
-    return Filterable.of(
-        conversation.metadata,
-        user_name=conversation.user_name,
-        role=[message.role for message in conversation.messages],
-        session_id=conversation.session_id,
-        time=[message.created_at for message in conversation.messages],
-    )
-
-
 class Conversations(Versioned, Protocol):
     """The conversations of all collections. Every call names its collection and sees no other.
 
     A session and its index entry change in the same transaction. A search that reads the entry before a drop and the
     rows after it misses the session here, and does not return it.
     """
-
-    @property
-    def kind(self) -> str: ...
 
     def generation(self, collection: str) -> int:
         """Return the generation: a number that each change of the collection's sessions or ranks raises.
@@ -213,36 +198,8 @@ class Conversations(Versioned, Protocol):
         """List the references to each of the sessions, ordered by source; [] if it has none."""
         ...
 
-    def passing(
-        self,
-        collection: str,
-        conditions: Mapping[str, Any],
-        *,
-        start: datetime | None = None,
-        end: datetime | None = None,
-    ) -> Sequence[str]:
-        """List the sessions that pass a filter, ordered by id.
-
-        Each has a message from ``start`` (inclusive) to ``end`` (exclusive), if these are given.
-        """
-        ...
-
-    def cards(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[DocumentCard]:
-        """Describe up to ``limit`` sessions that pass a filter, in the order of their ids, after an id."""
-        ...
-
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        """Count the sessions that pass a filter."""
-        ...
-
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """Drop the changes, references, ranks and rebuilds of a collection that holds no session."""
-        ...
-
-    def collections(self) -> Sequence[str]:
-        """List the collections that hold a session."""
         ...
 
     def stored(self, collection: str, session_id: str) -> StoredConversation | None:

@@ -8,7 +8,6 @@ from querymill_workers.retrievers.conversations.ports.caches import CachedConver
 from querymill_workers.retrievers.conversations.ports.passages import NearSession
 from querymill_workers.retrievers.conversations.ports.sessions import ConversationInfo
 from querymill_workers.retrievers.conversations.rules.joining import UNKNOWN_LENGTH, JoinWeights
-from querymill_workers.retrievers.conversations.rules.question_frames import TimeOrder
 from querymill_workers.retrievers.conversations.rules.rank import age_days, rank, recency
 from querymill_workers.retrievers.conversations.rules.scores import (
     FinalScore,
@@ -18,14 +17,15 @@ from querymill_workers.retrievers.conversations.rules.scores import (
     final_score,
 )
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
-from querymill_workers.retrievers.conversations.search.understand import Question
+from querymill_workers.retrievers.conversations.rules.subject import TimeOrder
+from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
 from querymill_workers.text.rank_fusion import JoinedHit
 from querymill_workers.text.thesaurus import Thesaurus
 
 
 @value
 class ScoredSession:
-    """A candidate with its session, the days since its last activity, and its final score by words.
+    """A candidate with its session, the days since its last activity, and its score by words with what that is made of.
 
     ``joined`` is what it has by rank if vectors were joined, with ``weights``, and ``near`` its nearest passage.
     ``placed_for`` is the order of time that it was placed by.
@@ -34,6 +34,7 @@ class ScoredSession:
     hit: SessionHit
     session: CachedConversation
     days: float
+    worth: Worth
     final: FinalScore
     joined: JoinedHit[str] | None = None
     weights: JoinWeights = UNKNOWN_LENGTH
@@ -60,7 +61,7 @@ class ScoredSessions:
 
 
 def score_sessions(
-    question: Question, recalled: CachedSearch, near: Sequence[NearSession], ports: ConversationPorts
+    question: ConversationQuestion, recalled: CachedSearch, near: Sequence[NearSession], ports: ConversationPorts
 ) -> ScoredSessions:
     """Score all sessions that were recalled. Those that were dropped since are left out.
 
@@ -84,7 +85,7 @@ def score_sessions(
 
 
 def fetch_sessions(
-    question: Question, session_ids: Iterable[str], ports: ConversationPorts
+    question: ConversationQuestion, session_ids: Iterable[str], ports: ConversationPorts
 ) -> dict[str, CachedConversation]:
     """Return what ranking needs to know of sessions, from the cache where possible. Dropped sessions are left out."""
     cache, collection, generation = ports.conversation_caches.sessions, question.request.collection, question.generation
@@ -112,11 +113,14 @@ def cached_conversation(info: ConversationInfo, thesaurus: Thesaurus) -> CachedC
     )
 
 
-def score_session(question: Question, hit: SessionHit, session: CachedConversation, best: float) -> ScoredSession:
+def score_session(
+    question: ConversationQuestion, hit: SessionHit, session: CachedConversation, best: float
+) -> ScoredSession:
     """Score one session; ``best`` is the highest BM25 of all candidates."""
     request = question.request
     days = age_days(session.last_active, question.now)
+    of_session, decay = rank(session.parts, days), recency(days)
     context = context_of(session.session_id, current=request.current_session, recent=frozenset(request.recent_sessions))
-    worth = Worth(hit.score / best, rank(session.parts, days), recency(days), context)
+    worth = Worth(hit.score / best, of_session, decay, context)
     bounds = ScoreBounds(request.rank_swing, request.decay_swing, request.context_cap)
-    return ScoredSession(hit, session, days, final_score(worth, scoring=request.scoring, bounds=bounds))
+    return ScoredSession(hit, session, days, worth, final_score(worth, scoring=request.scoring, bounds=bounds))

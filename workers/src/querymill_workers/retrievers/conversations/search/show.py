@@ -9,7 +9,6 @@ from querymill_workers.retrievers.conversations.ports.caches import BestPassage
 from querymill_workers.retrievers.conversations.rules.joining import FORMULA as JOIN_FORMULA
 from querymill_workers.retrievers.conversations.rules.joining import RRF_K
 from querymill_workers.retrievers.conversations.rules.passages import SOFT_MAXIMUM
-from querymill_workers.retrievers.conversations.rules.rank import rank, recency
 from querymill_workers.retrievers.conversations.rules.scores import FORMULAS
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
 from querymill_workers.retrievers.conversations.search.choose import ChosenSession
@@ -35,12 +34,12 @@ def show_hit(request: ConversationSearch, chosen: ChosenSession, passage: BestPa
     session = candidate.session
     joined = None if candidate.joined is None else explain_join(candidate.joined, candidate)
     relevance = explain_relevance(candidate.hit)
-    parts = asdict(session.parts) | {"recency": recency(candidate.days)}
+    parts = asdict(session.parts) | {"recency": candidate.worth.decay}
     explanation: dict[str, Any] = {
         "formula": FORMULAS[request.scoring],
         "factors": dict(candidate.final.factors),
         "days": candidate.days,
-        "rank": {"parts": parts, "rank": rank(session.parts, candidate.days)},
+        "rank": {"parts": parts, "rank": candidate.worth.rank},
         "bm25": relevance,
         "synonym_weight": WEIGHT,
     }

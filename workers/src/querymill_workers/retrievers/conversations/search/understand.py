@@ -21,9 +21,10 @@ from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import Understood
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
 from querymill_workers.retrievers.conversations.rules.numbered_names import with_numbers
-from querymill_workers.retrievers.conversations.rules.query_understanding import subject_of, traits_of
 from querymill_workers.retrievers.conversations.rules.spelling import corrected, corrections, suspects
+from querymill_workers.retrievers.conversations.rules.subject import subject_of
 from querymill_workers.retrievers.conversations.rules.times.find import Timed, TimeRange, find_time
+from querymill_workers.retrievers.conversations.rules.traits import traits_of
 from querymill_workers.retrievers.conversations.rules.translations import translate
 from querymill_workers.text.thesaurus import Expansion
 
@@ -32,7 +33,7 @@ CANDIDATES: Final[Mapping[SearchMode, int]] = {"normal": 50, "deep": 100}
 
 
 @value
-class Question:
+class ConversationQuestion:
     """A request with the time of asking, the time that its text means, and what else its text says.
 
     ``generation`` is that of its collection at the time of asking. ``key`` is everything that the candidates depend on,
@@ -57,7 +58,7 @@ class Question:
         return CANDIDATES[self.text.understanding.mode]
 
 
-def understand_question(request: ConversationSearch, now: datetime, ports: ConversationPorts) -> Question:
+def understand_question(request: ConversationSearch, now: datetime, ports: ConversationPorts) -> ConversationQuestion:
     """Read the time that a request means as of ``now``, and its other words, or take these from the cache."""
     generation = ports.conversations.generation(request.collection)
     timed = find_time(request.query, now=now, zone=request.zone) if request.time_filter else None
@@ -67,7 +68,7 @@ def understand_question(request: ConversationSearch, now: datetime, ports: Conve
     if understood is None:
         understood = read_text(request, timed, ports)
         ports.conversation_caches.questions.put(key, understood)
-    return Question(request, now, generation, span, key, understood)
+    return ConversationQuestion(request, now, generation, span, key, understood)
 
 
 def key_of(request: ConversationSearch, generation: int, span: TimeRange | None) -> tuple[object, ...]:

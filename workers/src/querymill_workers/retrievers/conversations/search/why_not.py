@@ -6,18 +6,19 @@ from typing import Final
 from querymill_shared.contracts.why_not import Absence
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
+from querymill_workers.retrievers.conversations.ports.sessions import KIND
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
 from querymill_workers.retrievers.conversations.search.choose import ChosenSession
+from querymill_workers.retrievers.conversations.search.recall import find_sessions, score_within
 from querymill_workers.retrievers.conversations.search.score import ScoredSession
-from querymill_workers.retrievers.conversations.search.understand import Question
-from querymill_workers.retrievers.conversations.search.word_recall import find_sessions, score_within
+from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
 
 #: What a session has to pass, in order.
 GATES: Final = ("collection", "filter", "time", "words", "candidates", "score", "diversification")
 
 
 def explain_absence(
-    question: Question,
+    question: ConversationQuestion,
     recalled: CachedSearch,
     ranking: Sequence[ScoredSession],
     chosen: Sequence[ChosenSession],
@@ -38,12 +39,14 @@ def explain_absence(
     return Absence.at(wanted, GATES, *lost)
 
 
-def say_unfound(question: Question, wanted: str, recalled: CachedSearch, ports: ConversationPorts) -> tuple[str, str]:
+def say_unfound(
+    question: ConversationQuestion, wanted: str, recalled: CachedSearch, ports: ConversationPorts
+) -> tuple[str, str]:
     """Return the gate at which a session was lost that is no candidate, and the reason."""
     collection, conditions = question.request.collection, question.request.filter
     if wanted not in ports.conversations.describe(collection, [wanted]):
         return "collection", "the collection has no such session"
-    if conditions and wanted not in ports.conversations.passing(collection, conditions):
+    if conditions and wanted not in ports.documents[KIND].ids(collection, conditions):
         return "filter", "it does not pass the filter"
     span = None if recalled.relaxed is not None else question.span
     if span is not None and wanted not in (recalled.groups or ()):
@@ -55,7 +58,7 @@ def say_unfound(question: Question, wanted: str, recalled: CachedSearch, ports: 
         also = ", and is not among the nearest by vectors" if question.request.joins_vectors else ""
         return "words", f"it has none of the words that were searched{also}"
     if span is not None:
-        own = score_within(own, span, collection, ports.conversations)
+        own = score_within(own, span, collection, ports)
         if not own:
             return "words", "its messages from the time asked for have none of the words that were searched"
     least = recalled.candidates[-1].score if recalled.candidates else 0.0

@@ -4,13 +4,9 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Any, Final
 
 from typing_extensions import override
 
-from querymill_shared.contracts.documents import DocumentCard
-from querymill_shared.contracts.filters import passes
 from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.conversations.ports.sessions import (
@@ -23,7 +19,6 @@ from querymill_workers.retrievers.conversations.ports.sessions import (
     Replacement,
     StoredConversation,
     conversation_of,
-    filterable,
     info_of,
 )
 from querymill_workers.retrievers.conversations.rules.rank import RankParts, parts_of
@@ -34,8 +29,6 @@ _Place = tuple[str, str]
 
 class MemoryConversations(Conversations):
     """`Conversations` without a server; ``changed`` holds the generation of each session's last change."""
-
-    kind: Final = "conversations"
 
     def __init__(self) -> None:
         self.prepared: dict[_Place, PreparedConversation] = {}
@@ -69,40 +62,7 @@ class MemoryConversations(Conversations):
         return {id_: [reference for reference in ordered if reference.target == id_] for id_ in session_ids}
 
     @override
-    def passing(
-        self,
-        collection: str,
-        conditions: Mapping[str, Any],
-        *,
-        start: datetime | None = None,
-        end: datetime | None = None,
-    ) -> Sequence[str]:
-        found = self._passing(collection, conditions)
-        return [
-            conversation.session_id
-            for conversation in found
-            if any(_within(message.created_at, start, end) for message in conversation.messages)
-        ]
-
-    @override
-    def cards(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[DocumentCard]:
-        found = [each for each in self._passing(collection, conditions) if after is None or each.session_id > after]
-        return [
-            DocumentCard(
-                id=each.session_id, title=each.name, when=each.started_at, size=len(each.messages), unit="messages",
-                metadata=each.metadata,
-            )
-            for each in found[:limit]
-        ]  # fmt: skip
-
-    @override
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        return len(self._passing(collection, conditions))
-
-    @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         with self.lock:
             if collection not in self.collections():
                 self.changed = {place: changed for place, changed in self.changed.items() if place[0] != collection}
@@ -116,14 +76,8 @@ class MemoryConversations(Conversations):
         versions += [said.version for history in histories for said in history.said.values()]
         return max((us for us, _ in versions if us >= at_least_us), default=0)
 
-    def _passing(self, collection: str, conditions: Mapping[str, Any]) -> list[Conversation]:
-        with self.lock:
-            ids = sorted(id_ for name, id_ in self.prepared if name == collection)
-            found = self.sessions(collection, ids)
-        return [found[id_] for id_ in ids if passes(conditions, filterable(found[id_]))]
-
-    @override
     def collections(self) -> Sequence[str]:
+        """List the collections that hold a session."""
         return sorted({collection for collection, _ in self.prepared})
 
     @override
@@ -178,7 +132,3 @@ class MemoryConversations(Conversations):
         """Raise the generation, and mark the rank of the session for an update."""
         self.generations[place[0]] += 1
         self.changed[place] = self.generations[place[0]]
-
-
-def _within(moment: datetime, start: datetime | None, end: datetime | None) -> bool:
-    return (start is None or moment >= start) and (end is None or moment < end)

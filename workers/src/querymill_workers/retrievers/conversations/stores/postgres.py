@@ -2,20 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 import psycopg
-from psycopg import sql
 from psycopg.rows import TupleRow
 from typing_extensions import override
 
-from querymill_shared.contracts.documents import DocumentCard
 from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, across, lent, within
-from querymill_workers.postgres.filters import Column, predicate
-from querymill_workers.postgres.metadata_index import Noted, Spelled
 from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Conversation,
@@ -51,39 +46,8 @@ _SQL: Final = statements("querymill_workers.retrievers.conversations.stores", "p
 _RARE: Final = 200
 
 
-#: What a filter names.
-COLUMNS: Final = {
-    "user_name": Column(sql.Identifier("user_name")),
-    "role": Column(
-        sql.Identifier("roles"),
-        many=True,
-        spelled=Spelled(
-            sql.SQL(
-                "SELECT noted.document FROM metadata_values AS noted WHERE noted.collection = %(collection)s"
-                " AND noted.kind = 'conversations roles' AND noted.field = 0 AND {}"
-            ),
-            text=sql.SQL("noted.text"),
-            absent=sql.SQL("noted.text = ''"),
-            chars=64,
-        ),
-    ),
-    "session_id": Column(sql.Identifier("session_id")),
-    "time": Column(
-        sql.Identifier("times"),
-        "time",
-        many=True,
-        days="conversations days",
-        earliest=sql.Identifier("first_active"),
-        latest=sql.Identifier("last_active"),
-    ),
-}
-_NOTED: Final = Noted(sql.Identifier("session_id"), ["conversations"], "session_id")
-
-
 class PostgresConversations(Conversations):
     """`Conversations` on PostgreSQL."""
-
-    kind: Final = "conversations"
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -125,40 +89,13 @@ class PostgresConversations(Conversations):
         return found
 
     @override
-    def passing(
-        self,
-        collection: str,
-        conditions: Mapping[str, Any],
-        *,
-        start: datetime | None = None,
-        end: datetime | None = None,
-    ) -> Sequence[str]:
-        values = {"collection": collection, "start": start, "end": end}
-        return [id_ for (id_,) in self._filtered("conversations_passing", conditions, values)]
-
-    @override
-    def cards(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[DocumentCard]:
-        values = {"collection": collection, "limit": limit, "after": after}
-        return [
-            DocumentCard(id=id_, title=name, when=began, size=messages, unit="messages", metadata=metadata)
-            for id_, name, began, messages, metadata in self._filtered("conversation_cards", conditions, values)
-        ]
-
-    @override
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        ((sessions,),) = self._filtered("conversations_count", conditions, {"collection": collection})
-        return int(sessions)
-
-    @override
     def largest_version(self, at_least_us: int) -> int:
         with across(self._pool) as connection:
             row = connection.execute(_SQL["largest_version"], {"at_least_us": at_least_us}).fetchone()
         return 0 if row is None else int(row[0])
 
     @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         place = {"collection": collection}
         with within(self._pool, collection) as connection:
             row = connection.execute(_SQL["conversations_held"], place).fetchone()
@@ -166,17 +103,6 @@ class PostgresConversations(Conversations):
                 return
             for rest in ("changes", "references", "ranks", "rebuilds", "rebuild_parts"):
                 connection.execute(_SQL[f"leave_{rest}"], place)
-
-    def _filtered(self, statement: str, conditions: Mapping[str, Any], values: Mapping[str, Any]) -> list[TupleRow]:
-        passes = predicate(conditions, COLUMNS, noted=_NOTED)
-        with within(self._pool, values["collection"]) as connection:
-            asked = sql.SQL(_SQL[statement]).format(filter=passes.text)
-            return connection.execute(asked, {**values, **passes.values}).fetchall()
-
-    @override
-    def collections(self) -> Sequence[str]:
-        with lent(self._pool) as connection:
-            return [name for (name,) in connection.execute(_SQL["conversation_collections_filled"])]
 
     @override
     def stored(self, collection: str, session_id: str) -> StoredConversation | None:

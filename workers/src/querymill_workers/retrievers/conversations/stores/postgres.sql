@@ -31,27 +31,6 @@ JOIN conversation_references AS e
 WHERE k.collection = %(collection)s
 ORDER BY e.target, e.source, e.kind;
 
--- conversations_passing: sessions that pass a filter and have a message in a range
-SELECT session_id FROM conversations
-WHERE collection = %(collection)s AND {filter}
-    AND (%(start)s::timestamptz IS NULL OR last_active >= %(start)s)
-    AND (%(end)s::timestamptz IS NULL OR first_active < %(end)s)
-    AND EXISTS (
-        SELECT FROM unnest(times) AS moment
-        WHERE (%(start)s::timestamptz IS NULL OR moment >= %(start)s)
-            AND (%(end)s::timestamptz IS NULL OR moment < %(end)s)
-    )
-ORDER BY session_id;
-
--- conversation_cards: what a list tells of sessions that pass a filter
-SELECT session_id, name, started_at, messages, metadata FROM conversations
-WHERE collection = %(collection)s AND {filter} AND (%(after)s::text IS NULL OR session_id > %(after)s)
-ORDER BY session_id
-LIMIT %(limit)s;
-
--- conversations_count: how many sessions pass a filter
-SELECT count(*) FROM conversations WHERE collection = %(collection)s AND {filter};
-
 -- leave_changes: forget which sessions of an empty collection changed
 DELETE FROM conversation_changes WHERE collection = %(collection)s;
 
@@ -69,9 +48,6 @@ DELETE FROM conversation_rebuild_parts WHERE collection = %(collection)s;
 
 -- conversations_held: how many sessions a collection has; its row is locked against changes
 SELECT sessions FROM conversation_collections WHERE collection = %(collection)s FOR UPDATE;
-
--- conversation_collections_filled: collections that hold a session
-SELECT collection FROM conversation_collections WHERE sessions > 0 ORDER BY collection;
 
 -- conversation_total: add to the number of sessions
 UPDATE conversation_collections SET sessions = sessions + %(change)s WHERE collection = %(collection)s;
@@ -105,11 +81,8 @@ DELETE FROM conversation_messages WHERE collection = %(collection)s AND session_
 -- extend_conversation: add to a session what it is with more messages
 UPDATE conversations SET
     name = coalesce(%(name)s, name), user_name = coalesce(%(user_name)s, user_name), last_active = %(last_active)s,
-    times = times || %(times)s::timestamptz[], messages = %(messages)s, keywords = %(keywords)s, solved = %(solved)s,
-    explicit = %(explicit)s, revision = %(revision)s, said = %(said)s, sketch = %(sketch)s,
-    roles = CASE WHEN roles @> %(roles)s::text[] THEN roles ELSE ARRAY(
-        SELECT DISTINCT role FROM unnest(roles || %(roles)s::text[]) AS role ORDER BY role
-    ) END
+    messages = %(messages)s, keywords = %(keywords)s, solved = %(solved)s, explicit = %(explicit)s,
+    revision = %(revision)s, said = %(said)s, sketch = %(sketch)s
 WHERE collection = %(collection)s AND session_id = %(session_id)s;
 
 -- replace_conversation_phrases: replace the key phrases of a session
@@ -144,20 +117,20 @@ FROM unnest(%(phrases)s::bigint[]) AS asked (phrase);
 
 -- put_conversation: insert a session, or replace it
 INSERT INTO conversations (
-    collection, session_id, name, user_name, started_at, last_active, times, document, revision, messages, keywords,
-    solved, explicit, phrases, lead_phrases, facts_version, whole, said, sketch, roles, metadata
+    collection, session_id, name, user_name, started_at, last_active, document, revision, messages, keywords,
+    solved, explicit, phrases, lead_phrases, facts_version, whole, said, sketch, metadata
 ) VALUES (
-    %(collection)s, %(session_id)s, %(name)s, %(user_name)s, %(started_at)s, %(last_active)s, %(times)s, %(document)s,
+    %(collection)s, %(session_id)s, %(name)s, %(user_name)s, %(started_at)s, %(last_active)s, %(document)s,
     %(revision)s, %(messages)s, %(keywords)s, %(solved)s, %(explicit)s, %(phrases)s, %(leading)s, %(facts_version)s,
-    %(whole)s, %(said)s, %(sketch)s, %(roles)s, %(metadata)s
+    %(whole)s, %(said)s, %(sketch)s, %(metadata)s
 )
 ON CONFLICT (collection, session_id) DO UPDATE SET
     name = excluded.name, user_name = excluded.user_name, started_at = excluded.started_at,
-    last_active = excluded.last_active, times = excluded.times, document = excluded.document,
+    last_active = excluded.last_active, document = excluded.document,
     revision = excluded.revision, messages = excluded.messages, keywords = excluded.keywords, solved = excluded.solved,
     explicit = excluded.explicit, phrases = excluded.phrases, lead_phrases = excluded.lead_phrases,
     facts_version = excluded.facts_version, whole = excluded.whole, said = excluded.said, sketch = excluded.sketch,
-    roles = excluded.roles, metadata = excluded.metadata
+    metadata = excluded.metadata
 RETURNING number;
 
 -- put_conversation_rank: write a session's own parts; its reference part stays

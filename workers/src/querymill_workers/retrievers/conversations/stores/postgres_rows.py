@@ -11,7 +11,7 @@ from psycopg.types.json import Json, Jsonb
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.conversations.history import Acceptance, History, LiveMessage, Said, session_of
+from querymill_workers.retrievers.conversations.history import Acceptance, FieldWrite, History, LiveMessage, session_of
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Extension,
     Outline,
@@ -47,15 +47,15 @@ def live_messages(rows: Iterable[Sequence[Any]]) -> Mapping[str, Sequence[LiveMe
     return found
 
 
-def said_of(stored: Mapping[str, Any]) -> dict[str, Said]:
+def said_of(stored: Mapping[str, Any]) -> dict[str, FieldWrite]:
     """Read what updates said of a session."""
     update = {name: value for name, (_, _, value) in stored.items()}
     if "started_at" in update:
         update["started_at"] = datetime.fromisoformat(update["started_at"])
-    return {name: Said((us, job), update[name]) for name, (us, job, _) in stored.items()}
+    return {name: FieldWrite((us, job), update[name]) for name, (us, job, _) in stored.items()}
 
 
-def said_columns(said: Mapping[str, Said]) -> Jsonb:
+def said_columns(said: Mapping[str, FieldWrite]) -> Jsonb:
     """Return what updates said of a session as it is stored: by field its version and its value."""
     columns = {}
     for name, heard in said.items():
@@ -100,30 +100,25 @@ def session_columns(prepared: PreparedConversation) -> dict[str, Any]:
     return {
         "name": session.name,
         "user_name": session.user_name,
-        "times": [message.created_at or session.started_at for message in session.messages],
         "document": document.model_dump_json(),
         "revision": prepared.revision,
         "facts_version": prepared.facts_version,
         "whole": kept.whole is not None,
         "said": said_columns(kept.said),
         "sketch": None if prepared.sketch is None else Json(prepared.sketch.to_json()),
-        "roles": _roles(session.messages),
         "metadata": Jsonb(session.model_extra or {}),
     }
 
 
 def extended_columns(extension: Extension) -> dict[str, Any]:
-    """Return the columns that change when a session is extended; ``times`` and ``roles`` are of the new messages."""
-    facts, messages = extension.facts, [sent.message for sent in extension.messages]
+    """Return the columns that change when a session is extended."""
     name, user_name = (extension.said.get(field) for field in ("name", "user_name"))
-    return facts_columns(facts) | {
+    return facts_columns(extension.facts) | {
         "name": None if name is None else name.value,
         "user_name": None if user_name is None else user_name.value,
-        "times": [message.created_at or facts.started_at for message in messages],
         "revision": extension.revision,
         "said": said_columns(extension.said),
         "sketch": Json(extension.sketch.to_json()),
-        "roles": _roles(messages),
     }
 
 
@@ -137,7 +132,3 @@ def facts_columns(facts: SessionFacts) -> dict[str, Any]:
         "solved": facts.solved,
         "explicit": facts.explicit,
     }
-
-
-def _roles(messages: Iterable[ChatMessage]) -> list[str]:
-    return sorted({message.role for message in messages if message.role is not None})

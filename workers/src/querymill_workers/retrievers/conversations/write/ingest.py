@@ -13,30 +13,25 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.conversations.ingest import IngestConversations, IngestConversationsResult
 from querymill_shared.contracts.ingest import Extend, IngestedDocument, IngestOutcome
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
 from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
+from querymill_workers.retrievers.conversations.entry import entry_of
 from querymill_workers.retrievers.conversations.history import Acceptance, History, put_whole, session_of
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import (
     KIND,
     Replacement,
     StoredConversation,
-    conversation_of,
-    filterable,
 )
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EMBEDDED_CHARS
-from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.write.derived import prepare_history, revision_of
 from querymill_workers.retrievers.conversations.write.follow_up import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.write.store_sessions import Change, change_of, is_new, replace_all
 from querymill_workers.vectors.embedding import submit_embedding
-
-#: Filters see nothing of ranks.
-NO_PARTS: Final = RankParts(base=0, depth=0, reference=0, quality=0)
+from querymill_workers.versions.ports import Standing, Version, version_of
 
 
 def step(claim: Claim, request: IngestConversations, ports: ConversationPorts) -> Sequence[Bell]:
@@ -82,9 +77,9 @@ def store_sessions(
     collection: str, sessions: Sequence[ChatSession], version: Version, ports: ConversationPorts
 ) -> list[IngestedDocument]:
     """Store whole sessions and their index entries in one change, as far as this version is to stand."""
-    subjects = [subject_of(session) for session in sessions]
-    with ports.ledger.changing(collection, KIND, subjects, version) as standings:
-        bury_replaced(collection, KIND, standings, ports)
+    subjects = [entry_of(session) for session in sessions]
+    with ports.versions.changing(collection, KIND, subjects, version) as standings:
+        drop_barred(collection, KIND, standings, ports)
         known = ports.conversations.stored_all(collection, [session.session_id for session in sessions])
         planned = [
             plan(session, standings[session.session_id], known.get(session.session_id), ports) for session in sessions
@@ -119,12 +114,6 @@ def is_stored(known: StoredConversation, history: History, session_id: str) -> b
         return False
     session = session_of(session_id, history)
     return session is not None and revision_of(session) == known.revision
-
-
-def subject_of(session: ChatSession) -> Subject:
-    """Return what filters see of a whole session."""
-    seen = filterable(conversation_of(session, NO_PARTS))
-    return Subject(session.session_id, seen.fields, seen.metadata)
 
 
 def acceptance_of(version: Version) -> Acceptance:

@@ -7,12 +7,15 @@ before the session as it is) takes the long way: the history is read, and the se
 
 import hashlib
 from collections.abc import Sequence, Set
+from dataclasses import replace
 
 from querymill_shared.contracts.ingest import SessionExtension
 from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage
 from querymill_shared.values import value
+from querymill_workers.documents.ports import Entry
 from querymill_workers.jobs.faults import Mistaken
 from querymill_workers.jobs.revisions import Revision
+from querymill_workers.retrievers.conversations.entry import part_of
 from querymill_workers.retrievers.conversations.history import (
     Acceptance,
     History,
@@ -22,7 +25,7 @@ from querymill_workers.retrievers.conversations.history import (
 )
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.passages import CutSession
-from querymill_workers.retrievers.conversations.ports.sessions import SPACE, Extension, Outline
+from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPACE, Extension, Outline
 from querymill_workers.retrievers.conversations.rules.embedded_passages import EmbeddedPassage, cut_passages
 from querymill_workers.retrievers.conversations.rules.passages import Fill, fill_up
 from querymill_workers.retrievers.conversations.rules.session_facts import facts_version
@@ -30,13 +33,13 @@ from querymill_workers.retrievers.conversations.rules.technical_keywords import 
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.retrievers.conversations.sketch import extend_sketch, facts_from, signs_in
 from querymill_workers.retrievers.conversations.write.derived import spoken
-from querymill_workers.retrievers.conversations.write.store_sessions import Change, Written, store_histories
+from querymill_workers.retrievers.conversations.write.store_sessions import Change, StoredHistory, store_histories
 from querymill_workers.words.parts import part_id
 from querymill_workers.words.ports import Words, WordUnit
 
 
 @value
-class Growth:
+class LiveGrowth:
     """A session that grows without being read: its last passage before, and what it is afterwards.
 
     ``fill`` is the number of its last entry of words, and how many characters that has.
@@ -71,6 +74,7 @@ def add_messages(
     short = [growth for growth in growing if growth.session_id in held]
     if short:
         ports.conversations.extend(collection, [growth.extension for growth in short])
+        ports.documents[KIND].extend(collection, [(entry_of_growth(each), each.extension.revision) for each in short])
         ports.conversation_passages.grow(collection, [cut_growth(growth) for growth in short])
     changes = {growth.session_id: Change("ingested", growth.extension.facts.messages) for growth in short}
     others = [update for update in updates if update.session_id not in changes]
@@ -79,7 +83,7 @@ def add_messages(
 
 def find_growing(
     collection: str, updates: Sequence[SessionExtension], version: Acceptance, ports: ConversationPorts
-) -> list[Growth]:
+) -> list[LiveGrowth]:
     """Return the sessions that need not be read to grow.
 
     Raises:
@@ -97,18 +101,28 @@ def find_growing(
         if outline is not None and extension is not None:
             refuse_too_many(update.session_id, extension.facts.messages)
             if last is not None:
-                growing.append(Growth(outline, outline.sketch.fill, last, extension))
+                growing.append(LiveGrowth(outline, outline.sketch.fill, last, extension))
     return growing
 
 
-def cut_growth(growth: Growth) -> CutSession:
+def cut_growth(growth: LiveGrowth) -> CutSession:
     """Return the passages that new messages change or add. Only these get vectors."""
     facts = growth.known.facts
     said = spoken(growth.messages, started_at=facts.started_at, first=facts.messages)
     return CutSession(growth.session_id, cut_passages(said, after=growth.last))
 
 
-def extend_entries(collection: str, growing: Sequence[Growth], words: Words) -> Set[str]:
+def entry_of_growth(growth: LiveGrowth) -> Entry:
+    """Return what new messages add to what is known of their session."""
+    facts, user_name = growth.extension.facts, growth.extension.said.get("user_name")
+    update = SessionExtension(
+        session_id=growth.session_id, messages=tuple(growth.messages), started_at=facts.started_at,
+        user_name=None if user_name is None else user_name.value,
+    )  # fmt: skip
+    return replace(part_of(update), size=facts.messages)
+
+
+def extend_entries(collection: str, growing: Sequence[LiveGrowth], words: Words) -> Set[str]:
     """Add messages to the last passages of sessions, and to new ones. Return the sessions whose entries are there."""
     entries = {growth.session_id: entries_of_growth(growth) for growth in growing}
     lasts = [last for last, *_ in entries.values()]
@@ -118,7 +132,7 @@ def extend_entries(collection: str, growing: Sequence[Growth], words: Words) -> 
     return kept.keys()
 
 
-def entries_of_growth(growth: Growth) -> list[WordUnit]:
+def entries_of_growth(growth: LiveGrowth) -> list[WordUnit]:
     """Return what new messages add to the entry of the last passage, and the entries of new passages."""
     texts: dict[int, list[str]] = {growth.fill[0]: []}
     fills = fill_up((len(message.text) for message in growth.messages), growth.fill)
@@ -182,7 +196,7 @@ def _add_by_history(
         if new:
             refuse_too_many(update.session_id, len(before) + new)
         history = add_live(History() if known is None else known.history, update, version)
-        written[update.session_id] = Written(known, history)
+        written[update.session_id] = StoredHistory(known, history)
     return store_histories(collection, written, ports)
 
 

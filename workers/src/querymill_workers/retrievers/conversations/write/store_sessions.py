@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from querymill_shared.contracts.ingest import IngestOutcome
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.values import value
+from querymill_workers.retrievers.conversations.entry import entry_of
 from querymill_workers.retrievers.conversations.history import History
 from querymill_workers.retrievers.conversations.ports import StoringPorts
 from querymill_workers.retrievers.conversations.ports.sessions import (
@@ -39,24 +40,26 @@ def store_history(
         ports.words.trim(collection, SPACE, {session_id: 0})
         ports.conversation_passages.drop(collection, session_id)
         ports.vectors[KIND].begin_embedding(collection, [session_id])
+        ports.documents[KIND].drop(collection, [session_id])
         return Change("forgotten" if ports.conversations.drop(collection, session_id) else "unchanged", 0)
     if not is_new(known, history, prepared):
         return Change("unchanged", len(prepared.session.messages))
     index_again(collection, [prepared.session], ports.words)
     ports.conversations.put(collection, prepared, replacing=None if known is None else known.revision)
+    note_entries(collection, [prepared], ports)
     cut_again(collection, [prepared], ports)
     return change_of(known, prepared)
 
 
 @value
-class Written:
+class StoredHistory:
     """A session as it is stored, if it is, and its history with the writes that are to be stored."""
 
     known: StoredConversation | None
     history: History
 
 
-def store_histories(collection: str, written: Mapping[str, Written], ports: StoringPorts) -> dict[str, Change]:
+def store_histories(collection: str, written: Mapping[str, StoredHistory], ports: StoringPorts) -> dict[str, Change]:
     """Store sessions as `store_history` does, all in one go."""
     changes: dict[str, Change] = {}
     replacements: list[Replacement] = []
@@ -81,7 +84,13 @@ def replace_all(collection: str, replacements: Sequence[Replacement], ports: Sto
     # Every writer locks the index entries before the rows, so no two of them deadlock.
     index_again(collection, [each.session for each in prepared], ports.words)
     ports.conversations.put_all(collection, replacements)
+    note_entries(collection, prepared, ports)
     cut_again(collection, prepared, ports)
+
+
+def note_entries(collection: str, prepared: Sequence[PreparedConversation], ports: StoringPorts) -> None:
+    """Note what lists tell of stored sessions, and what filters see."""
+    ports.documents[KIND].put(collection, [(entry_of(each.session), each.revision) for each in prepared])
 
 
 def cut_again(collection: str, prepared: Sequence[PreparedConversation], ports: StoringPorts) -> None:

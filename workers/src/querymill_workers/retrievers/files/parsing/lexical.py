@@ -7,11 +7,11 @@ from typing import Final
 from typing_extensions import override
 
 from querymill_workers.retrievers.files.parsing.extents import placed
-from querymill_workers.retrievers.files.parsing.languages import language_of
 from querymill_workers.retrievers.files.parsing.patterns import KINDS, PATTERNS, LinePattern
 from querymill_workers.retrievers.files.parsing.symbols import Gathered
 from querymill_workers.retrievers.files.ports import Parsed, SourceParser
 from querymill_workers.retrievers.files.rules.code import Symbol, lines_of
+from querymill_workers.retrievers.files.rules.languages import language_of
 
 #: The rest of a longer line is ignored.
 MAX_LINE_CHARS: Final = 500
@@ -56,10 +56,6 @@ class LexicalParser(SourceParser):
     """`SourceParser` without a grammar. A file of unknown language has no symbols."""
 
     version = 3
-
-    @override
-    def language_of(self, path: str, content: str) -> str:
-        return language_of(path, content)
 
     @override
     def parse(self, path: str, content: str) -> Parsed:

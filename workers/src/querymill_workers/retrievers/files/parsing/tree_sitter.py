@@ -11,11 +11,11 @@ from typing_extensions import override
 
 from querymill_shared.values import value
 from querymill_workers.retrievers.files.parsing.grammars import SOURCES, Grammar, load
-from querymill_workers.retrievers.files.parsing.languages import language_of
 from querymill_workers.retrievers.files.parsing.lexical import LexicalParser
 from querymill_workers.retrievers.files.parsing.symbols import Gathered
 from querymill_workers.retrievers.files.ports import Parsed, SourceParser
 from querymill_workers.retrievers.files.rules.code import Symbol, SymbolRole
+from querymill_workers.retrievers.files.rules.languages import language_of
 
 #: Time limit for parsing a file, in seconds: nesting of a million levels would take hours.
 MAX_PARSE_S: Final = 5.0
@@ -57,10 +57,6 @@ class TreeSitterParser(SourceParser):
     def __init__(self) -> None:
         self._grammars: dict[str, Grammar] = {}
         self._lexical = LexicalParser()
-
-    @override
-    def language_of(self, path: str, content: str) -> str:
-        return language_of(path, content)
 
     @override
     def parse(self, path: str, content: str) -> Parsed:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.values import value
-from querymill_workers.retrievers.files.ports import FilePorts
+from querymill_workers.retrievers.files.ports import KIND, FilePorts
 from querymill_workers.retrievers.files.rules.kinds import FILE_KINDS, kind_of
 
 
@@ -24,7 +24,7 @@ def find_scope(request: FileSearch, ports: FilePorts) -> FileScope:
     collection = request.collection
     if not (request.filter or request.under or request.exclude or request.kinds):
         return FileScope(collection, None)
-    paths = ports.files.passing(collection, request.filter)
+    paths = ports.documents[KIND].ids(collection, request.filter)
 
     def matching(patterns: Sequence[str]) -> set[str]:
         return {
@@ -37,7 +37,7 @@ def find_scope(request: FileSearch, ports: FilePorts) -> FileScope:
     left = kept - matching(request.exclude)
     if not request.kinds:
         return FileScope(collection, sorted(left))
-    stated = {path: kind for kind in FILE_KINDS for path in ports.files.passing(collection, {"kind": kind})}
+    stated = {path: kind for kind in FILE_KINDS for path in ports.documents[KIND].ids(collection, {"kind": kind})}
     return FileScope(
         collection, sorted(path for path in left if kind_of(path, stated=stated.get(path)) in request.kinds)
     )

@@ -16,7 +16,8 @@ from querymill_workers.retrievers.files.rules.absence import (
     say_unfound,
 )
 from querymill_workers.retrievers.files.rules.bands import band
-from querymill_workers.retrievers.files.search.rounds import EvaluatedFile, Round
+from querymill_workers.retrievers.files.search.choose import ChosenFiles
+from querymill_workers.retrievers.files.search.rounds import Round
 from querymill_workers.retrievers.files.search.scope import FileScope
 
 #: The longest list that a request may ask for.
@@ -27,16 +28,12 @@ def explain_absence(
     path: str,
     scope: FileScope,
     rounds: Sequence[Round],
-    ranking: Sequence[EvaluatedFile],
-    kept: Sequence[EvaluatedFile],
-    ended_by: str,
+    chosen: ChosenFiles,
     request: FileSearch,
     ports: FilePorts,
 ) -> Absence:
-    """Name the first gate that a file did not pass.
-
-    ``ranking`` has every evaluated file, the best first, and ``kept`` those that would be returned but for ``top_n``.
-    """
+    """Name the first gate that a file did not pass."""
+    ranking, kept = chosen.ranking, chosen.kept
     file = next((file for file in ranking if file.path == path), None)
     passed = {"candidates": f"found by {', '.join(file.candidate.found_by)} in round {file.round}"} if file else {}
     lever = None
@@ -45,7 +42,7 @@ def explain_absence(
     elif scope.paths is not None and path not in scope.paths:
         gate, said = "filter", "it does not pass the filter, or lies outside what is searched"
     elif file is None:
-        gate, said, lever = explain_unread(path, rounds, ended_by, candidates=request.candidates)
+        gate, said, lever = explain_unread(path, rounds, chosen.ended_by, candidates=request.candidates)
     elif file not in kept:
         low = [found.path for found in ranking if band(found.relevance) == "low"]
         is_aside = Lever(fields={"return_low": True}, place=low.index(path) + 1) if path in low else None

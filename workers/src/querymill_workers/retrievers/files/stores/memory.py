@@ -2,14 +2,10 @@
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
 
 from typing_extensions import override
 
-from querymill_shared.contracts.filters import Filterable, passes
-from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.files.ports import (
-    FileCard,
     FileCounts,
     FileInfo,
     Files,
@@ -30,8 +26,6 @@ from querymill_workers.vectors.ports import Passage, Vector
 class MemoryFiles(Files):
     """`Files` without a server. ``vectors`` are those of the chunks."""
 
-    kind: Final = "files"
-
     def __init__(self) -> None:
         self._files: dict[str, dict[str, PreparedFile]] = {}
         self._lock = threading.RLock()
@@ -44,21 +38,6 @@ class MemoryFiles(Files):
     @override
     def contents(self, collection: str, paths: Sequence[str]) -> Mapping[str, str]:
         return {path: file.content for path, file in self._of(collection, paths)}
-
-    @override
-    def passing(self, collection: str, conditions: Mapping[str, Any]) -> Sequence[str]:
-        return [path for path, file in self._of(collection) if passes(conditions, _filterable(file.info))]
-
-    @override
-    def cards(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[FileCard]:
-        paths = [path for path in self.passing(collection, conditions) if after is None or path > after][:limit]
-        return [FileCard(path, file.info.size, file.info.metadata) for path, file in self._of(collection, paths)]
-
-    @override
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        return len(self.passing(collection, conditions))
 
     @override
     def glob(self, collection: str, pattern: str, *, limit: int, paths: Collection[str] | None = None) -> Sequence[str]:
@@ -129,15 +108,6 @@ class MemoryFiles(Files):
         return FileCounts(len(files), sum(file.info.tokens for file in files))
 
     @override
-    def revisions(self, collection: str) -> Mapping[str, Revision]:
-        return {path: file.info.revision for path, file in self._of(collection)}
-
-    @override
-    def collections(self) -> Sequence[str]:
-        with self._lock:
-            return sorted(collection for collection, files in self._files.items() if files)
-
-    @override
     def put(self, collection: str, prepared: Sequence[PreparedFile]) -> None:
         with self._lock:
             self._files.setdefault(collection, {}).update({file.info.path: file for file in prepared})
@@ -162,7 +132,3 @@ class MemoryFiles(Files):
             files = self._files.get(collection, {})
             chosen = files if paths is None else set(paths) & files.keys()
             return [(path, files[path]) for path in sorted(chosen)]
-
-
-def _filterable(info: FileInfo) -> Filterable:
-    return Filterable.of(info.metadata, path=info.path, language=info.language or None)

@@ -3,17 +3,12 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from psycopg import sql
 from psycopg.types.json import Jsonb
 from typing_extensions import override
 
-from querymill_workers.jobs.revisions import Revision
-from querymill_workers.postgres.connection import Pool, across, literal, within
-from querymill_workers.postgres.filters import Column, predicate
-from querymill_workers.postgres.metadata_index import Noted
+from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.files.ports import (
-    FileCard,
     FileCounts,
     FileInfo,
     Files,
@@ -33,19 +28,11 @@ _SQL: Final = statements("querymill_workers.retrievers.files.stores", "postgres.
 
 #: Files read at a time when all files are searched.
 PAGE: Final = 32
-#: Where the fields of files are that filters name.
-_COLUMNS: Final = {
-    "path": Column(sql.SQL("f.path")),
-    "language": Column(sql.SQL("nullif(f.language, '')")),
-}
-_NOTED: Final = Noted(sql.SQL("f.path"), ["code_files"], "path")
 VECTORS: Final = VectorTables("code_chunks", "code_vectors", "path", texts=("symbol", "text"), text_of=embedded_text)
 
 
 class PostgresFiles(Files):
     """`Files` on PostgreSQL with pgvector."""
-
-    kind: Final = "files"
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -58,22 +45,6 @@ class PostgresFiles(Files):
     @override
     def contents(self, collection: str, paths: Sequence[str]) -> Mapping[str, str]:
         return dict(self._rows("file_contents", collection, paths=list(paths)))
-
-    @override
-    def passing(self, collection: str, conditions: Mapping[str, Any]) -> Sequence[str]:
-        return [path for (path,) in self._chosen("passing_files", collection, conditions)]
-
-    @override
-    def cards(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[FileCard]:
-        rows = self._chosen("listed_files", collection, conditions, limit=limit, after=after)
-        return [FileCard(*row) for row in rows]
-
-    @override
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        ((counted,),) = self._chosen("count_files", collection, conditions)
-        return int(counted)
 
     @override
     def glob(self, collection: str, pattern: str, *, limit: int, paths: Collection[str] | None = None) -> Sequence[str]:
@@ -139,15 +110,6 @@ class PostgresFiles(Files):
         return FileCounts(*counted)
 
     @override
-    def revisions(self, collection: str) -> Mapping[str, Revision]:
-        return {path: Revision(revision) for path, revision in self._rows("file_revisions", collection)}
-
-    @override
-    def collections(self) -> Sequence[str]:
-        with across(self._pool) as connection:
-            return [name for (name,) in connection.execute(_SQL["file_collections"])]
-
-    @override
     def put(self, collection: str, prepared: Sequence[PreparedFile]) -> None:
         latest = {file.info.path: file for file in prepared}
         place = {"collection": collection, "paths": list(latest)}
@@ -172,15 +134,6 @@ class PostgresFiles(Files):
         with within(self._pool, collection) as connection:
             return connection.execute(_SQL[statement], values | {"collection": collection}).fetchall()
 
-    def _chosen(
-        self, statement: str, collection: str, conditions: Mapping[str, Any], **values: Any
-    ) -> list[tuple[Any, ...]]:
-        """Run a statement on the files that pass a filter."""
-        chosen = predicate(conditions, _COLUMNS, metadata=sql.SQL("f.metadata"), noted=_NOTED)
-        with within(self._pool, collection) as connection:
-            written = sql.SQL(_SQL[statement]).format(passes=chosen.text)
-            return connection.execute(written, {"collection": collection, **values, **chosen.values}).fetchall()
-
     def _every(self, collection: str, paths: Collection[str] | None) -> Iterator[tuple[str, str]]:
         """Read all files, or those at paths, a page at a time, so that no connection is held while it is searched."""
         chosen, after = None if paths is None else sorted(paths), ""
@@ -193,7 +146,6 @@ def _file_columns(prepared: Collection[PreparedFile]) -> dict[str, list[Any]]:
     infos = [file.info for file in prepared]
     return {
         "paths": [info.path for info in infos],
-        "revisions": [info.revision for info in infos],
         "languages": [info.language for info in infos],
         "sizes": [info.size for info in infos],
         "lines": [info.lines for info in infos],

@@ -1,5 +1,5 @@
 -- file_cards: files without their contents
-SELECT path, revision, language, size, lines, tokens, parsed_by, metadata FROM code_files
+SELECT path, language, size, lines, tokens, parsed_by, metadata FROM code_files
 WHERE collection = %(collection)s AND path = ANY(%(paths)s);
 
 -- file_contents: the contents of files
@@ -7,23 +7,6 @@ SELECT path, content FROM code_files WHERE collection = %(collection)s AND path 
 
 -- file_paths: every path of a collection
 SELECT path FROM code_files WHERE collection = %(collection)s ORDER BY path;
-
--- passing_files: the files that pass a filter
-SELECT path FROM code_files AS f WHERE collection = %(collection)s AND {passes} ORDER BY path;
-
--- listed_files: a page of the files that pass a filter
-SELECT path, size, metadata FROM code_files AS f
-WHERE collection = %(collection)s AND (%(after)s::text IS NULL OR path > %(after)s) AND {passes}
-ORDER BY path LIMIT %(limit)s;
-
--- count_files: how many files pass a filter
-SELECT count(*) FROM code_files AS f WHERE collection = %(collection)s AND {passes};
-
--- file_revisions: every file's revision
-SELECT path, revision FROM code_files WHERE collection = %(collection)s;
-
--- file_collections: the collections that hold a file
-SELECT DISTINCT collection FROM code_files ORDER BY collection;
 
 -- next_files: the page of files after a path
 SELECT path, content FROM code_files WHERE collection = %(collection)s AND path > %(after)s
@@ -88,15 +71,15 @@ SELECT count(*), coalesce(sum(tokens), 0) FROM code_files WHERE collection = %(c
 
 -- put_files: insert or replace files; the rows are locked in a fixed order
 INSERT INTO code_files AS f
-    (collection, path, revision, language, size, lines, tokens, parsed_by, metadata, content)
+    (collection, path, language, size, lines, tokens, parsed_by, metadata, content)
 SELECT %(collection)s, added.*
 FROM unnest(
-    %(paths)s::text[], %(revisions)s::text[], %(languages)s::text[], %(sizes)s::integer[], %(lines)s::integer[],
+    %(paths)s::text[], %(languages)s::text[], %(sizes)s::integer[], %(lines)s::integer[],
     %(tokens)s::integer[], %(parsers)s::text[], %(metadata)s::jsonb[], %(contents)s::text[]
-) AS added (path, revision, language, size, lines, tokens, parsed_by, metadata, content)
+) AS added (path, language, size, lines, tokens, parsed_by, metadata, content)
 ORDER BY added.path COLLATE "C"
 ON CONFLICT (collection, path) DO UPDATE SET
-    revision = excluded.revision, language = excluded.language, size = excluded.size, lines = excluded.lines,
+    language = excluded.language, size = excluded.size, lines = excluded.lines,
     tokens = excluded.tokens, parsed_by = excluded.parsed_by, metadata = excluded.metadata,
     content = excluded.content;
 

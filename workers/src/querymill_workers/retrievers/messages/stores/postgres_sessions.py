@@ -1,21 +1,20 @@
-"""Chat sessions in PostgreSQL: ingested, listed, dropped.
+"""Chat sessions in PostgreSQL: ingested, exported, dropped.
 
 Every statement names its collection and runs as a role that sees no other, like the searches in ``postgres.py``.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from psycopg.types.json import Jsonb
 from typing_extensions import override
 
-from querymill_workers.jobs.revisions import Revision
-from querymill_workers.postgres.connection import Pool, across, unhurried, within
+from querymill_workers.postgres.connection import Pool, unhurried, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.postgres.statistics import Statistics
+from querymill_workers.postgres.statistics import ColumnStatistics
 from querymill_workers.retrievers.messages.ports import ChangedTexts, DroppedSession, PreparedSession, Sessions
 from querymill_workers.retrievers.messages.rules.sessions import MessageText, texts_of
-from querymill_workers.retrievers.messages.stores.postgres_listing import SessionListing
 
 _SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres_sessions.sql")
 
@@ -25,25 +24,12 @@ PUT_MS: Final = 50_000
 STATISTICS: Final = ("collection", "session_id", "vector_id", "vector_type", "text_id", "user_name")
 
 
-class PostgresSessions(SessionListing, Sessions):
+class PostgresSessions(Sessions):
     """`Sessions` in PostgreSQL."""
 
-    kind: Final = "messages"
-
     def __init__(self, pool: Pool) -> None:
-        super().__init__(pool)
-        self._statistics = Statistics(pool, "chat_passages", STATISTICS)
-
-    @override
-    def revisions(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Revision]:
-        values = {"collection": collection, "session_ids": list(session_ids)}
-        with within(self._pool, collection) as connection:
-            return {id_: Revision(revision) for id_, revision in connection.execute(_SQL["revisions"], values)}
-
-    @override
-    def ids(self, collection: str) -> Sequence[str]:
-        with within(self._pool, collection) as connection:
-            return [id_ for (id_,) in connection.execute(_SQL["session_ids"], {"collection": collection})]
+        self._pool = pool
+        self._statistics = ColumnStatistics(pool, "chat_passages", STATISTICS)
 
     @override
     def put(self, collection: str, prepared: Sequence[PreparedSession]) -> Mapping[str, ChangedTexts]:
@@ -78,19 +64,28 @@ class PostgresSessions(SessionListing, Sessions):
             return [MessageText(*row) for row in connection.execute(_SQL["session_texts"], place)]
 
     @override
-    def forget(self, collection: str, session_id: str) -> DroppedSession:
+    def drop(self, collection: str, session_id: str) -> DroppedSession:
         place = {"collection": collection, "session_id": session_id}
         with within(self._pool, collection) as connection:
             texts = [MessageText(text_id, type_, "") for text_id, type_ in connection.execute(_SQL["text_ids"], place)]
             counted = connection.execute(_SQL["forget_passages"], place).fetchone()
-            connection.execute(_SQL["forget_messages"], place)
+            connection.execute(
+                _SQL["drop_messages"], {**place, "session_ids": [session_id], "of_sessions": [], "keys": []}
+            )
             was_there = connection.execute(_SQL["forget_session"], place).fetchone() is not None
         return DroppedSession(was_there, 0 if counted is None else int(counted[0]), texts)
 
     @override
-    def collections(self) -> Sequence[str]:
-        with across(self._pool) as connection:
-            return [name for (name,) in connection.execute(_SQL["chat_collections"])]
+    def whole(self, collection: str, session_ids: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+        values = {"collection": collection, "session_ids": list(session_ids)}
+        found: dict[str, dict[str, Any]] = {}
+        with within(self._pool, collection) as connection:
+            for session_id, name, user, started, metadata, *message in connection.execute(
+                _SQL["whole_sessions"], values
+            ):
+                known = found.setdefault(session_id, _session(session_id, name, user, started, metadata))
+                known["messages"].append(_message(*message))
+        return found
 
 
 def _session_columns(prepared: Sequence[PreparedSession]) -> dict[str, list[Any]]:
@@ -100,7 +95,6 @@ def _session_columns(prepared: Sequence[PreparedSession]) -> dict[str, list[Any]
         "user_names": [session.user_name for session in sessions],
         "starts": [session.started_at for session in sessions],
         "metadata": [Jsonb(session.model_extra or {}) for session in sessions],
-        "revisions": [each.revision for each in prepared],
     }
 
 
@@ -143,3 +137,23 @@ def _passage_columns(prepared: Sequence[PreparedSession]) -> dict[str, list[Any]
         "roles": [passage.role for passage in passages],
         "metadata": [Jsonb(dict(passage.metadata)) for passage in passages],
     }
+
+
+def _session(
+    session_id: str, name: str | None, user: str | None, started: datetime, metadata: dict[str, Any]
+) -> dict[str, Any]:
+    known = {"name": name, "user_name": user}
+    given = {field: value for field, value in known.items() if value is not None}
+    return metadata | {"session_id": session_id, "started_at": _written(started)} | given | {"messages": []}
+
+
+def _message(
+    message_id: str | None, role: str | None, text: str, created: datetime, metadata: dict[str, Any]
+) -> dict[str, Any]:
+    known = {"message_id": message_id, "role": role}
+    given = {field: value for field, value in known.items() if value is not None}
+    return metadata | given | {"text": text, "created_at": _written(created)}
+
+
+def _written(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,34 +1,62 @@
--- revisions: the revisions of those that are stored
-SELECT session_id, revision FROM chat_sessions WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s);
-
--- session_ids: every session
-SELECT session_id FROM chat_sessions WHERE collection = %(collection)s ORDER BY session_id;
-
 -- put_sessions: store the fields of sessions
-INSERT INTO chat_sessions AS s (collection, session_id, name, user_name, started_at, metadata, revision)
-SELECT %(collection)s, session_id, name, user_name, started_at, metadata, revision
+INSERT INTO chat_sessions AS s (collection, session_id, name, user_name, started_at, metadata)
+SELECT %(collection)s, session_id, name, user_name, started_at, metadata
 FROM unnest(
     %(session_ids)s::text[], %(names)s::text[], %(user_names)s::text[], %(starts)s::timestamptz[],
-    %(metadata)s::jsonb[], %(revisions)s::text[]
-) AS put (session_id, name, user_name, started_at, metadata, revision)
+    %(metadata)s::jsonb[]
+) AS put (session_id, name, user_name, started_at, metadata)
 ORDER BY session_id  -- as everybody who locks several
 ON CONFLICT (collection, session_id) DO UPDATE SET
     name = excluded.name, user_name = excluded.user_name, started_at = excluded.started_at,
-    metadata = excluded.metadata, revision = excluded.revision;
+    metadata = excluded.metadata;
 
--- drop_messages: drop the messages of sessions that are not among these
-DELETE FROM chat_messages
-WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s)
-    AND (session_id, message_key) NOT IN (SELECT * FROM unnest(%(of_sessions)s::text[], %(keys)s::text[]));
+-- drop_messages: drop the messages of sessions that are not among these, and what is looked up of them
+WITH gone AS (
+    DELETE FROM chat_messages
+    WHERE collection = %(collection)s AND session_id = ANY(%(session_ids)s)
+        AND (session_id, message_key) NOT IN (SELECT * FROM unnest(%(of_sessions)s::text[], %(keys)s::text[]))
+    RETURNING session_id, message_key, metadata
+)
+DELETE FROM metadata_values AS noted
+USING (
+    SELECT session_id, message_key, metadata_hashes(metadata) AS value FROM gone WHERE metadata <> '{}'
+) AS entry
+WHERE noted.collection = %(collection)s AND noted.kind = 'chat_messages' AND noted.value = entry.value
+    AND noted.document = entry.session_id AND noted.part = entry.message_key;
 
--- add_messages: store the messages of sessions that are new or have changed
+-- add_messages: store the messages of sessions that are new or have changed, and what is looked up of them
+WITH added AS MATERIALIZED (
+    SELECT * FROM unnest(
+        %(of_sessions)s::text[], %(keys)s::text[], %(numbers)s::integer[], %(message_ids)s::text[], %(roles)s::text[],
+        %(contents)s::text[], %(times)s::timestamptz[], %(metadata)s::jsonb[]
+    ) AS added (session_id, message_key, number, message_id, role, content, created_at, metadata)
+),
+changed AS MATERIALIZED (
+    SELECT session_id, message_key, added.metadata, known.metadata AS former
+    FROM added
+    LEFT JOIN (SELECT * FROM chat_messages WHERE collection = %(collection)s) AS known USING (session_id, message_key)
+    WHERE added.metadata <> coalesce(known.metadata, '{}')
+),
+wanted AS MATERIALIZED (
+    SELECT session_id, message_key, entry.* FROM changed, metadata_entries(metadata) AS entry
+),
+forgotten AS (
+    DELETE FROM metadata_values AS noted
+    USING (
+        SELECT session_id, message_key, metadata_hashes(former) AS value FROM changed
+        EXCEPT SELECT session_id, message_key, value FROM wanted
+    ) AS entry
+    WHERE noted.collection = %(collection)s AND noted.kind = 'chat_messages' AND noted.value = entry.value
+        AND noted.document = entry.session_id AND noted.part = entry.message_key
+),
+looked_up AS (
+    INSERT INTO metadata_values (collection, kind, value, document, part, field, number, text)
+    SELECT %(collection)s, 'chat_messages', value, session_id, message_key, field, number, text FROM wanted
+    ON CONFLICT DO NOTHING
+)
 INSERT INTO chat_messages AS m
     (collection, session_id, message_key, number, message_id, role, content, created_at, metadata)
-SELECT %(collection)s, added.*
-FROM unnest(
-    %(of_sessions)s::text[], %(keys)s::text[], %(numbers)s::integer[], %(message_ids)s::text[], %(roles)s::text[], %(contents)s::text[],
-    %(times)s::timestamptz[], %(metadata)s::jsonb[]
-) AS added
+SELECT %(collection)s, added.* FROM added
 ON CONFLICT (collection, session_id, message_key) DO UPDATE SET
     number = excluded.number, message_id = excluded.message_id, role = excluded.role, content = excluded.content,
     created_at = excluded.created_at, metadata = excluded.metadata
@@ -94,27 +122,8 @@ WITH dropped AS (
 )
 SELECT count(*) FROM dropped;
 
--- forget_messages: drop the messages of a session
-DELETE FROM chat_messages WHERE collection = %(collection)s AND session_id = %(session_id)s;
-
 -- forget_session: drop the session's fields
 DELETE FROM chat_sessions WHERE collection = %(collection)s AND session_id = %(session_id)s RETURNING session_id;
-
--- chat_collections: the collections that hold a session
-SELECT DISTINCT collection FROM chat_sessions ORDER BY collection;
-
--- list_sessions: sessions that pass a filter, in the order of their ids, with what a list tells of each
-SELECT s.session_id, s.name, s.started_at,
-    (SELECT count(*) FROM chat_messages AS m WHERE m.collection = s.collection AND m.session_id = s.session_id),
-    s.metadata
-FROM chat_sessions AS s
-WHERE s.collection = %(collection)s AND {filters}
-    AND (%(after)s::text IS NULL OR s.session_id > %(after)s)
-ORDER BY s.session_id
-LIMIT %(limit)s;
-
--- count_sessions: how many sessions pass a filter
-SELECT count(*) FROM chat_sessions AS s WHERE s.collection = %(collection)s AND {filters};
 
 -- whole_sessions: sessions with their messages, in order
 SELECT s.session_id, s.name, s.user_name, s.started_at, s.metadata,

@@ -13,8 +13,8 @@ from querymill_shared.values import value
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.stages import Laps
-from querymill_workers.retrievers.modules.ports import SPACE, ModulePorts
-from querymill_workers.retrievers.modules.rules.documents import DocumentId, encode_id, order_of
+from querymill_workers.retrievers.modules.ports import KIND, SPACE, ModulePorts
+from querymill_workers.retrievers.modules.rules.documents import DocumentId, encode_id, order_of, read_id
 from querymill_workers.retrievers.modules.rules.fields import field_terms
 from querymill_workers.retrievers.modules.rules.scores import SHOWN_PLACES, AskedPart, DocumentSummary, ModuleRecall
 from querymill_workers.retrievers.modules.search.understand import (
@@ -63,7 +63,7 @@ def recall_documents(
         Unavailable, Refused: Nothing was searched: the request asks for no other channel, or all failed.
     """
     channels = understood.channels
-    passing = frozenset(ports.modules.listed(request.collection, request.filter)) if request.filter else None
+    passing = passing_of(request, ports) if request.filter else None
     degraded: list[Degradation] = []
     by_modules = recall_modules(understood, passing, request, ports)
     if MODULES in channels:
@@ -104,6 +104,11 @@ def recall_modules(
         raw=tuple(raw_recall(part, recalled, limit=request.candidates) for part in understood.parts),
         candidates=ports.modules.describe(request.collection, chosen),
     )
+
+
+def passing_of(request: ModuleSearch, ports: ModulePorts) -> AbstractSet[DocumentId]:
+    """Return the documents that pass the filter of a request."""
+    return frozenset(map(read_id, ports.documents[KIND].ids(request.collection, request.filter)))
 
 
 def among(recalled: Mapping[str, ModuleRecall], passing: AbstractSet[DocumentId] | None) -> Mapping[str, ModuleRecall]:

@@ -2,16 +2,14 @@
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
 
 from typing_extensions import override
 
-from querymill_shared.contracts.filters import passes
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.ports import Modules, Vocabulary, filterable
-from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
+from querymill_workers.retrievers.modules.ports import Modules, Vocabulary
+from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match, hits, last_segment, reversal
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
@@ -20,19 +18,12 @@ from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, M
 class MemoryModules(Modules):
     """`Modules` without a server. Recall scans every document; an index must return the same."""
 
-    kind: Final = "modules"
-
     def __init__(self) -> None:
         self._stored: dict[str, dict[DocumentId, tuple[ModuleDocument, Revision]]] = {}
         self._unsettled: dict[str, dict[DocumentId, str]] = {}
         self._changes: dict[str, int] = {}
         self._lexicons: dict[str, tuple[Lexicon, int, int]] = {}
         self._lock = threading.RLock()
-
-    def revision(self, collection: str, document: DocumentId) -> Revision | None:
-        """See `Modules.revision`. Without transactions, a version counts as whole only once it is settled."""
-        stored = self._stored.get(collection, {}).get(document)
-        return None if stored is None or document in self._unsettled.get(collection, {}) else stored[1]
 
     def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]], *, record: str) -> None:
         """See `Modules.put`. What is put is found at once."""
@@ -102,20 +93,7 @@ class MemoryModules(Modules):
             return {document: stored[document][0] for document in documents if document in stored}
 
     @override
-    def listed(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int | None = None, after: str | None = None
-    ) -> Sequence[DocumentId]:
-        with self._lock:
-            stored = self._stored.get(collection, {})
-            passing = [id_ for id_, (document, _) in stored.items() if passes(conditions, filterable(document))]
-        return sorted((id_ for id_ in passing if after is None or shown_id(id_) > after), key=shown_id)[:limit]
-
-    @override
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        return len(self.listed(collection, conditions))
-
-    @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         with self._lock:
             if not self._stored.get(collection):
                 _, version, _ = self._lexicons.get(collection, (EMPTY, 0, 0))
@@ -128,10 +106,6 @@ class MemoryModules(Modules):
                 raise Conflict("another lexicon was published first")
             self._lexicons[collection] = (lexicon, replacing + 1, changes)
             return replacing + 1
-
-    @override
-    def collections(self) -> Sequence[str]:
-        return sorted(collection for collection, documents in self._stored.items() if documents)
 
     def _count(self, collection: str, changes: int) -> None:
         self._changes[collection] = self._changes.get(collection, 0) + changes

@@ -16,23 +16,21 @@ one transaction with the words, and `settle` clears away what was replaced. Unti
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import pymongo
 from pymongo.collection import Collection
 from pymongo.database import Database
 from typing_extensions import override
 
-from querymill_shared.contracts.filters import passes
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.ports import Modules, Vocabulary, filterable
-from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
+from querymill_workers.retrievers.modules.ports import Modules, Vocabulary
+from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match, last_segment, reversal
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 from querymill_workers.retrievers.modules.stores.mongo_faults import mongo_faults
-from querymill_workers.retrievers.modules.stores.mongo_filters import meets, query_of
 from querymill_workers.retrievers.modules.stores.mongo_postings import MongoPostings
 from querymill_workers.retrievers.modules.stores.mongo_rows import (
     Row,
@@ -61,8 +59,6 @@ from querymill_workers.retrievers.modules.stores.register import Register
 _ROWS_PER_QUERY: Final = 25
 #: Documents described at a time when all are.
 _DESCRIBED_AT_ONCE: Final = 500
-#: What a list reads of a document.
-_LISTED: Final = {"document": 1, "facts": 1, "fact_names": 1}
 #: A document that is replaced again and again while it is read is left out after so many reads.
 _READS: Final = 5
 _DEFAULT_DATABASE: Final = "querymill"
@@ -70,8 +66,6 @@ _DEFAULT_DATABASE: Final = "querymill"
 
 class MongoModules(Modules):
     """`Modules` on MongoDB. It connects when first used, so workers that need no code documents run without it."""
-
-    kind: Final = "modules"
 
     def __init__(self, uri: str, register: Register, *, timeout_s: float = 5.0) -> None:
         self._uri = uri
@@ -99,9 +93,6 @@ class MongoModules(Modules):
             self._opened["module_names"].create_index([("collection", 1)])
             self._opened["module_documents"].create_index([("collection", 1)])
             self._opened["module_documents"].create_index([("collection", 1), ("unsettled", 1)])
-            self._opened["module_documents"].create_index([("collection", 1), ("facts", 1)])
-            self._opened["module_documents"].create_index([("collection", 1), ("fact_set", 1)])
-            self._opened["module_documents"].create_index([("collection", 1), ("shown", 1)])
             self._is_indexed = True
         return self._opened
 
@@ -109,11 +100,6 @@ class MongoModules(Modules):
         """Close the connections, if any were opened."""
         if self._opened is not None:
             self._opened.client.close()
-
-    @override
-    def revision(self, collection: str, document: DocumentId) -> Revision | None:
-        version = self._counting("documents", collection, [document]).get(document, {})
-        return Revision(version["revision"]) if "revision" in version else None
 
     @override
     def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]], *, record: str) -> None:
@@ -214,65 +200,15 @@ class MongoModules(Modules):
         return {id_: ModuleDocument.model_validate_json(version["json"]) for id_, version in found.items()}
 
     @override
-    def listed(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int | None = None, after: str | None = None
-    ) -> Sequence[DocumentId]:
-        with mongo_faults():
-            unsettled = self.unsettled(collection)
-            place = {"shown": {"$gt": after}} if after is not None and not conditions else {}
-            rows = self._rows("documents").find(self.query(collection, conditions) | place, _LISTED)
-            if limit is not None and not conditions:
-                rows = rows.sort("shown").limit(limit + len(unsettled))
-            passing = {row["document"] for row in rows if meets(conditions, row)}
-            found = passing.difference(unsettled).union(self._passing(collection, conditions, unsettled))
-        return sorted((id_ for id_ in found if after is None or shown_id(id_) > after), key=shown_id)[:limit]
-
-    @override
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        if conditions:
-            return len(self.listed(collection, conditions))
-        with mongo_faults():
-            unsettled = self.unsettled(collection)
-            rows = self._rows("documents").count_documents({"collection": collection})
-            return rows - len(unsettled) + len(self._passing(collection, {}, unsettled))
-
-    def query(self, collection: str, conditions: Mapping[str, Any]) -> Row:
-        """Return the query for the documents among which are all that meet a filter."""
-        return query_of(collection, conditions, lambda: dict(self._sets(collection)))
-
-    def _sets(self, collection: str) -> Iterator[tuple[str, Sequence[str]]]:
-        """Yield the sets of names that documents of a collection have, each found after the one before."""
-        place: Row = {}
-        fields = {"fact_set": 1, "fact_names": 1}
-        while rows := list(
-            self._rows("documents").find({"collection": collection} | place, fields).sort("fact_set").limit(1)
-        ):
-            yield rows[0]["fact_set"], rows[0]["fact_names"]
-            place = {"fact_set": {"$gt": rows[0]["fact_set"]}}
-
-    def _passing(
-        self, collection: str, conditions: Mapping[str, Any], documents: Sequence[DocumentId]
-    ) -> list[DocumentId]:
-        """Return the documents whose version that counts passes a filter."""
-        stored = self.documents(collection, documents)
-        return [id_ for id_, document in stored.items() if passes(conditions, filterable(document))]
-
-    @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         with mongo_faults():
             if self._rows("documents").find_one({"collection": collection}, {"_id": 1}) is None:
-                self._vocabularies.leave(collection)
+                self._vocabularies.drop_remains(collection)
 
     @override
     def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:
         with mongo_faults():
             return self._vocabularies.publish(collection, lexicon, replacing=replacing, changes=changes)
-
-    @override
-    def collections(self) -> Sequence[str]:
-        with mongo_faults():
-            known = [row["_id"] for row in self._rows("states").find({}, {"_id": 1})]
-            return sorted(name for name in known if self._rows("documents").find_one({"collection": name}, {"_id": 1}))
 
     def explain_recall(self, collection: str, key: str, *, match: Match) -> Row:
         """Return the server's query plan for one recall."""

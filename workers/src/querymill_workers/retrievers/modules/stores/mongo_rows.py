@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
+from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.names import Match
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary
-from querymill_workers.retrievers.modules.stores.mongo_filters import facts_of
 from querymill_workers.retrievers.modules.stores.postings import exact_reversals, reversals, suffix_range
 
 #: The postings of a name are spread over this many records. Fewer are quicker to read, more are quicker to change.
@@ -35,19 +34,16 @@ def bucket_of(document: DocumentId) -> int:
 
 
 def document_row(collection: str, document: ModuleDocument, revision: Revision, record: str) -> Row:
-    """Build the record that scoring and filters read, under the name ``record``.
+    """Build the record that scoring reads, under the name ``record``.
 
     ``posted`` holds the reversals whose postings may name the document.
     """
-    facts = facts_of(document)
     return {
         "_id": row_id(collection, document.document),
         "collection": collection,
         "document": document.document,
-        "shown": shown_id(document.document),
         "names": list(document.meta_info.vtkjs_modules),
         "description": document.meta_info.description,
-        **facts.row(),
         "posted": sorted(reversals(document)),
         "revision": revision,
         "record": record,

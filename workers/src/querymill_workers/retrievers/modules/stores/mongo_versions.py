@@ -13,7 +13,7 @@ from querymill_workers.retrievers.modules.rules.names import reversal
 from querymill_workers.retrievers.modules.stores.mongo_rows import Row
 
 #: What a row has once, whichever versions it holds.
-_OF_THE_ROW: Final = frozenset({"_id", "collection", "document", "shown", "posted", "stale", "former", "unsettled"})
+_OF_THE_ROW: Final = frozenset({"_id", "collection", "document", "posted", "stale", "former", "unsettled"})
 
 
 def version_of(row: Row, record: str | None) -> Row | None:

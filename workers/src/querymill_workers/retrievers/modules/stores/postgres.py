@@ -1,6 +1,6 @@
 """Code documents in PostgreSQL, beside their words. Every statement names its collection.
 
-A document, its words and its version in the ledger change in one transaction, so nothing is ever left to settle.
+A document, its words and its version in `versions` change in one transaction, so nothing is ever left to settle.
 """
 
 import json
@@ -9,18 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from cachetools import LRUCache
-from psycopg import sql
 from psycopg.types.json import Jsonb
 from typing_extensions import override
 
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.jobs.faults import Conflict
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.postgres.connection import Pool, across, within
-from querymill_workers.postgres.filters import Column, predicate
-from querymill_workers.postgres.metadata_index import Noted
+from querymill_workers.postgres.connection import Pool, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.modules.ports import Modules, Vocabulary, filterable
+from querymill_workers.retrievers.modules.ports import Modules, Vocabulary
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, read_id, shown_id
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match
@@ -33,29 +30,16 @@ _SQL: Final = statements("querymill_workers.retrievers.modules.stores", "postgre
 _DESCRIBED_AT_ONCE: Final = 500
 #: The vocabularies of up to this many collections are cached; one that has changed is read again.
 _CACHED_COLLECTIONS: Final = 64
-#: The reserved fields of a filter.
-_COLUMNS: Final = {
-    "module": Column(sql.Identifier("modules"), many=True),
-    "path": Column(sql.Identifier("file_path")),
-}
-_NOTED: Final = Noted(sql.Identifier("document"), ["module_documents"], "document")
 _UNKNOWN: Final = Vocabulary((), EMPTY, version=-1, changes=-1, learned_changes=0)
 
 
 class PostgresModules(Modules):
     """`Modules` on PostgreSQL."""
 
-    kind: Final = "modules"
-
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._vocabularies: LRUCache[str, Vocabulary] = LRUCache(_CACHED_COLLECTIONS)
         self._lock = threading.Lock()
-
-    @override
-    def revision(self, collection: str, document: DocumentId) -> Revision | None:
-        rows = self._rows("revision", collection, document=shown_id(document))
-        return Revision(rows[0][0]) if rows else None
 
     @override
     def put(
@@ -65,19 +49,15 @@ class PostgresModules(Modules):
         *,
         record: str,
     ) -> None:
-        latest = {shown_id(document.document): (document, revision) for document, revision in documents}
-        stored = [document for document, _ in latest.values()]
+        latest = {shown_id(document.document): document for document, _ in documents}
+        stored = list(latest.values())
         names = {name: written for document in stored for name, written in reversals(document).items()}
-        posted = [(id_, reverse) for id_, (document, _) in latest.items() for reverse in reversals(document)]
+        posted = [(id_, reverse) for id_, document in latest.items() for reverse in reversals(document)]
         values = {
             "collection": collection,
             "documents": list(latest),
-            "paths": [document.file_path for document in stored],
             "descriptions": [document.meta_info.description for document in stored],
             "names": [Jsonb(document.meta_info.vtkjs_modules) for document in stored],
-            "modules": [Jsonb(filterable(document).fields["module"]) for document in stored],
-            "metadata": [Jsonb(dict(document.metadata)) for document in stored],
-            "revisions": [revision for _, revision in latest.values()],
             "bodies": [document.model_dump_json() for document in stored],
             "posted": [id_ for id_, _ in posted],
             "reversed": [reverse for _, reverse in posted],
@@ -155,18 +135,7 @@ class PostgresModules(Modules):
         return {read_id(id_): ModuleDocument.model_validate_json(body) for id_, body in rows}
 
     @override
-    def listed(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int | None = None, after: str | None = None
-    ) -> Sequence[DocumentId]:
-        return [read_id(id_) for (id_,) in self._passing("listed", collection, conditions, limit=limit, after=after)]
-
-    @override
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        ((counted,),) = self._passing("count", collection, conditions)
-        return int(counted)
-
-    @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["leave"], {"collection": collection})
 
@@ -179,23 +148,9 @@ class PostgresModules(Modules):
                 raise Conflict("another lexicon was published first")
         return replacing + 1
 
-    @override
-    def collections(self) -> Sequence[str]:
-        with across(self._pool) as connection:
-            return [name for (name,) in connection.execute(_SQL["collections"])]
-
     def _rows(self, statement: str, collection: str, **values: Any) -> list[tuple[Any, ...]]:
         with within(self._pool, collection) as connection:
             return connection.execute(_SQL[statement], values | {"collection": collection}).fetchall()
-
-    def _passing(
-        self, statement: str, collection: str, conditions: Mapping[str, Any], **values: Any
-    ) -> list[tuple[Any, ...]]:
-        """Run a statement on the documents that pass a filter."""
-        passing = predicate(conditions, _COLUMNS, noted=_NOTED)
-        with within(self._pool, collection) as connection:
-            written = sql.SQL(_SQL[statement]).format(passes=passing.text)
-            return connection.execute(written, {"collection": collection, **values, **passing.values}).fetchall()
 
 
 def _shown(documents: Sequence[DocumentId]) -> list[str]:

@@ -1,19 +1,11 @@
--- revision: the revision of a document
-SELECT revision FROM module_documents WHERE collection = %(collection)s AND document = %(document)s;
-
 -- put_documents: add or replace documents, in order, so that transactions cannot deadlock
-INSERT INTO module_documents (collection, document, file_path, description, names, modules, metadata, revision, body)
-SELECT %(collection)s, new.document, new.file_path, new.description,
-    ARRAY(SELECT jsonb_array_elements_text(new.names)), ARRAY(SELECT jsonb_array_elements_text(new.modules)),
-    new.metadata, new.revision, new.body
-FROM unnest(
-    %(documents)s::text[], %(paths)s::text[], %(descriptions)s::text[], %(names)s::jsonb[], %(modules)s::jsonb[],
-    %(metadata)s::jsonb[], %(revisions)s::text[], %(bodies)s::text[]
-) AS new (document, file_path, description, names, modules, metadata, revision, body)
+INSERT INTO module_documents (collection, document, description, names, body)
+SELECT %(collection)s, new.document, new.description, ARRAY(SELECT jsonb_array_elements_text(new.names)), new.body
+FROM unnest(%(documents)s::text[], %(descriptions)s::text[], %(names)s::jsonb[], %(bodies)s::text[])
+    AS new (document, description, names, body)
 ORDER BY new.document COLLATE "C"
 ON CONFLICT (collection, document) DO UPDATE SET
-    file_path = excluded.file_path, description = excluded.description, names = excluded.names,
-    modules = excluded.modules, metadata = excluded.metadata, revision = excluded.revision, body = excluded.body;
+    description = excluded.description, names = excluded.names, body = excluded.body;
 
 -- drop_postings: the postings of documents, except those that stay as they are
 DELETE FROM module_postings AS p
@@ -106,17 +98,3 @@ LIMIT %(limit)s;
 
 -- bodies: whole documents
 SELECT document, body FROM module_documents WHERE collection = %(collection)s AND document = ANY(%(documents)s);
-
--- listed: documents that pass a filter
-SELECT document FROM module_documents
-WHERE collection = %(collection)s AND {passes} AND (%(after)s::text IS NULL OR document > %(after)s)
-ORDER BY document
-LIMIT %(limit)s;
-
--- count: how many documents pass a filter
-SELECT count(*) FROM module_documents WHERE collection = %(collection)s AND {passes};
-
--- collections: every collection that holds a document
-SELECT collection FROM module_vocabularies AS v
-WHERE EXISTS (SELECT FROM module_documents AS d WHERE d.collection = v.collection)
-ORDER BY collection;

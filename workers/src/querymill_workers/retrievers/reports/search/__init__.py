@@ -9,10 +9,10 @@
 Every branch is a step of its own, and no branch waits for another: the hits of the original are on the board while the
 chat model is still writing. A branch chooses the reports and writes its queries (``understand.py``), finds passages
 (``recall.py``) and leaves them on the board (``notes.py``). What follows reads the board: it ranks all that was found
-(``ranking.py``), chooses the best with their texts and has a judge order them (``hits.py``), and explains an absence
-(``why_not.py``) or shows the result (``show.py``). None of these modules calls one that comes before it in a
-search, but for the absence, which searches once more. Rules and formulas: ``rules/``. Writing the answer:
-``services/writing.py``.
+(``ranking.py``), chooses the best with their texts (``choose.py``), shows them (``hits.py``), has a judge order them
+(``judge.py``), and explains an absence (``why_not.py``) or shows the result (``show.py``). The steps here call each of
+these modules, and none calls one that comes after it. The absence searches once more. Rules and formulas: ``rules/``.
+Writing the answer: ``services/writing.py``.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,11 @@ from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps, worth_telling
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports.ports import EMBEDDABLE, ReportPorts
-from querymill_workers.retrievers.reports.search.hits import final_hits, judge_batch, show_to_model
+from querymill_workers.retrievers.reports.search.choose import choose_hits
+from querymill_workers.retrievers.reports.search.hits import ShownHit, show_hits, show_to_model
+from querymill_workers.retrievers.reports.search.judge import batch_of, judge_batch, order_by_relevance
 from querymill_workers.retrievers.reports.search.notes import BranchNotes
 from querymill_workers.retrievers.reports.search.ranking import FoundByBranches
 from querymill_workers.retrievers.reports.search.recall import recall_branch
@@ -64,7 +66,7 @@ def search_branch(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Ou
     routing = describe_route(route)
     laps.lap("route")
     try:
-        proposed, usage = write_queries(claim, request, ports) if route.documents else ([], Usage())
+        proposed, usage = write_queries(claim, request, ports) if route.documents else ([], ProviderUsage())
     except (Unavailable, Refused) as error:
         log_failure(claim, error)
         laps.lap("expand")
@@ -96,11 +98,18 @@ def run_later_step(claim: Claim, request: ReportSearch, ports: ReportPorts) -> O
     picture = ports.board.picture(claim.job_id)
     found = FoundByBranches(picture, request)
     if claim.step.startswith(RERANK):
-        return judge_batch(claim, found, ports, laps)
+        batch = show_hits(choose_hits(found, ports)[batch_of(claim.step)], found)
+        return judge_batch(claim, show_to_model(batch, request, ports), request, ports, laps)
     hits = final_hits(found, ports)
     if claim.step == WHY_NOT:
         return explain_absence([hit.ranked.key for hit in hits], found, claim, ports, laps)
     return writing.run_step(claim, request, picture, show_to_model(hits, request, ports), ports)
+
+
+def final_hits(found: FoundByBranches, ports: ReportPorts) -> list[ShownHit]:
+    """Return the hits of the result, in their final order."""
+    hits = show_hits(choose_hits(found, ports), found)
+    return order_by_relevance(hits, found) if found.request.rerank else hits
 
 
 def next_steps(found: FoundByBranches) -> Sequence[str]:
@@ -125,7 +134,7 @@ def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, aft
     # Readers see the hits before the answer begins. What comes after the answer does not change them.
     is_early = not follow or follow[0].startswith(RERANK)
     if found.has_hits and (follow == [ANSWER] or (is_early and worth_telling(picture))):
-        ports.board.tell(picture.record.job_id, show_ranking(found, ports, after))
+        ports.board.append_event(picture.record.job_id, show_ranking(found, ports, after))
     return add_steps(picture, follow, request, ports) if follow else []
 
 

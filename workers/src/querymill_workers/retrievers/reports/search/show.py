@@ -9,15 +9,15 @@ from querymill_shared.contracts.reports.search import ORIGINAL, RERANK, WHY_NOT,
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.inference.ports import cut_of
 from querymill_workers.jobs.deadline import CUT
-from querymill_workers.jobs.stages import missing, stage, timing, used, why_nothing
-from querymill_workers.jobs.verdicts import done, lost
+from querymill_workers.jobs.stages import missing, stage, timing, used
+from querymill_workers.jobs.verdicts import done, lost_search
 from querymill_workers.retrievers.reports.ports import EMBEDDABLE, PassageText, ReportPorts
 from querymill_workers.retrievers.reports.rules.glossary import stated
 from querymill_workers.retrievers.reports.rules.joining import RankedHit
 from querymill_workers.retrievers.reports.search.hits import ShownHit
 from querymill_workers.retrievers.reports.search.notes import AbsenceNotes, Unembedded
 from querymill_workers.retrievers.reports.search.ranking import FoundByBranches
-from querymill_workers.services import writing
+from querymill_workers.services.writing import read_written
 from querymill_workers.vectors.question import compared_model
 
 
@@ -51,12 +51,9 @@ def show_result(hits: Sequence[ShownHit], found: FoundByBranches, ports: ReportP
     searches = [branch for branch in branches if branch.state == "done"]
     # A branch whose queries were all dropped has not searched: alone it must not turn a failed search into "no hits".
     if not searches or not (found.has_hits or searches[0].name == ORIGINAL):
-        return lost(picture, why_nothing(picture))
-    degraded = (
-        *missing(picture.steps),
-        *missing_parts(found, ports),
-        *writing.missing_answer(picture, request, has_sources=found.has_sources),
-    )
+        return lost_search(picture)
+    written = read_written(picture, request, has_sources=found.has_sources)
+    degraded = (*missing(picture.steps), *missing_parts(found, ports), *written.missing)
     absences = [AbsenceNotes.of(step).why_not for step in picture.steps if (step.name, step.state) == (WHY_NOT, "done")]
     result = ReportResult(
         job_id=picture.record.job_id,
@@ -68,8 +65,8 @@ def show_result(hits: Sequence[ShownHit], found: FoundByBranches, ports: ReportP
         degraded=degraded,
         stages=tuple(stage(step) for step in picture.steps),
         usage=used(picture),
-        timing=timing(picture, branches) | writing.timing(picture),
-        answer=writing.read_answer(picture),
+        timing=timing(picture, branches) | written.timing,
+        answer=written.answer,
         routing=notes[searches[0].name].routing,
         expansion_texts={name: branch.texts for name, branch in notes.items() if branch.texts},
         why_not=absences[0] if absences else None,

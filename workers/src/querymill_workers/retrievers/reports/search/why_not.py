@@ -31,7 +31,7 @@ from querymill_workers.retrievers.reports.rules.absence import (
 )
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.routing import Route
-from querymill_workers.retrievers.reports.search.hits import distinct_hits
+from querymill_workers.retrievers.reports.search.choose import distinct_hits
 from querymill_workers.retrievers.reports.search.notes import AbsenceNotes
 from querymill_workers.retrievers.reports.search.ranking import FoundByBranches, rank
 from querymill_workers.retrievers.reports.search.recall import QueryVectors, embed_queries, recall
@@ -129,11 +129,11 @@ def find_gate(wanted: WantedHit, searched: SearchedOnce, found: FoundByBranches,
     if wanted.document not in cards or (wanted.key is not None and wanted.key not in texts):
         what = "report" if wanted.document not in cards or wanted.key is None else wanted.key.unit
         return FailedGate("collection", f"the collection has no such {what}")
-    if request.filter and wanted.document not in ports.reports.matching(request.collection, request.filter):
+    if request.filter and wanted.document not in ports.documents["reports"].ids(request.collection, request.filter):
         failing = [
             name
             for name, condition in request.filter.items()
-            if wanted.document not in ports.reports.matching(request.collection, {name: condition})
+            if wanted.document not in ports.documents["reports"].ids(request.collection, {name: condition})
         ]
         return FailedGate("filter", f"its report does not pass: {', '.join(failing)}")
     if wanted.document not in chosen:

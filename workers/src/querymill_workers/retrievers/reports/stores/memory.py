@@ -1,17 +1,16 @@
 """Reports in memory: for tests, and to read what the store does without SQL."""
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from querymill_shared.contracts.filters import RESERVED, Filterable, passes
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_workers.retrievers.reports.ports import (
     FoundPassage,
@@ -19,7 +18,7 @@ from querymill_workers.retrievers.reports.ports import (
     PassageText,
     PreparedReport,
     Reports,
-    Waiting,
+    UnembeddedReports,
 )
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
@@ -55,8 +54,6 @@ class StoredReport:
 class MemoryReports(Reports):
     """`Reports` without a server. Search is exact, over all vectors."""
 
-    kind: Final = "reports"
-
     def __init__(self) -> None:
         self.stored: dict[tuple[str, str], StoredReport] = {}
         self.lock = threading.RLock()
@@ -72,12 +69,6 @@ class MemoryReports(Reports):
     def cards(self, collection: str) -> Sequence[ReportCard]:
         with self.lock:
             return [stored.card for _, stored in sorted(self.of(collection).items())]
-
-    @override
-    def matching(self, collection: str, conditions: Mapping[str, Any]) -> Set[str]:
-        with self.lock:
-            found = self.of(collection)
-        return {sha1 for sha1, stored in found.items() if passes(conditions, filterable(stored.report))}
 
     @override
     def search(
@@ -125,7 +116,7 @@ class MemoryReports(Reports):
         return [hit for hit in ranked if best[hit.document, hit.page] is hit]
 
     @override
-    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
+    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> UnembeddedReports:
         with self.lock:
             counts = {
                 sha1: self.vectors.counts(collection, model=model, documents=[sha1])
@@ -136,7 +127,7 @@ class MemoryReports(Reports):
             (counted.pending for counted in lacking.values()),
             (each.refused for each in lacking.values()),
         )
-        return Waiting(list(lacking), sum(pending), sum(refused))
+        return UnembeddedReports(list(lacking), sum(pending), sum(refused))
 
     @override
     def unembedded(self, collection: str, chunks: Sequence[HitKey], *, model: str) -> Mapping[HitKey, int]:
@@ -180,10 +171,6 @@ class MemoryReports(Reports):
         _, chunk = stored.passages[key.number]
         return PassageText(key, chunk.page, chunk.text, _card(stored.report), _metadata(stored.report))
 
-    @override
-    def collections(self) -> Sequence[str]:
-        return sorted({collection for collection, _ in self.stored})
-
     def of(self, collection: str) -> Mapping[str, StoredReport]:
         """Return the reports of a collection by id."""
         with self.lock:
@@ -206,12 +193,6 @@ class MemoryReports(Reports):
 
 def _products(own: Vector | None, queries: Mapping[str, npt.NDArray[np.float32]]) -> Mapping[str, float]:
     return {} if own is None else {query: float(own @ vector) for query, vector in queries.items()}
-
-
-def filterable(report: Report) -> Filterable:
-    """Return what a filter sees of a report."""
-    fields = {name: getattr(report, name) for name in RESERVED["reports"]}
-    return Filterable.of(report.model_extra, **fields)
 
 
 def _metadata(report: Report) -> Mapping[str, Any]:

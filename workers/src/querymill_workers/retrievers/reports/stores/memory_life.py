@@ -1,16 +1,12 @@
 """The life of reports in memory."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from typing_extensions import override
 
-from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.reports.ingest import Report
-from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.reports.ports import PreparedReport, ReportLife
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
-from querymill_workers.retrievers.reports.stores.documents import card_of
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports, StoredReport
 
 
@@ -20,11 +16,6 @@ class MemoryReportLife(ReportLife):
     def __init__(self, reports: MemoryReports) -> None:
         self._reports = reports
         self._lock = reports.lock
-
-    @override
-    def revision(self, collection: str, document: str) -> Revision | None:
-        stored = self._stored(collection, document)
-        return None if stored is None else stored.prepared.revision
 
     @override
     def indexed(self, collection: str, document: str) -> int:
@@ -44,10 +35,6 @@ class MemoryReportLife(ReportLife):
             self._reports.vectors.drop_orphans(collection)
 
     @override
-    def ids(self, collection: str) -> Sequence[str]:
-        return sorted(self._reports.of(collection))
-
-    @override
     def chunks(self, collection: str, document: str) -> Sequence[Chunk]:
         stored = self._stored(collection, document)
         return [] if stored is None else list(stored.prepared.chunks)
@@ -58,25 +45,6 @@ class MemoryReportLife(ReportLife):
             stored = self._reports.stored.pop((collection, document), None)
             self._reports.vectors.drop_orphans(collection)
         return 0 if stored is None else len(stored.passages) + 1
-
-    @override
-    def leave(self, collection: str) -> None: ...
-
-    @override
-    def listed(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[DocumentCard]:
-        found = sorted(self._reports.matching(collection, conditions))
-        ids = [sha1 for sha1 in found if after is None or sha1 > after]
-        reports = [self._reports.stored[collection, sha1].report for sha1 in ids[:limit]]
-        return [
-            card_of(each.sha1, each.title, each.published_at, each.model_extra or {}, pages=len(each.pages))
-            for each in reports
-        ]
-
-    @override
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        return len(self._reports.matching(collection, conditions))
 
     @override
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Report]:

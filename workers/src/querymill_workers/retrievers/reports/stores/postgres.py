@@ -2,36 +2,30 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
-from psycopg import sql
 from typing_extensions import override
 
-from querymill_workers.postgres.connection import Pool, across, literal, within
-from querymill_workers.postgres.filters import Column, predicate
-from querymill_workers.postgres.metadata_index import Noted
+from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.reading import snapshot
-from querymill_workers.retrievers.reports.ports import FoundPassage, MeasuredPassage, PassageText, Reports, Waiting
+from querymill_workers.retrievers.reports.ports import (
+    FoundPassage,
+    MeasuredPassage,
+    PassageText,
+    Reports,
+    UnembeddedReports,
+)
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
 from querymill_workers.vectors.postgres import VectorTables
 
 _SQL: Final = statements("querymill_workers.retrievers.reports.stores", "postgres.sql")
-
-#: The reserved fields of a filter.
-COLUMNS: Final = {
-    "company": Column(sql.Identifier("company")),
-    "period": Column(sql.Identifier("period")),
-    "title": Column(sql.Identifier("title")),
-    "published_at": Column(sql.Identifier("published_at"), "date"),
-}
-NOTED: Final = Noted(sql.Identifier("sha1"), ["reports"], "sha1")
 
 VECTORS: Final = VectorTables("report_passages", "report_vectors", document="sha1")
 
@@ -41,8 +35,6 @@ CACHED_COLLECTIONS = 64
 
 class PostgresReports(Reports):
     """`Reports` on PostgreSQL with pgvector. Search is exact, because the filter by document leaves few rows."""
-
-    kind: Final = "reports"
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -69,14 +61,6 @@ class PostgresReports(Reports):
         with self._lock:
             self._cards[key] = cards
         return cards
-
-    @override
-    def matching(self, collection: str, conditions: Mapping[str, Any]) -> Set[str]:
-        passing = predicate(conditions, COLUMNS, noted=NOTED)
-        statement = sql.SQL(_SQL["matching"]).format(filter=passing.text)
-        with within(self._pool, collection) as connection:
-            rows = connection.execute(statement, {"collection": collection, **passing.values}).fetchall()
-        return {sha1 for (sha1,) in rows}
 
     @override
     def search(
@@ -123,11 +107,11 @@ class PostgresReports(Reports):
         return found
 
     @override
-    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
+    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> UnembeddedReports:
         values = {"collection": collection, "model": model, "documents": list(documents)}
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["waiting"], values).fetchall()
-        return Waiting([row[0] for row in rows], sum(row[1] for row in rows), sum(row[2] for row in rows))
+        return UnembeddedReports([row[0] for row in rows], sum(row[1] for row in rows), sum(row[2] for row in rows))
 
     @override
     def unembedded(self, collection: str, chunks: Sequence[HitKey], *, model: str) -> Mapping[HitKey, int]:
@@ -168,11 +152,6 @@ class PostgresReports(Reports):
             if inner_product is not None:
                 products[key][texts[query - 1]] = inner_product
         return {key: MeasuredPassage(page, products.get(key, {})) for key, page in pages.items()}
-
-    @override
-    def collections(self) -> Sequence[str]:
-        with across(self._pool) as connection:
-            return [name for (name,) in connection.execute(_SQL["collections"])]
 
 
 def _card(

@@ -7,9 +7,6 @@ FROM reports
 WHERE collection = %(collection)s
 ORDER BY sha1;
 
--- matching: the reports that pass a filter
-SELECT sha1 FROM reports WHERE collection = %(collection)s AND {filter};
-
 -- search_each: for every query the best passages in each document, all documents in one statement
 WITH queries AS MATERIALIZED (
     SELECT number, embedding::vector AS embedding
@@ -145,6 +142,3 @@ JOIN report_passages AS passage ON passage.collection = %(collection)s AND passa
 LEFT JOIN report_vectors AS vector ON vector.collection = %(collection)s AND vector.model = %(model)s
     AND vector.sha1 = passage.sha1 AND vector.key = passage.key
 LEFT JOIN queries ON true;
-
--- collections: every collection that holds a report
-SELECT collection FROM report_generations WHERE empty_since IS DISTINCT FROM generation ORDER BY collection;

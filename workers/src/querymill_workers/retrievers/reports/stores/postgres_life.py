@@ -3,21 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from psycopg import sql
 from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
 from typing_extensions import override
 
-from querymill_shared.contracts.documents import DocumentCard
 from querymill_shared.contracts.reports.ingest import Report
-from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, within
-from querymill_workers.postgres.filters import predicate
 from querymill_workers.postgres.queries import statements
 from querymill_workers.retrievers.reports.ports import PreparedReport, ReportLife
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
-from querymill_workers.retrievers.reports.stores.documents import card_of
-from querymill_workers.retrievers.reports.stores.postgres import COLUMNS, NOTED
 
 _SQL: Final = statements("querymill_workers.retrievers.reports.stores", "postgres_life.sql")
 
@@ -30,11 +24,6 @@ class PostgresReportLife(ReportLife):
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-
-    @override
-    def revision(self, collection: str, document: str) -> Revision | None:
-        row = self._row("revision", collection, document)
-        return None if row is None else Revision(row[0])
 
     @override
     def indexed(self, collection: str, document: str) -> int:
@@ -52,9 +41,7 @@ class PostgresReportLife(ReportLife):
         with within(self._pool, collection) as connection:
             connection.execute(
                 _SQL["put_report"],
-                _row_of(report)
-                | place
-                | {"revision": prepared.revision, "passages": len(prepared.chunks), "tickers": list(prepared.tickers)},
+                _row_of(report) | place | {"passages": len(prepared.chunks), "tickers": list(prepared.tickers)},
             )
             connection.execute(_SQL["drop_other_passages"], place | {"keys": list(prepared.keys)})
             for start in range(0, len(prepared.chunks), STORED_AT_ONCE):
@@ -70,11 +57,6 @@ class PostgresReportLife(ReportLife):
             connection.execute(_SQL["next_generation"], place)
 
     @override
-    def ids(self, collection: str) -> Sequence[str]:
-        with within(self._pool, collection) as connection:
-            return [sha1 for (sha1,) in connection.execute(_SQL["ids"], {"collection": collection}).fetchall()]
-
-    @override
     def chunks(self, collection: str, document: str) -> Sequence[Chunk]:
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["passages"], _place(collection, document)).fetchall()
@@ -88,25 +70,7 @@ class PostgresReportLife(ReportLife):
             connection.execute(_SQL["drop_passages"], place)
             connection.execute(_SQL["drop_pages"], place)
             connection.execute(_SQL["next_generation"], place)
-            connection.execute(_SQL["mark_empty"], place)
         return 0 if row is None else int(row[0])
-
-    @override
-    def leave(self, collection: str) -> None:
-        with within(self._pool, collection) as connection:
-            connection.execute(_SQL["mark_empty"], {"collection": collection})
-
-    @override
-    def listed(
-        self, collection: str, conditions: Mapping[str, Any], *, limit: int, after: str | None
-    ) -> Sequence[DocumentCard]:
-        rows = self._filtered("listed", collection, conditions, limit=limit, after=after)
-        return [card_of(*row[:4], pages=row[4]) for row in rows]
-
-    @override
-    def count(self, collection: str, conditions: Mapping[str, Any]) -> int:
-        ((counted,),) = self._filtered("count", collection, conditions)
-        return int(counted)
 
     @override
     def whole(self, collection: str, ids: Sequence[str]) -> Mapping[str, Report]:
@@ -117,16 +81,6 @@ class PostgresReportLife(ReportLife):
             row[0]: Report.model_validate({**row[6], **dict(zip(names, row[:6], strict=True)), "pages": row[7] or []})
             for row in rows
         }
-
-    def _filtered(
-        self, statement: str, collection: str, conditions: Mapping[str, Any], **values: object
-    ) -> list[TupleRow]:
-        passing = predicate(conditions, COLUMNS, noted=NOTED)
-        with within(self._pool, collection) as connection:
-            return connection.execute(
-                sql.SQL(_SQL[statement]).format(filter=passing.text),
-                {"collection": collection, **values, **passing.values},
-            ).fetchall()
 
     def _row(self, statement: str, collection: str, document: str) -> TupleRow | None:
         with within(self._pool, collection) as connection:

@@ -1,17 +1,14 @@
--- revision: the revision of a report
-SELECT revision FROM reports WHERE collection = %(collection)s AND sha1 = %(document)s;
-
 -- indexed: how many entries of the text index a report has
 SELECT indexed FROM reports WHERE collection = %(collection)s AND sha1 = %(document)s;
 
 -- put_report: insert or replace a report
-INSERT INTO reports (collection, sha1, title, company, aliases, period, published_at, metadata, revision, passages,
+INSERT INTO reports (collection, sha1, title, company, aliases, period, published_at, metadata, passages,
     indexed, tickers)
 VALUES (%(collection)s, %(document)s, %(title)s, %(company)s, %(aliases)s, %(period)s, %(published_at)s,
-        %(metadata)s, %(revision)s, %(passages)s, %(passages)s, %(tickers)s)
+        %(metadata)s, %(passages)s, %(passages)s, %(tickers)s)
 ON CONFLICT (collection, sha1) DO UPDATE SET
     title = excluded.title, company = excluded.company, aliases = excluded.aliases, period = excluded.period,
-    published_at = excluded.published_at, metadata = excluded.metadata, revision = excluded.revision,
+    published_at = excluded.published_at, metadata = excluded.metadata,
     passages = excluded.passages, indexed = excluded.indexed, tickers = excluded.tickers, published = now();
 
 -- drop_other_passages: the passages of a report, except those with the given keys
@@ -35,9 +32,6 @@ SELECT %(collection)s, %(document)s, page, text FROM unnest(%(pages)s::int[], %(
 INSERT INTO report_generations (collection, generation) VALUES (%(collection)s, 1)
 ON CONFLICT (collection) DO UPDATE SET generation = report_generations.generation + 1;
 
--- ids: all reports
-SELECT sha1 FROM reports WHERE collection = %(collection)s ORDER BY sha1;
-
 -- passages: the passages of a report, in order
 SELECT page, number, text, tokens FROM report_passages
 WHERE collection = %(collection)s AND sha1 = %(document)s
@@ -52,17 +46,6 @@ DELETE FROM reports WHERE collection = %(collection)s AND sha1 = %(document)s RE
 -- drop_passages: the passages of a report
 DELETE FROM report_passages WHERE collection = %(collection)s AND sha1 = %(document)s;
 
--- listed: reports that pass a filter, with the number of their pages
-SELECT sha1, title, published_at, metadata,
-    (SELECT count(*) FROM report_pages AS page WHERE page.collection = %(collection)s AND page.sha1 = reports.sha1)
-FROM reports
-WHERE collection = %(collection)s AND {filter} AND (%(after)s::text IS NULL OR sha1 > %(after)s)
-ORDER BY sha1
-LIMIT %(limit)s;
-
--- count: how many reports pass a filter
-SELECT count(*) FROM reports WHERE collection = %(collection)s AND {filter};
-
 -- whole: reports with their pages, as they were ingested
 SELECT sha1, title, company, aliases, period, published_at, metadata,
     (
@@ -72,7 +55,3 @@ SELECT sha1, title, company, aliases, period, published_at, metadata,
     )
 FROM reports
 WHERE collection = %(collection)s AND sha1 = ANY(%(ids)s);
-
--- mark_empty: record that a collection holds no report, if so
-UPDATE report_generations SET empty_since = generation
-WHERE collection = %(collection)s AND NOT EXISTS (SELECT FROM reports WHERE collection = %(collection)s);

@@ -1,0 +1,211 @@
+"""Show: the files of a search, why they were found, what is missing, and what the search cost."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from querymill_shared.board import Picture
+from querymill_shared.contracts.events import PartialHit, SearchRound
+from querymill_shared.contracts.files.search import (
+    FileHit,
+    FileResult,
+    FileSearch,
+    LineRange,
+    RoundSummary,
+    TokenAccount,
+)
+from querymill_shared.contracts.results import Degradation
+from querymill_shared.contracts.why_not import Absence
+from querymill_shared.values import value
+from querymill_workers.jobs.stages import missing, stage, timing, used
+from querymill_workers.retrievers.files.notes import FileNotes, FileSearchNotes, FileStepNotes
+from querymill_workers.retrievers.files.ports import FilePorts
+from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted
+from querymill_workers.retrievers.files.rules.context import Context
+from querymill_workers.retrievers.files.rules.kinds import OTHER_KINDS
+from querymill_workers.retrievers.files.rules.relevance import FileProfiles, least_by_words, profile_of, relevance
+from querymill_workers.retrievers.files.search.choose import ChosenFiles
+from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis
+from querymill_workers.retrievers.files.search.rounds import EvaluatedFile, Round, evaluated_files
+
+#: Files that an agent without this search would read whole.
+TOP_FILES: Final = 5
+#: Decimals of a relevance in the result.
+DECIMALS: Final = 4
+
+
+@value
+class ShownFiles:
+    """What is shown of the chosen files. ``unread`` names what could not be read for it."""
+
+    hits: tuple[FileHit, ...]
+    low: tuple[FileHit, ...]
+    context: Context
+    absence: Absence | None
+    unread: tuple[Degradation, ...]
+
+
+def show_files(
+    chosen: ChosenFiles, request: FileSearch, ports: FilePorts
+) -> tuple[tuple[FileHit, ...], tuple[FileHit, ...]]:
+    """Show the files that are returned, and the low ones beside them."""
+    by_fusion, profiles = request.mode == "oneshot", ports.file_profiles
+    hits = tuple(hit_of(file, profiles, by_fusion=by_fusion) for file in chosen.kept[: request.top_n])
+    return hits, tuple(hit_of(file, profiles, by_fusion=by_fusion) for file in chosen.low)
+
+
+def hit_of(file: EvaluatedFile, profiles: FileProfiles, *, by_fusion: bool) -> FileHit:
+    """Show a file with every number needed to recompute its relevance."""
+    score = file.candidate.score if by_fusion else file.relevance
+    return FileHit(
+        path=file.path,
+        score=round(score, DECIMALS + 2),
+        relevance=round(file.relevance, DECIMALS),
+        band=band(file.relevance),
+        why=why(file),
+        round=file.round,
+        found_by=file.candidate.found_by,
+        tokens=file.notes.tokens,
+        excerpt=tuple(LineRange(first=first, last=last) for first, last in file.notes.excerpt),
+        explanation=explain_relevance(file.notes, profiles),
+        kind=file.notes.kind,
+        cells=file.notes.cells,
+    )
+
+
+def explain_relevance(notes: FileNotes, profiles: FileProfiles) -> dict[str, Any]:
+    """Return the evidence for a file, how its relevance follows from it, and what else changed that."""
+    evidence = {"evidence": asdict(notes.evidence)}
+    if notes.judged:
+        formula = {"relevance_formula": notes.relevance_formula} if notes.relevance_formula else {}
+        return {"formula": "judged by a language model"} | formula | evidence
+    profile, least = profile_of(notes.evidence, profiles), least_by_words(notes.evidence, profiles)
+    how = {"formula": "bands(Σ weight × evidence)", "weights": dict(profile.weights), "bands": profile.bands.points}
+    explained: dict[str, Any] = how | ({"at least, by its words": round(least, DECIMALS)} if least else {}) | evidence
+    if notes.kind == "code" and not notes.reason:
+        return explained
+    kind = {} if notes.kind == "code" else {"kind": notes.kind, "share of a kind not asked for": OTHER_KINDS}
+    by_evidence = {"by the evidence": round(relevance(notes.evidence, profiles), DECIMALS)}
+    return explained | by_evidence | kind | ({"raised": notes.reason} if notes.reason else {})
+
+
+def show_result(
+    picture: Picture,
+    rounds: Sequence[Round],
+    query: QueryAnalysis,
+    chosen: ChosenFiles,
+    shown: ShownFiles,
+    request: FileSearch,
+    ports: FilePorts,
+) -> FileResult:
+    """Put the result together."""
+    lacking = (*missing_parts(picture), *shown.unread, *found_nothing(rounds, query))
+    return FileResult(
+        job_id=picture.record.job_id,
+        query=request.query,
+        collection=request.collection,
+        mode=request.mode,
+        results=shown.hits,
+        low=shown.low,
+        total=len(chosen.kept),
+        complete=not lacking,
+        degraded=lacking,
+        stages=tuple(stage(step) for step in picture.steps),
+        timing=timing(picture),
+        usage=used(picture),
+        patterns=tuple(pattern for round_ in rounds for pattern in round_.planned.patterns),
+        gaps=next((round_.planned.gaps for round_ in reversed(rounds) if round_.plan is not None), ()),
+        rounds=tuple(summary(round_) for round_ in rounds),
+        stop=chosen.ended_by,
+        files_read=len(chosen.ranking),
+        token_account=token_account((*shown.hits, *shown.low), rounds, shown.context, ports.count_tokens),
+        context=shown.context.text,
+        context_files=tuple(dict.fromkeys(path for path, _ in shown.context.parts)),
+        why_not=shown.absence,
+    )
+
+
+def found_nothing(rounds: Sequence[Round], query: QueryAnalysis) -> tuple[Degradation, ...]:
+    """Say why there is nothing, if no search found a file."""
+    searches = [step for round_ in rounds for step in round_.searches if step.state == "done"]
+    if any(paths for step in searches for paths in FileSearchNotes.of(step).found.values()):
+        return ()
+    why_none = "no file has a word of the request"
+    if query.is_chinese:
+        why_none += "; it is in Chinese, and the code may be in another language"
+    return (Degradation(stage="search", reason=why_none),)
+
+
+def with_metadata(hits: tuple[FileHit, ...], request: FileSearch, ports: FilePorts) -> tuple[FileHit, ...]:
+    """Add the metadata of files if the request has a filter; without one its sender may not know the field."""
+    if not request.filter:
+        return hits
+    infos = ports.files.describe(request.collection, [hit.path for hit in hits])
+    return tuple(
+        hit.model_copy(update={"metadata": dict(infos[hit.path].metadata) if hit.path in infos else {}}) for hit in hits
+    )
+
+
+def why(file: EvaluatedFile) -> str:
+    """Explain in one line why a file is relevant."""
+    parts = [file.notes.reason] if file.notes.reason else []
+    parts += [f"defines {', '.join(file.notes.names)}"] if file.notes.names else []
+    parts += [f"has {', '.join(file.notes.words)}"] if file.notes.words else []
+    return "; ".join(parts) or "none of the query's words"
+
+
+def token_account(
+    returned: Sequence[FileHit], rounds: Sequence[Round], context: Context, count_tokens: Callable[[str], int]
+) -> TokenAccount:
+    """Count the tokens that the job cost, and those that reading whole files would have cost."""
+    files = evaluated_files(rounds)
+    first = [file.notes for file in files.values() if file.round == 1]
+    listing = sum(count_tokens(f"{hit.path} {hit.relevance} {hit.why}") for hit in returned)
+    handed, judged = count_tokens(context.text), sum(round_.judged_tokens for round_ in rounds)
+    return TokenAccount(
+        spent=handed + listing + judged,
+        context=handed,
+        listing=listing,
+        judged=judged,
+        returned_excerpts=sum(files[hit.path].notes.excerpt_tokens for hit in returned),
+        returned_files=sum(hit.tokens for hit in returned),
+        one_shot=sum(notes.tokens for notes in first),
+        all_candidates=sum(file.notes.tokens for file in files.values()),
+        grep=sum(notes.grep_tokens for notes in first),
+        top_files=sum(file.tokens for file in returned[:TOP_FILES]),
+    )
+
+
+def round_event(round_: Round) -> SearchRound:
+    """Report a round as it ends: what it searched for, and how relevant its files are."""
+    best = sorted(round_.files, key=lambda file: (-file.relevance, file.path))
+    return SearchRound(
+        round=round_.number,
+        queries=round_.queries,
+        evaluated=len(best),
+        bands=counted(file.relevance for file in best),
+        files=tuple(
+            PartialHit(key=file.path, score=round(file.relevance, DECIMALS))
+            for file in best
+            if band(file.relevance) in RETURNED
+        ),
+        gaps=round_.planned.gaps,
+        stop=round_.planned.stop,
+    )
+
+
+def summary(round_: Round) -> RoundSummary:
+    """Summarise a round."""
+    return RoundSummary(
+        round=round_.number,
+        queries=round_.queries,
+        evaluated=len(round_.files),
+        bands=counted(file.relevance for file in round_.files),
+        gaps=round_.planned.gaps,
+    )
+
+
+def missing_parts(picture: Picture) -> tuple[Degradation, ...]:
+    """Name each part that the request asked for and the result lacks."""
+    noted = [part for step in picture.steps if step.state == "done" for part in FileStepNotes.of(step).degraded]
+    return (*noted, *missing(picture.steps))
