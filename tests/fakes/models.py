@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.inference.ports import InputType, Judge, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import ProviderUsage
@@ -33,7 +33,7 @@ class WordEmbeddings:
         return np.stack(rows) if rows else np.empty((0, DIMENSIONS), np.float32), ProviderUsage(1, len(texts))
 
 
-class ScriptedJudge:
+class ScriptedJudge(Judge):
     """Says of each passage what a test's rule says; raises what it is told to."""
 
     def __init__(self) -> None:

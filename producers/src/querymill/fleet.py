@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 import redis
 from rich.table import Table
 from rich.text import Text
 
-from querymill_shared import counters
+from querymill_shared import capabilities, counters
 from querymill_shared.backlog import Backlog, QueueState
 from querymill_shared.board import JobCounts, WorkerLife, lives
 from querymill_shared.board.connections import open_commands
@@ -28,7 +29,7 @@ def figures(settings: Settings) -> dict[str, Any] | None:
     """Return the fleet's workers, queues, jobs, providers and counters. Return None if the board's server is away."""
     try:
         with open_commands(settings.redis_url) as client:
-            states = [asdict(account) for account in counters.accounts(client)]
+            states = _providers(client)
             counts = read_counts(client)
             alive = [life for life in lives.read_lives(client) if life.beat_age_s < lives.ALIVE_S]
             return {
@@ -90,6 +91,14 @@ def _bells(state: QueueState | None) -> dict[str, Any]:
     return {"bells": state.length, "oldest_s": None if state.oldest_s is None else round(state.oldest_s, 1)}
 
 
+def _providers(client: redis.Redis) -> list[dict[str, Any]]:
+    """Return the state of each provider's account, and what was learned of its model since when, at each address."""
+    learned: dict[str, list[dict[str, Any]]] = {}
+    for found in capabilities.findings(client):
+        learned.setdefault(found.model, []).append({"what": found.what, "address": found.address, "at": found.at})
+    return [asdict(account) | {"learned": learned.get(account.model, [])} for account in counters.accounts(client)]
+
+
 def _refusals(client: redis.Redis) -> dict[str, list[dict[str, Any]]]:
     """Return the last calls that each model's provider refused, the latest first."""
     found = counters.refusals(client)
@@ -112,16 +121,27 @@ def _worker(life: WorkerLife) -> dict[str, Any]:
 
 def tables(fleet: Mapping[str, Any]) -> list[Table]:
     """Format the figures as tables: workers, queues, jobs, providers, then what was granted, cached and shared."""
-    providers = Table("provider's model", "breaker", "failures in a row", "paused", box=None)
+    providers = Table("provider's model", "breaker", "failures in a row", "paused", "learned", box=None)
     for state in fleet["providers"]:
         style = "green" if state["breaker"] == "closed" else "red"
         paused = f"{state['paused_s']:.1f} s" if state["paused_s"] else "no"
-        providers.add_row(state["model"], Text(state["breaker"], style), str(state["failures"]), paused)
+        learned = "; ".join(dict.fromkeys(each["what"] for each in state.get("learned", ())))
+        providers.add_row(state["model"], Text(state["breaker"], style), str(state["failures"]), paused, learned)
     counted = Table("calls to providers", "", box=None)
     for said, value in _summary(fleet["counts"]):
         counted.add_row(said, value)
     workers, queues = _table_of_workers(fleet["workers"]), _table_of_queues(fleet["queues"])
-    return [workers, queues, _table_of_jobs(fleet), providers, counted]
+    return [workers, queues, _table_of_jobs(fleet), providers, *_tables_of_refusals(fleet), counted]
+
+
+def _tables_of_refusals(fleet: Mapping[str, Any]) -> list[Table]:
+    """Return a table of what each model's provider said last instead of an answer, if it said anything."""
+    last = {model: refused[0] for model, refused in fleet.get("refusals", {}).items() if refused}
+    table = Table("provider's model", "last refusal", "at", box=None)
+    for model, refusal in last.items():
+        at = datetime.fromtimestamp(refusal["at"], UTC).isoformat(" ", "seconds")
+        table.add_row(model, Text(refusal["what"]), at)
+    return [table] if last else []
 
 
 def _table_of_jobs(fleet: Mapping[str, Any]) -> Table:

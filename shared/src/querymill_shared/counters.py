@@ -21,7 +21,7 @@ KEY = "qm:meters"
 ACCOUNTS = "qm:accounts"
 FLUSH_EVERY_S = 1.0
 #: So many of the last refusals are kept for each account, and so much of what a provider said.
-MAX_REFUSALS, MAX_REFUSAL_CHARS = 200, 100
+MAX_REFUSALS, MAX_REFUSAL_CHARS = 200, 400
 
 
 class FleetCounters:

@@ -17,8 +17,9 @@ import pytest
 from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.gateway import SAME_FAILURES, Gateway
-from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankEndpoint, open_endpoint
+from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, open_endpoint
 from querymill_workers.inference.prompts import ChatTurn
+from querymill_workers.inference.rankings import RelevanceByIndex
 from querymill_workers.inference.refusals import Embedded, HalvingJudge, TextRefusal, embed_each
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable

@@ -15,14 +15,9 @@ from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import (
-    HttpJudge,
-    RelevanceByIndex,
-    RerankEndpoint,
-    RerankShape,
-    open_endpoint,
-)
+from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, RerankShape, open_endpoint
 from querymill_workers.inference.prompts import ChatTurn
+from querymill_workers.inference.rankings import RelevanceByIndex
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused

@@ -20,14 +20,9 @@ from querymill_workers.inference.account import Account
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import (
-    HttpJudge,
-    RelevanceByIndex,
-    RerankEndpoint,
-    RerankShape,
-    open_endpoint,
-)
+from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, RerankShape, open_endpoint
 from querymill_workers.inference.ports import Judge
+from querymill_workers.inference.rankings import RelevanceByIndex
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import ProviderUsage
@@ -229,6 +224,18 @@ def test_the_tei_shape(endpoint: Endpoint, openai_server: OpenAIServer) -> None:
     assert body == {"query": "how many ships?", "texts": ["nine ships", "seven ships"], "truncate": True}
 
 
+def test_logits_keep_the_order_of_the_endpoint_and_are_remembered(
+    endpoint: Endpoint, openai_server: OpenAIServer
+) -> None:
+    replies = [cohere_answer(i0=-2.25, i1=7.74), cohere_answer(i0=0.0, i1=0.9)]
+    openai_server.script.rerank = lambda request: replies.pop(0)
+    judge = http_judge(endpoint, openai_server.url)
+    assert judge.relevance_formula == ""
+    assert judged(judge) == {"left": pytest.approx(0.0953, abs=1e-4), "right": pytest.approx(0.9996, abs=1e-4)}
+    assert "logits" in judge.relevance_formula
+    assert judged(judge)["left"] == 0.5, "of a model with logits every number is one"
+
+
 def test_passages_for_an_endpoint_are_cut_too(endpoint: Endpoint, openai_server: OpenAIServer) -> None:
     openai_server.script.rerank = lambda request: cohere_answer(i0=0.5)
     judged(http_judge(endpoint, openai_server.url, tokens=200), {"a": "revenue " * 2000, "b": "short"})
@@ -244,7 +251,7 @@ REFUSED: dict[str, Answer] = {
 }
 UNREADABLE: dict[str, Answer] = {
     "no JSON": Answer(b"<html>bad gateway</html>"),
-    "no results": Answer(b'{"data": []}'),
+    "no results": Answer(b'{"list": []}'),
     "server error": Answer(b"{}", status=500),
     "busy": Answer(b"{}", status=429, headers={"retry-after-ms": "200"}),
 }

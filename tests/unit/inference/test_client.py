@@ -100,6 +100,7 @@ def test_whatever_headers_hold_they_raise_nothing_and_wait_at_most_ten_minutes(h
         (503, NoResponse, "HTTP 503"),
         (408, NoResponse, "HTTP 408"),
         (409, NoResponse, "HTTP 409"),
+        (424, NoResponse, "HTTP 424"),
         (400, Rejected, "HTTP 400"),
         (401, Rejected, "HTTP 401"),
         (307, Rejected, "HTTP 307 (redirects are not followed)"),
@@ -110,6 +111,72 @@ def test_a_status_says_whether_another_try_may_help(status: int, kind: type[Exce
     assert (type(error), str(error)) == (kind, text)
     if isinstance(error, Limited):
         assert error.limits.retry_after_s == 2.0
+
+
+OPENAI_QUOTA = {
+    "message": "You exceeded your current quota, please check your plan and billing details.",
+    "type": "insufficient_quota", "param": None, "code": "insufficient_quota",
+}  # fmt: skip
+GEMINI = {
+    "code": 429, "message": "You exceeded your current quota. Please retry in 36s.", "status": "RESOURCE_EXHAUSTED",
+    "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "36s"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (429, OPENAI_QUOTA),
+        (429, {"error": OPENAI_QUOTA}),
+        (402, {"error": {"message": "Insufficient Balance", "type": "unknown_error", "code": "invalid_request_error"}}),
+        (402, None),
+        (403, {"error": {"message": "Your credit balance is too low"}}),
+        (400, {"code": "Arrearage", "message": "Access denied"}),
+        (429, {"error": {"type": "exceeded_current_quota_error", "message": "check your plan"}}),
+        (429, {"detail": "Out of credits"}),
+        (503, {"error": {"code": "quota_exceeded"}}),
+    ],
+    ids=str,
+)
+def test_a_quota_is_no_rate_limit_whatever_its_status(status: int, body: object) -> None:
+    error = error_of_status(status, {}, body=body)
+    assert (type(error), str(error)) == (Rejected, f"HTTP {status}, no quota left")
+    assert isinstance(error, Rejected)
+    assert not error.of_content
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({}, [{"error": GEMINI}]),
+        ({"retry-after": "36"}, {"error": {"message": "You exceeded your current quota"}}),
+        ({"retry-after": "36"}, {"error": {"code": "rate_limit_exceeded", "message": "Rate limit reached for model"}}),
+        ({"retry-after": "36"}, {"error": {"code": 429, "message": "Rate limit exceeded: free-models-per-day"}}),
+    ],
+    ids=str,
+)
+def test_a_limit_that_names_its_end_is_no_quota(headers: dict[str, str], body: object) -> None:
+    error = error_of_status(429, headers, body=body)
+    assert isinstance(error, Limited)
+    assert error.limits.retry_after_s == 36
+    assert error.words
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "of_content"),
+    [
+        (400, {"error": {"code": "content_filter", "message": "filtered"}}, True),
+        (403, {"error": {"code": "content_filter", "message": "filtered"}}, True),
+        (400, {"error": {"code": "context_length_exceeded", "message": "too long"}}, True),
+        (400, {"error": {"code": "model_not_found", "message": "no such model"}}, False),
+        (404, {"error": {"code": "DeploymentNotFound", "message": "no deployment"}}, False),
+        (422, {"detail": "no"}, True),
+    ],
+)
+def test_a_code_says_whether_the_texts_are_at_fault(status: int, body: object, *, of_content: bool) -> None:
+    error = error_of_status(status, {}, body=body)
+    assert isinstance(error, Rejected)
+    assert error.of_content is of_content
 
 
 def raising(error: Exception) -> Callable[[], object]:

@@ -84,15 +84,15 @@ def test_only_what_was_sent_can_be_refused() -> None:
 
 
 def test_a_refused_parameter_is_replaced_by_its_older_form_and_then_left_out() -> None:
-    assert adapted(SENT, frozenset(("max_completion_tokens",)))["max_tokens"] == 100
+    assert adapted(SENT, frozenset(("refuses max_completion_tokens",)))["max_tokens"] == 100
     assert (
         not {"max_tokens", "max_completion_tokens"}
-        & adapted(SENT, frozenset(("max_completion_tokens", "max_tokens"))).keys()
+        & adapted(SENT, frozenset(("refuses max_completion_tokens", "refuses max_tokens"))).keys()
     )
-    older = frozenset(("response_format json_schema",))
+    older = frozenset(("refuses response_format json_schema",))
     assert adapted(SENT, older)["response_format"] == {"type": "json_object"}
-    assert "response_format" not in adapted(SENT, older | {"response_format json_object"})
-    assert not {"stream", "stream_options"} & adapted(SENT, frozenset(("stream",))).keys()
+    assert "response_format" not in adapted(SENT, older | {"refuses response_format json_object"})
+    assert not {"stream", "stream_options"} & adapted(SENT, frozenset(("refuses stream",))).keys()
     assert adapted(SENT, frozenset()) == SENT
 
 
@@ -129,7 +129,7 @@ def test_what_did_not_help_is_not_remembered_and_the_providers_words_are_the_rea
 
     with pytest.raises(Rejected) as caught:
         parameters.call(SENT, picky, 9.0, texts=["what is it?", "the pin of the safe is 4417, ok"])
-    assert str(caught.value) == "HTTP 400: temperature of '…' is not allowed"
+    assert str(caught.value) == "HTTP 400: temperature of '…' is not allowed (unsupported_parameter)"
     assert parameters.refused == []
 
 
@@ -149,7 +149,8 @@ def test_nothing_is_repeated_after_the_time_is_up_or_for_another_reason() -> Non
 
 
 def test_words_name_the_parameter_once_and_are_bounded() -> None:
-    assert words_in({"detail": [forbidden("body", "max_tokens")]}) == "max_tokens: Extra inputs are not permitted"
+    said = words_in({"detail": [forbidden("body", "max_tokens")]})
+    assert said == "max_tokens: Extra inputs are not permitted (extra_forbidden)"
     assert words_in({"error": {"message": "bad  top_n", "param": "top_n"}, "message": "bad top_n"}) == "bad top_n"
     assert len(words_in("x" * 10_000)) == MAX_WORDS_CHARS
     assert words_in(None) == ""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from querymill_shared.contracts.fields import Lane
-from querymill_workers.inference.ports import InputType, Vectors
+from querymill_workers.inference.ports import InputType, Judge, Vectors
 from querymill_workers.inference.refusals import MAX_REASON_CHARS, HalvingJudge, TextRefusal, embed_each
 from querymill_workers.inference.work import Misfit, Unacceptable
 from querymill_workers.jobs.deadline import Caller
@@ -123,7 +123,7 @@ def test_an_outage_is_no_refusal(error: Exception) -> None:
     assert len(model.requests) == 1
 
 
-class PickyJudge:
+class PickyJudge(Judge):
     """Judges a passage as 0.5; refuses what holds "bad", and is away from its so-manieth call on."""
 
     def __init__(self, away_from: int = 1_000) -> None:

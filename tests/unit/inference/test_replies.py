@@ -2,14 +2,27 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from querymill_workers.inference.client import Limited, NoResponse, Rejected
-from querymill_workers.inference.replies import error_instead, events_in, places_of, read_object, text_in
+from querymill_workers.inference.chat import answer_in
+from querymill_workers.inference.client import Limited, NoResponse, Rejected, make_call
+from querymill_workers.inference.embeddings import vectors_of
+from querymill_workers.inference.parameters import OutOfTokens
+from querymill_workers.inference.replies import (
+    error_instead,
+    events_in,
+    first_choice,
+    places_of,
+    read_object,
+    text_in,
+)
+from querymill_workers.inference.streams import ChatStream
+from querymill_workers.jobs.faults import Refused
 
 FIRST, SECOND = {"choices": [{"delta": {"content": "one"}}]}, {"choices": [{"delta": {"content": "two\u2028\x85"}}]}
 
@@ -70,6 +83,13 @@ def test_an_event_that_is_not_json_breaks_a_stream_off(stream: str) -> None:
         (b'{"error": {"message": "no", "status": 400}}', Rejected, "HTTP 400"),
         (b'{"error": "model is loading"}', NoResponse, "an error instead of a reply"),
         (b'{"object": "error", "message": "no", "code": 400}', Rejected, "HTTP 400"),
+        (b'{"error": {"message": "pay", "code": "insufficient_quota"}}', Rejected, "no quota left"),
+        (b'{"error": "Insufficient balance"}', Rejected, "no quota left"),
+        (b'{"error": {"message": "slow down", "type": "rate_limit_exceeded"}}', Limited, "HTTP 429"),
+        (b'{"error": {"message": "no", "code": "model_not_found"}}', Rejected, "an error instead of a reply"),
+        (b'{"type": "error", "error": {"type": "overloaded_error"}}', NoResponse, "an error instead of a reply"),
+        (b'[{"error": {"code": 404, "message": "no", "status": "NOT_FOUND"}}]', Rejected, "HTTP 404"),
+        (b'{"choices": [{"error": {"code": 502, "message": "away"}}]}', NoResponse, "HTTP 502"),
     ],
 )
 def test_what_came_instead_of_a_reply_is_said(content: bytes, kind: type[Exception], said: str) -> None:
@@ -112,3 +132,88 @@ def test_whatever_a_content_is_its_text_can_be_stored(content: object) -> None:
 def test_places_are_a_permutation_or_nothing(indexes: list[object]) -> None:
     places = places_of(indexes, len(indexes))
     assert places is None or sorted(places) == list(range(len(indexes)))
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
+)
+NAMES = (
+    "choices",
+    "message",
+    "delta",
+    "content",
+    "finish_reason",
+    "error",
+    "code",
+    "data",
+    "embedding",
+    "index",
+    "usage",
+)
+SHAPED = st.recursive(ODD, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner))
+FORESEEN = (Limited, NoResponse, Rejected, Refused)
+
+
+@given(SHAPED)
+def test_no_reply_of_any_shape_raises_what_nobody_expects(reply: object) -> None:
+    content = json.dumps(reply).encode()
+    for read_it in (
+        lambda: answer_in(first_choice(read_object(content))),
+        lambda: vectors_of(read_object(content), 1, 2),
+        lambda: parts_of([read_object(content)]),
+    ):
+        with suppress(*FORESEEN):
+            make_call(read_it)
+
+
+def parts_of(events: list[Mapping[str, Any]]) -> str:
+    """Read a stream of these events."""
+    stream = ChatStream(iter(events), lambda: None, renew=lambda: None)
+    stream.await_first()
+    return "".join(iter(stream.next, None))
+
+
+@given(st.sampled_from(["usage", "object", "model", "id", "created", "system_fingerprint", "service_tier"]), ODD)
+def test_an_odd_field_that_says_nothing_costs_no_reply(name: str, odd: object) -> None:
+    message = {"choices": [{"message": {"content": "nine ships"}, "finish_reason": "stop"}], name: odd}
+    assume(not (name == "object" and odd == "error"))
+    assert answer_in(first_choice(read_object(json.dumps(message).encode()))) == "nine ships"
+    vectors = {"data": [{"index": 0, "embedding": [0.5, 1.0]}], name: odd}
+    assert vectors_of(read_object(json.dumps(vectors).encode()), 1, 2).tolist() == [[0.5, 1.0]]
+    assert parts_of([{"choices": [{"delta": {"content": "nine "}}], name: odd}, message, {name: odd}]) == "nine "
+
+
+@given(st.sampled_from(["role", "refusal", "tool_calls", "annotations", "audio"]), ODD)
+def test_an_odd_field_of_a_message_costs_no_answer(name: str, odd: object) -> None:
+    choice = {"message": {"content": "nine ships", name: odd}, "index": odd, "logprobs": odd, "finish_reason": odd}
+    assert answer_in(choice) == "nine ships"
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ({"message": {"content": None}, "finish_reason": "content_filter"}, "withheld it (content_filter)"),
+        ({"message": {"content": "", "refusal": "I cannot"}}, "empty reply: the model refused"),
+        ({"message": {"content": "", "reasoning_content": "hm"}}, "the reply holds reasoning only"),
+        ({"message": {"content": "<think>hm"}}, "the reply holds reasoning only"),
+        ({"message": {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}},
+         "the reply holds reasoning only"),
+        ({"message": {"content": None, "tool_calls": []}, "finish_reason": "tool_calls"}, "empty reply (tool_calls)"),
+        ({}, "empty reply"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_why_a_reply_is_empty_is_said(choice: dict[str, Any], said: str) -> None:
+    with pytest.raises(Refused) as caught:
+        answer_in(choice)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("message", [{"content": ""}, {"content": None, "reasoning": "hm"}, {"content": "<think>hm"}])
+def test_a_reply_that_used_up_its_tokens_before_a_word_may_get_more(message: dict[str, Any]) -> None:
+    with pytest.raises(OutOfTokens):
+        answer_in({"message": message, "finish_reason": "length"})
+    with pytest.raises(OutOfTokens):
+        parts_of([{"choices": [{"delta": message}]}, {"choices": [{"delta": None, "finish_reason": "length"}]}])

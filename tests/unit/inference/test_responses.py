@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from querymill_workers.inference.client import Limited, NoResponse, Rejected
 from querymill_workers.inference.embeddings import vectors_of
-from querymill_workers.inference.http_judge import PassageRelevance, read, relevance_by_index
 from querymill_workers.inference.streams import MAX_REPLY_CHARS, ChatStream
 from querymill_workers.jobs.faults import Refused
 
@@ -67,6 +66,20 @@ def test_a_vector_as_base64_is_read() -> None:
         vectors_of(embedded((0, "no base64!")), 1, 2)
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"embeddings": [[1.0, 2.0], [3.0, 4.0]]},
+        {"embeddings": {"float": [[1.0, 2.0], [3.0, 4.0]]}},
+        {"data": [[1.0, 2.0], [3.0, 4.0]]},
+        {"data": [{"embedding": [[1.0, 2.0]]}, {"embedding": [[3.0, 4.0]]}]},
+    ],
+    ids=str,
+)
+def test_bare_vectors_are_read_in_the_order_of_the_texts(reply: dict[str, Any]) -> None:
+    assert vectors_of(reply, 2, 2).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
 def test_a_wrong_dimension_is_never_stored() -> None:
     with pytest.raises(Refused, match=r"embedding rejected: the provider returned 3 dimensions, expected 2"):
         vectors_of(embedded((0, [1.0, 2.0]), (1, [1.0, 2.0, 3.0])), 2, 2)
@@ -76,76 +89,6 @@ def test_a_wrong_dimension_is_never_stored() -> None:
 def test_a_number_that_is_not_finite_as_a_float32_is_never_stored(number: float) -> None:
     with pytest.raises(NoResponse, match="NaN or infinity"), np.errstate(over="ignore"):
         vectors_of(embedded((0, [1.0, number])), 1, 2)
-
-
-def entries(*pairs: tuple[int, float]) -> list[PassageRelevance]:
-    return [PassageRelevance.model_validate({"index": index, "score": score}) for index, score in pairs]
-
-
-def test_a_passage_that_the_endpoint_left_out_is_missing() -> None:
-    assert relevance_by_index(entries((2, 0.5), (0, 1.0)), count=3) == {2: 0.5, 0: 1.0}
-    assert relevance_by_index([], count=3) == {}
-
-
-@pytest.mark.parametrize(
-    ("pairs", "said"),
-    [
-        ([(3, 0.5)], "invalid or repeated index 3 in the response (expected 0 to 2, once each)"),
-        ([(-1, 0.5)], "invalid or repeated index -1"),
-        ([(1, 0.5), (1, 0.5)], "invalid or repeated index 1"),
-        ([(0, 1.5)], "relevance 1.5 in the response (expected 0 to 1)"),
-        ([(0, -0.1)], "relevance -0.1"),
-        ([(0, math.nan)], "relevance nan"),
-    ],
-)
-def test_an_index_or_a_relevance_that_cannot_be_voids_the_whole_response(
-    pairs: list[tuple[int, float]], said: str
-) -> None:
-    with pytest.raises(Refused) as caught:
-        relevance_by_index(entries(*pairs), count=3)
-    assert f"rerank endpoint: {said}" in str(caught.value)
-
-
-def test_each_shape_is_read_as_it_is_written() -> None:
-    cohere = read(b'{"results": [{"index": 1, "relevance_score": 0.5}], "usage": {"total_tokens": 9}}', shape="cohere")
-    tei = read(b'[{"index": 1, "score": 0.5}]', shape="tei")
-    assert cohere.results == tei.results == entries((1, 0.5))
-    assert (cohere.tokens, tei.tokens) == (9, None)
-
-
-@pytest.mark.parametrize("entry", [
-    '{"index": "0", "relevance_score": "0.5"}', '{"relevance_score": 0.5}', '{"index": null, "score": 0.5}',
-])  # fmt: skip
-def test_a_number_as_text_and_a_zero_that_was_left_out_are_read(entry: str) -> None:
-    other = '{"index": 1, "relevance_score": 1}'
-    reply = read(f'{{"results": [{entry}, {other}]}}'.encode(), shape="cohere")
-    assert relevance_by_index(reply.results, count=2) == {0: 0.5, 1: 1.0}
-
-
-def test_an_index_that_is_left_out_twice_is_no_index() -> None:
-    reply = read(b'[{"score": 0.5}, {"score": 0.4}]', shape="tei")
-    with pytest.raises(Refused, match="invalid or repeated index 0"):
-        relevance_by_index(reply.results, count=2)
-
-
-def test_a_page_or_an_error_in_place_of_relevances_is_named() -> None:
-    for content, said in ((b"<html>", "an HTML page"), (b'{"error": {"code": 503, "message": "x"}}', "HTTP 503")):
-        with pytest.raises(NoResponse, match=said):
-            read(content, shape="cohere")
-
-
-@pytest.mark.parametrize("usage", ["null", "[]", '"9"', '{"total_tokens": "9"}', "{}"])
-def test_a_usage_that_cannot_be_read_is_none(usage: str) -> None:
-    assert read(f'{{"results": [], "usage": {usage}}}'.encode(), shape="cohere").tokens is None
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"garbage", b"[]", b'{"results": [{"index": "one", "score": 0.5}]}', b'{"results": [{"index": 1}]}', b"\xff"],
-)
-def test_what_does_not_have_the_shape_may_pass(content: bytes) -> None:
-    with pytest.raises(NoResponse, match="the response does not have the cohere shape"):
-        read(content, shape="cohere")
 
 
 def chunk(text: str | None = None, finish: str | None = None, tokens: int | None = None) -> dict[str, Any]:

@@ -40,6 +40,15 @@ def test_a_fleet_that_has_done_nothing_divides_by_nothing() -> None:
     assert "granted 0, after 0 ms on average" in shown
 
 
+def test_a_provider_shows_what_was_learned_of_it_and_what_it_said_last() -> None:
+    found = [{"what": "refuses temperature", "address": "http://a", "at": 1.0}]
+    state = {"model": "m", "breaker": "closed", "failures": 0, "paused_s": 0.0, "learned": found}
+    said = {"what": "HTTP 429, no quota left: check your plan", "step": "", "job_id": "", "at": 0.0}
+    shown = printed({"providers": [state], "refusals": {"m": [said]}, "counts": {}})
+    assert "m closed 0 no refuses temperature" in shown
+    assert "m HTTP 429, no quota left: check your plan 1970-01-01 00:00:00+00:00" in shown
+
+
 def test_a_provider_shows_its_breaker_and_its_pause() -> None:
     state = {"model": "gpt [x]", "breaker": "open", "failures": 5, "paused_s": 2.25}
     assert "gpt [x] open 5 2.2 s" in printed({"providers": [state], "counts": {}})

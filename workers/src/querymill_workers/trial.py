@@ -16,8 +16,8 @@ from querymill_shared.settings import Settings
 from querymill_workers import wiring
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.chat import in_shape
-from querymill_workers.inference.client import Limited, NoResponse, Rejected, TimedOut
-from querymill_workers.inference.parameters import Parameters
+from querymill_workers.inference.client import Limited, NoResponse, Rejected, TimedOut, worded
+from querymill_workers.inference.parameters import REASONING_TOKENS, Parameters
 from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.inference.work import Misfit
@@ -42,7 +42,7 @@ _REMEDIES: Final = {
 _OF_MISFIT: Final = {
     "embedding models": "set QUERYMILL_EMBEDDING_DIMENSIONS, or name another model",
     "previous embedding model": "set QUERYMILL_PREVIOUS_EMBEDDING_DIMENSIONS, or name another model",
-    "rerank endpoint": "name a model whose relevance is from 0 to 1",
+    "rerank endpoint": "name a model whose relevance is from 0 to 1, a logit, or from 0 to 100",
 }
 #: After these it is the address or the key that is to blame, not the model.
 _OF_ADDRESS: Final = ("no connection", "HTTP 401", "HTTP 403", "HTTP 3")
@@ -80,7 +80,7 @@ def result_of(name: str, attempt: Callable[[], str]) -> Mapping[str, Any]:
     except Lacking as error:
         return {"name": name, "ok": None, "reached": True, "said": str(error)}
     except (Limited, NoResponse, Rejected, Refused) as error:
-        said = str(error)
+        said = worded(error) if isinstance(error, Limited | NoResponse) else str(error)
         remedy = next((remedy for start, remedy in _REMEDIES.items() if said.startswith(start)), "")
         if isinstance(error, Misfit):
             remedy = _OF_MISFIT[name]
@@ -112,7 +112,7 @@ def try_chat(settings: Settings) -> str:
             )
         except Refused as error:
             raise Lacking(f'says "{shown}", but cannot judge: {error}') from error
-    return f'says "{shown}" and judges{_without(endpoint.parameters)}'
+    return f'says "{shown}" and judges{_learned(endpoint.parameters)}'
 
 
 def try_embeddings(settings: Settings, profile: EmbeddingProfile, base_url: str, key: str) -> str:
@@ -125,7 +125,7 @@ def try_embeddings(settings: Settings, profile: EmbeddingProfile, base_url: str,
     with closing(wiring.embedding_endpoint(settings, profile, base_url, key)) as endpoint:
         endpoint.ask(_PASSAGES, "passage", timeout_s)
         endpoint.ask([_QUESTION], "query", timeout_s)
-    return f"vectors of {profile.dimensions} dimensions{_without(endpoint.parameters)}"
+    return f"vectors of {profile.dimensions} dimensions{_learned(endpoint.parameters)}"
 
 
 def try_rerank(settings: Settings) -> str:
@@ -137,11 +137,18 @@ def try_rerank(settings: Settings) -> str:
     with closing(wiring.rerank_endpoint(settings)) as endpoint:
         judged = endpoint.ask(_QUESTION, _PASSAGES, settings.querymill_rerank_timeout_s).value
     relevances = ", ".join(f"{judged[index]:.2f}" if index in judged else "none" for index in range(len(_PASSAGES)))
-    return f"relevance {relevances}{_without(endpoint.parameters)}"
+    return f"relevance {relevances}{_learned(endpoint.parameters, formula=endpoint.relevance_formula)}"
 
 
-def _without(parameters: Parameters) -> str:
-    return f" (without {', '.join(parameters.refused)}, which it refuses)" if parameters.refused else ""
+def _learned(parameters: Parameters, *, formula: str = "") -> str:
+    """Return what was learned of a model, for a person."""
+    refused = parameters.refused
+    learned = [
+        *([f"without {', '.join(refused)}, which it refuses"] if refused else []),
+        *([f"with {REASONING_TOKENS:,} tokens more for its reasoning"] if parameters.reasons else []),
+        *([f"relevance = {formula}"] if formula else []),
+    ]
+    return f" ({'; '.join(learned)})" if learned else ""
 
 
 if __name__ == "__main__":

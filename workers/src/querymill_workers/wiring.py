@@ -17,6 +17,7 @@ from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.inference.account import Account
 from querymill_workers.inference.answers import ChatAnswers
 from querymill_workers.inference.calibrations import calibration_of
+from querymill_workers.inference.capabilities import Capabilities
 from querymill_workers.inference.chat import ChatModel, OpenAIChat
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.client import open_client
@@ -24,10 +25,11 @@ from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddings
 from querymill_workers.inference.fleet_cache import FleetCache, FleetCaches, NoFleetCaches
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankEndpoint, open_endpoint
+from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, open_endpoint
 from querymill_workers.inference.memory import WordAnswers, WordEmbeddings, WordJudge, WordRewriter
 from querymill_workers.inference.ports import Judge, PreviousModel
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
+from querymill_workers.inference.rankings import RelevanceByIndex
 from querymill_workers.inference.refusals import HalvingJudge
 from querymill_workers.inference.rewriter import ChatRewriter
 from querymill_workers.jobs.heartbeat import HeartbeatThread, NoHeartbeat
@@ -106,7 +108,13 @@ def rerank_endpoint(chosen: Settings) -> RerankEndpoint:
     """Return the rerank endpoint, without limits."""
     base_url, key = chosen.rerank_base_url, chosen.rerank_api_key.get_secret_value()
     client = open_endpoint(base_url, key)
-    return RerankEndpoint(client, base_url, model=chosen.rerank_model, shape=chosen.querymill_rerank_shape)
+    return RerankEndpoint(
+        client,
+        base_url,
+        model=chosen.rerank_model,
+        shape=chosen.querymill_rerank_shape,
+        capabilities=capabilities_of(base_url, chosen.rerank_model),
+    )
 
 
 @cache
@@ -169,6 +177,11 @@ def account_with(
     )
 
 
+def capabilities_of(base_url: str, model: str) -> Capabilities:
+    """Return what the fleet knows of a model at an address."""
+    return Capabilities(cache_client(), address=base_url, model=model)
+
+
 def embeddings(chosen: Settings) -> SharedEmbeddings:
     """Return the adapter for the embedding model."""
     base_url, key = chosen.embedding_endpoint
@@ -206,7 +219,8 @@ def embeddings_of(
 def embedding_endpoint(chosen: Settings, profile: EmbeddingProfile, base_url: str, key: str) -> OpenAIEndpoint:
     """Return the endpoint of an embedding model, without limits and caches."""
     timeout_s = chosen.querymill_embedding_timeout_s
-    return OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s, max_bytes=profile.max_bytes), profile)
+    client = open_client(base_url, key, timeout_s=timeout_s, max_bytes=profile.max_bytes)
+    return OpenAIEndpoint(client, profile, capabilities_of(base_url, profile.model))
 
 
 def previous_profile(chosen: Settings) -> EmbeddingProfile | None:
@@ -249,7 +263,8 @@ def chat(chosen: Settings) -> ChatModel:
 def chat_endpoint(chosen: Settings) -> OpenAIChat:
     """Return the endpoint of the chat model, without limits and caches."""
     base_url, key = chosen.openai_base_url, chosen.openai_api_key.get_secret_value()
-    return OpenAIChat(open_client(base_url, key, timeout_s=chosen.querymill_chat_timeout_s), chosen.chat_model)
+    client = open_client(base_url, key, timeout_s=chosen.querymill_chat_timeout_s)
+    return OpenAIChat(client, chosen.chat_model, capabilities_of(base_url, chosen.chat_model))
 
 
 @cache

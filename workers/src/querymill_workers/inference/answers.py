@@ -9,7 +9,6 @@ from querymill_workers.inference.answer_ports import AnswerEnd, AnswerScores, He
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.inference.prompts.fences import FenceFilter
-from querymill_workers.inference.thinking import ThinkingFilter
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.languages import Language
@@ -61,9 +60,7 @@ class ChatAnswers:
         """See `Answers.write`."""
         turns = answer_turns(question, passages, language)
         filtered = FenceFilter(hear)
-        spoken = ThinkingFilter(filtered.hear)
-        written = self._chat.stream(turns, max_tokens=max_tokens, caller=caller, hear=spoken.hear)
-        spoken.end()
+        written = self._chat.stream(turns, max_tokens=max_tokens, caller=caller, hear=filtered.hear)
         filtered.end()
         return written
 

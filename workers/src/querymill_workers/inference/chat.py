@@ -12,20 +12,29 @@ from pydantic import BaseModel, ValidationError
 
 from querymill_workers.inference.answer_ports import AnswerEnd, Hear
 from querymill_workers.inference.bounded import renew
+from querymill_workers.inference.capabilities import Capabilities
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.fleet_cache import FleetCache, StillComing, cache_key
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.parameters import Parameters
+from querymill_workers.inference.parameters import REASONING_TOKENS, OutOfTokens, Parameters
 from querymill_workers.inference.prompts import ChatTurn
-from querymill_workers.inference.replies import events_in, field_in, first_choice, read_object, text_in
+from querymill_workers.inference.replies import (
+    events_in,
+    field_in,
+    first_choice,
+    read_object,
+    reasoning_in,
+    text_in,
+    why_empty,
+)
 from querymill_workers.inference.streams import ChatStream
 from querymill_workers.inference.work import CutShort
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import ProviderUsage
-from querymill_workers.text.queries import without_thinking
+from querymill_workers.text.reasoning import without_reasoning
 from querymill_workers.text.tokens import estimate
 
 Shape = TypeVar("Shape", bound=BaseModel)
@@ -34,9 +43,6 @@ Check = Callable[[str], str]
 
 #: A temperature of 0 makes replies repeatable. The penalty keeps small models from repeating table rows.
 _SAMPLING: Mapping[str, Any] = {"temperature": 0.0, "frequency_penalty": 0.3}
-#: Models of these families accept no sampling parameters, and their reasoning counts towards the reply's tokens.
-_REASONING = ("gpt-5", "o1", "o3", "o4")
-_REASONING_TOKENS = 2_000
 _STREAMED: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 #: Tokens that the role and the separators add to a message.
 _TURN_TOKENS = 4
@@ -47,10 +53,10 @@ HARMLESS, PROBE_TOKENS = "Say hello.", 10
 class OpenAIChat:
     """Sends one request to the chat endpoint and checks the reply."""
 
-    def __init__(self, client: openai.OpenAI, model: str) -> None:
+    def __init__(self, client: openai.OpenAI, model: str, capabilities: Capabilities | None = None) -> None:
         self._client = client
         self.model = model
-        self.parameters = Parameters()
+        self.parameters = Parameters(capabilities)
 
     def close(self) -> None:
         """Close the connections."""
@@ -58,16 +64,16 @@ class OpenAIChat:
 
     def options(self, max_tokens: int, shape: type[BaseModel] | None) -> dict[str, Any]:
         """Return the parameters of a request, except its turns and its time limit."""
-        options: dict[str, Any] = {"model": self.model, "max_completion_tokens": max_tokens}
-        if self.model.startswith(_REASONING):
-            options |= {"reasoning_effort": "low", "max_completion_tokens": max_tokens + _REASONING_TOKENS}
-        else:
-            options |= _SAMPLING
+        options: dict[str, Any] = {"model": self.model, "max_completion_tokens": max_tokens, **_SAMPLING}
         if shape is not None:
             schema = shape.model_json_schema()
             named = {"name": schema["title"], "schema": schema, "strict": True}
             options["response_format"] = {"type": "json_schema", "json_schema": named}
         return options
+
+    def max_tokens(self, options: Mapping[str, Any]) -> int:
+        """Return the most tokens that a reply may take, with those of the model's reasoning."""
+        return int(options["max_completion_tokens"]) + (REASONING_TOKENS if self.parameters.reasons else 0)
 
     def ask(self, turns: Sequence[ChatTurn], options: Mapping[str, Any], timeout_s: float) -> ProviderResponse[str]:
         """Send one request and return the whole reply.
@@ -81,12 +87,7 @@ class OpenAIChat:
             def call() -> ProviderResponse[str]:
                 raw = self._create(turns, sent, limit_s)
                 reply = read_object(raw.http_response.content)
-                text = text_in(field_in(first_choice(reply), "message").get("content"))
-                if not text.strip():
-                    raise Refused("chat model: empty reply", code="provider_refused")
-                said = without_thinking(text)
-                if not said.strip():
-                    raise Refused("chat model: the reply holds reasoning only", code="provider_refused")
+                said = answer_in(first_choice(reply))
                 return ProviderResponse(said, tokens_of(reply), rate_limit_headers(raw.headers))
 
             return make_call(call)
@@ -95,7 +96,7 @@ class OpenAIChat:
 
     def probe(self, timeout_s: float) -> None:
         """Ask for a word; see `Gateway`. An empty reply shows as well that the model is there."""
-        with suppress(Refused):
+        with suppress(Refused, OutOfTokens):
             self.ask([ChatTurn(role="user", content=HARMLESS)], self.options(PROBE_TOKENS, None), timeout_s)
 
     def begin(
@@ -128,6 +129,25 @@ class OpenAIChat:
         """Send a request and return the library's raw response. The library's own reading is too strict."""
         create: Any = self._client.chat.completions.with_raw_response.create  # its type depends on the parameters
         return create(messages=list(turns), timeout=limit_s, **sent)
+
+
+def answer_in(choice: Mapping[str, Any]) -> str:
+    """Return the answer of a whole reply, without the model's reasoning.
+
+    Raises:
+        OutOfTokens: The reply ended at its token limit before a word of it.
+        Refused: There is none for another reason.
+    """
+    message, finish = field_in(choice, "message"), choice.get("finish_reason")
+    text = text_in(message.get("content"))
+    said = without_reasoning(text)
+    if said.strip():
+        return said
+    if finish == "length":
+        raise OutOfTokens("chat model: the reply reached its token limit before a word of an answer")
+    reasoned = bool(text.strip() or reasoning_in(message).strip())
+    reason = why_empty(choice, finish if isinstance(finish, str) else None, reasoned=reasoned)
+    raise Refused(f"chat model: {reason}", code="provider_refused")
 
 
 def _accept(reply: str) -> str:
@@ -172,7 +192,7 @@ class ChatModel:
             Exception: What ``check`` raises.
         """
         options = self._endpoint.options(max_tokens, shape)
-        tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
+        tokens = _tokens_of_prompt(turns) + self._endpoint.max_tokens(options)
         spent: list[ProviderUsage] = []
 
         def compute(keys: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
@@ -200,7 +220,7 @@ class ChatModel:
             Refused: No reply before the caller's deadline, or an empty one.
         """
         options = self._endpoint.options(max_tokens, None)
-        tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
+        tokens = _tokens_of_prompt(turns) + self._endpoint.max_tokens(options)
         self._daily.spend(caller.collection, tokens)
         reply = self._gateway.listen(
             caller, tokens, lambda timeout_s: self._endpoint.begin(turns, options, timeout_s), hear

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
+from typing_extensions import override
 
 from querymill_workers.inference.chat import ChatModel
+from querymill_workers.inference.ports import Judge
 from querymill_workers.inference.prompts import rerank_turns
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import ProviderUsage
@@ -34,17 +36,18 @@ class Judgements(BaseModel):
     judgements: list[PassageJudgement]
 
 
-class ChatJudge:
+class ChatJudge(Judge):
     """`Judge` by a chat model. The passages of one call are cut to ``passage_tokens`` tokens in total."""
 
     def __init__(self, chat: ChatModel, *, passage_tokens: int) -> None:
         self._chat = chat
         self._passage_tokens = passage_tokens
 
+    @override
     def judge(
         self, query: str, passages: Mapping[str, str], *, caller: Caller
     ) -> tuple[Mapping[str, float], ProviderUsage]:
-        """See `Judge.judge`. The model sees numbers, not the caller's ids, because an id could be a word."""
+        # The model sees numbers, not the caller's ids, because an id could be a word.
         ids = {str(number): hit_id for number, hit_id in enumerate(passages, start=1)}
         share = self._passage_tokens // len(passages)
         shown = [cut(text, max_tokens=share) for text in passages.values()]

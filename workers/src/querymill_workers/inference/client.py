@@ -5,6 +5,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import httpx2
@@ -13,7 +14,7 @@ import openai
 from querymill_shared.values import value
 from querymill_workers.inference.account import RateLimitHeaders
 from querymill_workers.inference.bounded import BoundedClient, TooLong
-from querymill_workers.inference.complaints import words_in
+from querymill_workers.inference.complaints import Meaning, meaning_of, pause_in, says_quota, words_in
 from querymill_workers.inference.routes import UnusableProxy, transport_to
 
 T = TypeVar("T")
@@ -30,6 +31,8 @@ MAX_RESPONSE_BYTES = 16_000_000
 MAX_PAUSE_S, DAY_S = 600.0, 86_400.0
 #: Statuses that may be due to one of several texts.
 _OF_CONTENT = (400, 413, 422)
+#: Statuses below 500 that may pass. With 424, Text Embeddings Inference says that its backend failed.
+_OF_THE_MOMENT = (408, 409, 424, 425)
 _NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
 _DURATION = re.compile(rf"({_NUMBER})(ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -72,11 +75,17 @@ class Rejected(Exception):
 
 
 class Limited(Exception):
-    """The provider rate-limited the call (HTTP 429)."""
+    """The provider rate-limited the call (HTTP 429). ``words`` is what it said, which may quote a text."""
 
-    def __init__(self, limits: RateLimitHeaders) -> None:
+    def __init__(self, limits: RateLimitHeaders, *, words: str = "") -> None:
         super().__init__("HTTP 429")
         self.limits = limits
+        self.words = words
+
+
+def worded(error: NoResponse | Limited) -> str:
+    """Return an error with the provider's words, once they hold nothing of the caller's texts."""
+    return f"{error}: {error.words}" if error.words else str(error)
 
 
 @value
@@ -130,13 +139,44 @@ def no_connection(error: Exception) -> Exception:
 
 
 def error_of_status(status: int, headers: Mapping[str, str], *, body: object = None) -> Exception:
-    """Return the error for an HTTP status. Its message quotes no text of the caller, as ``body`` may."""
+    """Return the error for an HTTP status. Its message quotes no text of the caller, as ``body`` may.
+
+    A quota that is used up is no rate limit, whatever its status: no wait of minutes would help.
+    """
+    limits = rate_limit_headers(headers)
+    if limits.retry_after_s is None:
+        limits = replace(limits, retry_after_s=_duration_s(pause_in(body)))
+    meaning = meaning_of(body) or _meaning_of_words(status, body, limits)
+    if meaning == "quota" or status == 402:
+        return Rejected(f"HTTP {status}, no quota left", body=body)
     if status == 429:
-        return Limited(rate_limit_headers(headers))
-    if status >= 500 or status in (408, 409, 425):
+        return Limited(limits, words=words_in(body))
+    if status >= 500 or status in _OF_THE_MOMENT:
         return NoResponse(f"HTTP {status}", words=words_in(body))
     redirected = " (redirects are not followed)" if 300 <= status < 400 else ""
-    return Rejected(f"HTTP {status}{redirected}", of_content=status in _OF_CONTENT, body=body)
+    of_content = meaning == "content" or (status in _OF_CONTENT and meaning != "call")
+    return Rejected(f"HTTP {status}{redirected}", of_content=of_content, body=body)
+
+
+def error_of_body(body: object) -> Exception:
+    """Return the error that a provider sends without a status, such as with HTTP 200 or within a stream."""
+    words = words_in(body)
+    match meaning_of(body) or ("quota" if says_quota(words) else None):
+        case "quota":
+            return Rejected("no quota left", body=body)
+        case "limit":
+            return Limited(RateLimitHeaders(retry_after_s=_duration_s(pause_in(body))), words=words)
+        case "content" | "call" as meaning:
+            return Rejected("an error instead of a reply", of_content=meaning == "content", body=body)
+        case _:
+            return NoResponse("an error instead of a reply", words=words)
+
+
+def _meaning_of_words(status: int, body: object, limits: RateLimitHeaders) -> Meaning | None:
+    """Read the words of an error without a telling code. A provider that names a pause speaks of a limit."""
+    return (
+        "quota" if status in (400, 403, 429) and limits.retry_after_s is None and says_quota(words_in(body)) else None
+    )
 
 
 def tokens_of(response: Mapping[str, Any], name: str = "total_tokens") -> int | None:

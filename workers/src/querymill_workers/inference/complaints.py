@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
-from typing import Final
+from typing import Final, Literal
 
 #: The longest words that are kept, in characters.
 MAX_WORDS_CHARS: Final = 300
@@ -16,10 +16,51 @@ _WORDS: Final = ("message", "msg", "detail", "description", "error", "errors", "
 _NAMES: Final = ("param", "loc", "field", "parameter")
 _QUOTING: Final = ("input", "ctx", "url", "value")
 _MAX_DEPTH: Final = 6
+#: Fields that hold a provider's code, the most telling first, and what a code looks like. Some codes say nothing.
+_CODES: Final = ("code", "error_type", "type", "status", "reason")
+_CODE: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_.-][A-Za-z0-9]+)*", re.ASCII)
+_OF_NO_USE: Final = (
+    "",
+    "error",
+    "api_error",
+    "invalid_request_error",
+    "bad_request",
+    "badrequesterror",
+    "none",
+    "null",
+)
 #: Of what a provider says, so many statements are read, and so many characters of each.
 _MAX_STATEMENTS: Final = 100
 _MAX_STATEMENT_CHARS: Final = 2_000
 
+#: The codes of each meaning. A quota is none of the limits that pass by themselves within minutes.
+_MEANINGS: Final[Mapping["Meaning", frozenset[str]]] = {
+    "quota": frozenset((
+        "insufficient_quota", "insufficient_user_quota", "quota_exceeded", "exceeded_current_quota_error",
+        "insufficient_balance", "insufficient_credits", "insufficient_funds", "billing_hard_limit_reached",
+        "billing_not_active", "payment_required", "credit_balance_too_low", "arrearage",
+    )),
+    "limit": frozenset((
+        "rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "resource_exhausted",
+        "tokens_limit_exceeded", "requests_limit_exceeded",
+    )),
+    "content": frozenset((
+        "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
+        "context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "invalid_prompt",
+        "unprocessable_content", "moderation_blocked",
+    )),
+    "call": frozenset((
+        "model_not_found", "model_not_available", "deploymentnotfound", "not_found", "not_found_error",
+        "invalid_api_key", "invalid_authentication", "authentication_error", "unauthenticated", "permission_denied",
+        "permission_error",
+    )),
+}  # fmt: skip
+_QUOTA: Final = re.compile(
+    r"(?:insufficient|not enough|out of|no) (?:account )?(?:balance|credits?|quota|funds)"
+    r"|balance is (?:too low|insufficient)|exceeded your current quota|billing (?:hard )?limit"
+    r"|quota (?:is )?(?:used up|exhausted)|payment required",
+    re.IGNORECASE,
+)
 #: A limit may be too high for one request. That is no reason to leave it out of every request.
 _LIMITS: Final = ("max_completion_tokens", "max_tokens")
 _OF_SIZE: Final = re.compile(
@@ -29,20 +70,67 @@ _OF_SIZE: Final = re.compile(
 #: What providers call a parameter besides its name.
 _ALSO_CALLED: Final = {
     "frequency_penalty": r"penalt(?:y|ies)",
-    "response_format": r"json[ _-]?(?:schema|object|mode)|structured[ _-]?outputs?",
+    "response_format": r"json[ _-]?(?:schema|object|mode)|structured[ _-]?outputs?|grammar",
     "stream": r"streaming",
     "stream_options": r"include_usage",
 }
 
 
 def words_in(body: object) -> str:
-    """Return the words of a provider in one line, or "" if there are none. They may quote the request."""
+    """Return the words of a provider in one line, or "" if there are none. They may quote the request.
+
+    The provider's own code stands behind them, unless they say it.
+    """
     said = dict.fromkeys(
         " ".join((words if not path or path[-1] in words else f"{'.'.join(path)}: {words}").split())
         for path, words in _read(body)
         if words
     )
-    return "; ".join(said)[:MAX_WORDS_CHARS]
+    words, code = "; ".join(said)[:MAX_WORDS_CHARS], code_in(body)
+    is_said = code.lower() in words.lower() or code.lower() in _OF_NO_USE
+    return words if is_said else f"{words} ({code})" if words else code
+
+
+def code_in(body: object) -> str:
+    """Return the code that a provider gives an error, such as ``insufficient_quota``, or "" if it gives none."""
+    found = dict(_codes(body))
+    return next((found[name] for name in _CODES if name in found), "")
+
+
+#: What a provider's code says of an error, whatever its status: the account has no money left, too many calls were
+#: made, the texts are at fault, or the call itself is, with any texts.
+Meaning = Literal["quota", "limit", "content", "call"]
+
+
+def meaning_of(body: object) -> Meaning | None:
+    """Return what the code of an error means, or None if it has none that is known."""
+    found = {code.lower() for _, code in _codes(body)}
+    return next((meaning for meaning, codes in _MEANINGS.items() if found & codes), None)
+
+
+def says_quota(words: str) -> bool:
+    """Return whether words say that the account's quota or balance is used up. A code says it better."""
+    return bool(_QUOTA.search(words))
+
+
+def pause_in(body: object) -> str:
+    """Return the pause that the body of an error asks for, such as ``36s``, or "" (Google's RetryInfo)."""
+    return next((code for name, code in _fields(body, ("retryDelay",))), "")
+
+
+def _codes(body: object) -> Iterator[tuple[str, str]]:
+    """Yield the codes of an error by the names of their fields, the outermost last."""
+    return ((name, code) for name, code in _fields(body, _CODES) if _CODE.fullmatch(code))
+
+
+def _fields(body: object, names: Collection[str], depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the texts of such fields anywhere in an error, the outermost last."""
+    if isinstance(body, Mapping | list) and depth < _MAX_DEPTH:
+        parts = body.values() if isinstance(body, Mapping) else body
+        for part in islice(parts, _MAX_STATEMENTS):
+            yield from _fields(part, names, depth + 1)
+    if isinstance(body, Mapping):
+        yield from ((name, said) for name in names if isinstance(said := body.get(name), str))
 
 
 def parameters_in(body: object, sent: Collection[str]) -> list[str]:

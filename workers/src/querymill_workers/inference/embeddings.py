@@ -19,6 +19,7 @@ from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import FleetCounters
 from querymill_shared.values import value
 from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, WaitingText
+from querymill_workers.inference.capabilities import Capabilities
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
@@ -47,10 +48,12 @@ QUESTION_SHARE = 4
 class OpenAIEndpoint:
     """Sends one request to the embedding endpoint and checks the vectors."""
 
-    def __init__(self, client: openai.OpenAI, profile: EmbeddingProfile) -> None:
+    def __init__(
+        self, client: openai.OpenAI, profile: EmbeddingProfile, capabilities: Capabilities | None = None
+    ) -> None:
         self._client = client
         self._profile = profile
-        self.parameters = Parameters()
+        self.parameters = Parameters(capabilities)
 
     def close(self) -> None:
         """Close the connections."""
@@ -258,7 +261,7 @@ def vectors_of(response: Mapping[str, Any], count: int, dimensions: int) -> Vect
         NoResponse: The response does not hold one vector of finite numbers per text.
         Misfit: A vector has the wrong dimension.
     """
-    items = response.get("data") or []
+    items = items_in(response)
     places = places_of([item.get("index") for item in items], count)
     if places is None:
         contradiction = ", with indexes that contradict each other" if len(items) == count else ""
@@ -273,6 +276,21 @@ def vectors_of(response: Mapping[str, Any], count: int, dimensions: int) -> Vect
     return vectors
 
 
+def items_in(response: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the items of a response. Servers of other APIs send bare vectors, and some name them by their type."""
+    listed = response.get("data")
+    if listed is None:
+        listed = response.get("embeddings")
+    if isinstance(listed, Mapping):
+        listed = listed.get("float")
+    return [item if isinstance(item, Mapping) else {"embedding": item} for item in listed or ()]
+
+
 def numbers_in(vector: Any) -> Any:
-    """Return the numbers of a vector. Some servers send them as Base64 of float32, whatever format is requested."""
+    """Return the numbers of a vector.
+
+    Some servers send them as Base64 of float32, whatever format is requested, or as the only one of a list of vectors.
+    """
+    if isinstance(vector, list) and len(vector) == 1 and isinstance(vector[0], list):
+        vector = vector[0]
     return np.frombuffer(base64.b64decode(vector, validate=True), dtype="<f4") if isinstance(vector, str) else vector

@@ -17,7 +17,7 @@ from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import Refusal
 from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome, RateLimitHeaders
 from querymill_workers.inference.carrying import carry
-from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected
+from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected, worded
 from querymill_workers.inference.work import CutShort, Misfit, OneCall, Streamed, Unacceptable, Unanswerable, Work
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import Caller
@@ -157,10 +157,11 @@ class Gateway(Generic[T]):
                 return None
             try:
                 return ask(grant)
-            except Limited:
+            except Limited as error:
                 limited += 1
                 if limited >= MAX_LIMITED and work.until() is None:
-                    raise Unavailable(f"{self._name}: HTTP 429 on {limited} attempts", code="limit") from None
+                    said = f": {error.words}" if error.words else ""
+                    raise Unavailable(f"{self._name}: HTTP 429 on {limited} attempts{said}", code="limit") from None
             except Unanswerable as error:
                 tries += 1
                 same = [*same, str(error)] if str(error) in same[-1:] else [str(error)]
@@ -301,7 +302,7 @@ class Gateway(Generic[T]):
                 return grant
 
     def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoResponse, *, max_tries: int = TRIES) -> None:
-        until, reason = work.until(), f"{self._name} unavailable: {error}"
+        until, reason = work.until(), f"{self._name} unavailable: {worded(error)}"
         if tries >= max_tries:
             raise (Unavailable if until is None else Refused)(reason, code="provider_down") from error
         wait = _backoff_s(tries)
@@ -320,7 +321,8 @@ def _backoff_s(tries: int) -> float:
 
 def refusal_of(error: BaseException, step: job_counts.StepCounts) -> Refusal:
     """Return what is kept of a call that the provider did not answer. It quotes no text of the caller."""
-    what = str(error) if isinstance(error, Limited | NoResponse | Rejected) else type(error).__name__
+    what = worded(error) if isinstance(error, Limited | NoResponse) else str(error)
+    what = what if isinstance(error, Limited | NoResponse | Rejected) else type(error).__name__
     return Refusal(what, step.step, step.job_id)
 
 

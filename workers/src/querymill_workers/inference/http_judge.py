@@ -2,16 +2,15 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Final, Literal
 
 import httpx2
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 from typing_extensions import override
 
 from querymill_workers.inference.account import RateLimitHeaders
 from querymill_workers.inference.bounded import BoundedClient
+from querymill_workers.inference.capabilities import Capabilities
 from querymill_workers.inference.client import (
-    NoResponse,
     ProviderResponse,
     TimedOut,
     error_of_status,
@@ -21,9 +20,14 @@ from querymill_workers.inference.client import (
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.parameters import Parameters
 from querymill_workers.inference.ports import Judge
-from querymill_workers.inference.replies import error_instead
+from querymill_workers.inference.rankings import (
+    RelevanceByIndex,
+    Scale,
+    read_ranking,
+    relevance_by_index,
+    scale_of,
+)
 from querymill_workers.inference.routes import transport_to
-from querymill_workers.inference.work import Misfit
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.tokens import cut
@@ -36,65 +40,71 @@ MAX_RESPONSE_BYTES = 1_000_000
 TIMEOUT_S = 20.0
 #: What no model and no filter objects to.
 HARMLESS = "hello"
-#: Relevance of each passage, by its index in the request.
-RelevanceByIndex = dict[int, float]
 
 
-class PassageRelevance(BaseModel):
-    """The relevance of one passage. ``index`` is its index in the request.
-
-    Entries come in the order of relevance, so their position does not stand for the index. But some servers leave out
-    numbers that are 0.
-    """
-
-    index: Annotated[int, BeforeValidator(lambda index: 0 if index is None else index)] = 0
-    relevance: Annotated[float, Field(validation_alias=AliasChoices("relevance_score", "score"))]
-
-
-class JudgeReply(BaseModel):
-    """Cohere's and Jina's response. That of Text Embeddings Inference is the bare list."""
-
-    results: list[PassageRelevance]
-    usage: Any = None
-
-    @property
-    def tokens(self) -> int | None:
-        """Tokens that the endpoint says it read, or None if it does not say."""
-        tokens = self.usage.get("total_tokens") if isinstance(self.usage, dict) else None
-        return tokens if isinstance(tokens, int) else None
-
-
-_BARE = TypeAdapter(list[PassageRelevance])
+#: How a scale is remembered of a model, and how a relevance follows from a score on it.
+_SCALES: Final[Mapping[str, Scale]] = {"scores by logits": "logit", "scores from 0 to 100": "percent"}
+_FORMULAS: Final[Mapping[Scale, str]] = {
+    "probability": "",
+    "logit": "1 / (1 + exp(−score)), because the endpoint's scores are logits",
+    "percent": "score / 100, because the endpoint's scores go to 100",
+}
 
 
 class RerankEndpoint:
     """Sends one request to the rerank endpoint at ``base_url`` + ``/rerank`` and checks the reply."""
 
-    def __init__(self, client: httpx2.Client, base_url: str, *, model: str, shape: RerankShape) -> None:
+    def __init__(
+        self,
+        client: httpx2.Client,
+        base_url: str,
+        *,
+        model: str,
+        shape: RerankShape,
+        capabilities: Capabilities | None = None,
+    ) -> None:
         self._client = client
         self._url = f"{base_url.rstrip('/')}/rerank"
         self._model = model
         self._shape = shape
-        self.parameters = Parameters()
+        self.parameters = Parameters(capabilities)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
 
+    @property
+    def scale(self) -> Scale:
+        """What the model's numbers are, as far as is known."""
+        known = self.parameters.capabilities.known()
+        return next((scale for what, scale in _SCALES.items() if what in known), "probability")
+
+    @property
+    def relevance_formula(self) -> str:
+        """How a relevance follows from the model's number; see `Judge.relevance_formula`."""
+        return _FORMULAS[self.scale]
+
     def ask(self, query: str, passages: Sequence[str], timeout_s: float) -> ProviderResponse[RelevanceByIndex]:
         """Have passages judged in one request.
 
         Raises:
-            Limited, NoResponse, Rejected: See `post` and `read`.
-            Misfit: The numbers are wrong; see `relevance_by_index`.
+            Limited, NoResponse, Rejected: See `post` and `read_ranking`.
+            Misfit: The numbers are wrong; see `scale_of` and `relevance_by_index`.
         """
 
         def send(sent: Mapping[str, Any], limit_s: float) -> ProviderResponse[RelevanceByIndex]:
             content, limits = post(self._client, self._url, sent, limit_s=limit_s)
-            reply = read(content, shape=self._shape)
-            return ProviderResponse(relevance_by_index(reply.results, count=len(passages)), reply.tokens, limits)
+            ranking = read_ranking(content)
+            scale = self._learned_scale([entry.score for entry in ranking.entries])
+            relevances = relevance_by_index(ranking.entries, count=len(passages), scale=scale)
+            return ProviderResponse(relevances, ranking.tokens, limits)
 
         return self.parameters.call(self._body(query, passages), send, timeout_s, texts=[query, *passages])
+
+    def _learned_scale(self, scores: Sequence[float]) -> Scale:
+        scale = scale_of(scores, self.scale)
+        self.parameters.capabilities.learn([what for what, of in _SCALES.items() if of == scale])
+        return scale
 
     def probe(self, timeout_s: float) -> None:
         """Have a harmless passage judged; see `Gateway`."""
@@ -115,6 +125,11 @@ class HttpJudge(Judge):
         self._endpoint = endpoint
         self._gateway = gateway
         self._passage_tokens = passage_tokens
+
+    @property
+    @override
+    def relevance_formula(self) -> str:
+        return self._endpoint.relevance_formula
 
     @override
     def judge(
@@ -168,39 +183,3 @@ def _error_body(response: httpx2.Response) -> object:
         return json.loads(response.content)
     except (ValueError, RecursionError):
         return response.text
-
-
-def read(content: bytes, *, shape: RerankShape) -> JudgeReply:
-    """Parse a response of a shape.
-
-    Raises:
-        NoResponse: It does not have the shape.
-    """
-    try:
-        return (
-            JudgeReply(results=_BARE.validate_json(content))
-            if shape == "tei"
-            else JudgeReply.model_validate_json(content)
-        )
-    except ValidationError as error:
-        raise error_instead(content) or NoResponse(f"the response does not have the {shape} shape") from error
-
-
-def relevance_by_index(entries: Sequence[PassageRelevance], *, count: int) -> RelevanceByIndex:
-    """Return the relevance by index. A passage that the endpoint left out is missing.
-
-    Raises:
-        Misfit: An index is out of range or repeated, or a relevance is outside 0 to 1. If the model uses another
-            scale, all its numbers are wrong.
-    """
-    relevances: RelevanceByIndex = {}
-    for entry in entries:
-        if not 0 <= entry.index < count or entry.index in relevances:
-            raise Misfit(
-                f"rerank endpoint: invalid or repeated index {entry.index} in the response"
-                f" (expected 0 to {count - 1}, once each)"
-            )
-        if not 0 <= entry.relevance <= 1:
-            raise Misfit(f"rerank endpoint: relevance {entry.relevance} in the response (expected 0 to 1)")
-        relevances[entry.index] = entry.relevance
-    return relevances

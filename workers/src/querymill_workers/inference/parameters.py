@@ -1,16 +1,18 @@
-"""Requests without the parameters that their model refuses.
+"""Requests as their model accepts them, learned from what it refuses.
 
 OpenAI-compatible servers differ in what they accept: ``max_completion_tokens`` or ``max_tokens``, a JSON schema, a
 temperature, a penalty. A request is sent with all that is wanted. What the provider refuses by name is replaced by an
-older form or left out, and the request is repeated at once. What helped is remembered for the process.
+older form or left out, and the request is repeated at once. What helped is remembered; see `Capabilities`.
 """
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from querymill_workers.inference.client import Rejected
-from querymill_workers.inference.complaints import hide_quotes, parameters_in
+from querymill_workers.inference.capabilities import Capabilities
+from querymill_workers.inference.client import Limited, NoResponse, Rejected
+from querymill_workers.inference.complaints import code_in, hide_quotes, parameters_in
+from querymill_workers.jobs.faults import Refused
 
 T = TypeVar("T")
 
@@ -19,18 +21,36 @@ DISPENSABLE: Final = frozenset((
     "encoding_format", "frequency_penalty", "input_type", "max_completion_tokens", "max_tokens", "reasoning_effort",
     "response_format", "stream", "stream_options", "temperature", "top_n", "truncate",
 ))  # fmt: skip
+#: How a refused parameter is remembered: ``refuses max_completion_tokens``.
+REFUSES: Final = "refuses "
+#: How a model is remembered whose reasoning uses up the tokens of its reply, and how many it gets for that.
+REASONS: Final = "needs room for reasoning"
+REASONING_TOKENS: Final = 2_000
+#: The model failed to write JSON this time. It does accept the format.
+_NO_JSON: Final = "json_validate_failed"
+
+
+class OutOfTokens(Refused):
+    """The reply ended at its token limit before the first word of an answer."""
+
+    code = "provider_refused"
 
 
 class Parameters:
-    """What one model at one address refuses, as far as this process has learned."""
+    """How one model at one address is asked, as far as the fleet has learned."""
 
-    def __init__(self) -> None:
-        self._refused: frozenset[str] = frozenset()
+    def __init__(self, capabilities: Capabilities | None = None) -> None:
+        self.capabilities = capabilities or Capabilities()
 
     @property
     def refused(self) -> list[str]:
         """The refused forms of parameters, such as ``max_completion_tokens`` and ``response_format json_schema``."""
-        return sorted(self._refused)
+        return sorted(what.removeprefix(REFUSES) for what in self.capabilities.known() if what.startswith(REFUSES))
+
+    @property
+    def reasons(self) -> bool:
+        """Whether the model's reasoning counts towards the tokens of a reply."""
+        return REASONS in self.capabilities.known()
 
     def call(
         self,
@@ -46,28 +66,49 @@ class Parameters:
         an error does not quote them.
 
         Raises:
-            Rejected: The provider rejects the request for another reason, which the error says in its words.
+            Rejected, NoResponse, Limited: The provider rejects the request for another reason, or does not answer it.
+                The error has its words.
+            OutOfTokens: The reply has no answer, even with room for reasoning.
             Exception: What else ``send`` raises.
         """
-        until, refused = time.monotonic() + timeout_s, self._refused
+        until, new, once = time.monotonic() + timeout_s, set[str](), set[str]()
         while True:
-            sent = adapted(wanted, refused)
+            known = self.capabilities.known() | new
+            sent = adapted(wanted, frozenset(known | once))
             try:
                 response = send(sent, max(until - time.monotonic(), 0.001))
             except Rejected as error:
-                named = parameters_in(error.body, DISPENSABLE & sent.keys()) if error.of_content else []
+                named = _refused_of(error, sent)
                 if not named or time.monotonic() >= until:
-                    raise _without_quotes(error, texts) from error
-                refused |= {_form(name, sent[name]) for name in named}
+                    raise without_quotes(error, texts) from error
+                (once if code_in(error.body) == _NO_JSON else new).update(named)
+            except OutOfTokens:
+                if REASONS in known or time.monotonic() >= until:
+                    raise
+                new.add(REASONS)
+            except (NoResponse, Limited) as error:
+                error.words = shown(error.words, texts)
+                raise
             else:
-                self._refused |= refused
+                self.capabilities.learn(new)
                 return response
 
 
-def adapted(wanted: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
+def _refused_of(error: Rejected, sent: Mapping[str, Any]) -> set[str]:
+    if not error.of_content:
+        return set()
+    json = code_in(error.body) == _NO_JSON and "response_format" in sent
+    named = ["response_format"] if json else parameters_in(error.body, DISPENSABLE & sent.keys())
+    return {f"{REFUSES}{_form(name, sent[name])}" for name in named}
+
+
+def adapted(wanted: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     """Return the wanted parameters with an older form, or nothing, in place of each that is refused."""
     sent = dict(wanted)
-    while name := next((name for name, value in sent.items() if _form(name, value) in refused), None):
+    if REASONS in known and "max_completion_tokens" in sent:
+        sent["max_completion_tokens"] += REASONING_TOKENS
+        sent["reasoning_effort"] = "low"
+    while name := next((name for name, value in sent.items() if f"{REFUSES}{_form(name, value)}" in known), None):
         value = sent.pop(name)
         if name == "max_completion_tokens":
             sent["max_tokens"] = value
@@ -82,7 +123,13 @@ def _form(name: str, value: Any) -> str:
     return f"{name} {value['type']}" if name == "response_format" else name
 
 
-def _without_quotes(error: Rejected, texts: Sequence[str]) -> Rejected:
+def shown(words: str, texts: Sequence[str]) -> str:
+    """Return the words of a provider without what they quote of the texts, or "" if nothing else is left."""
+    said = hide_quotes(words, texts)
+    return said if said.strip("… ") else ""
+
+
+def without_quotes(error: Rejected, texts: Sequence[str]) -> Rejected:
     """Return the error with what the provider said in its message. Nothing in it is from the texts."""
-    words = hide_quotes(error.words, texts)
-    return Rejected(f"{error}: {words}", of_content=error.of_content) if words.strip("… ") else error
+    words = shown(error.words, texts)
+    return Rejected(f"{error}: {words}", of_content=error.of_content) if words else error

@@ -80,6 +80,11 @@ class Rewriter(Protocol):
 class Judge(Protocol):
     """The relevance judge: scores the relevance of passages to a query, each from 0 to 1."""
 
+    @property
+    def relevance_formula(self) -> str:
+        """How a relevance follows from what the model said, or "" if it is what the model said."""
+        return ""
+
     def judge(
         self, query: str, passages: Mapping[str, str], *, caller: Caller
     ) -> tuple[Mapping[str, float], ProviderUsage]:

@@ -84,6 +84,11 @@ class HalvingJudge(Judge):
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
 
+    @property
+    @override
+    def relevance_formula(self) -> str:
+        return self._judge.relevance_formula
+
     @override
     def judge(
         self, query: str, passages: Mapping[str, str], *, caller: Caller

@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from querymill_workers.inference.client import NoResponse, error_of_status
-from querymill_workers.inference.complaints import words_in
+from querymill_workers.inference.client import NoResponse, error_of_body, error_of_status
 
 #: The kinds of the parts of a message that are text. A part without a kind is text, too.
 _TEXT: Final = (None, "text", "output_text")
+#: The fields in which servers send reasoning apart from the answer.
+_APART: Final = ("reasoning_content", "reasoning", "thinking")
+#: Why a provider ends a reply that it does not let through.
+WITHHELD: Final = ("content_filter", "SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "guardrail_intervened")
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 #: What a line of a stream may begin with, besides "data". A comment begins with nothing.
 _FIELDS: Final = (b"", b"event", b"id", b"retry")
@@ -30,7 +33,7 @@ def read_object(content: bytes) -> Mapping[str, Any]:
     """
     if _is_page(content):
         raise NoResponse(_PAGE)
-    reply = _parsed(content)
+    reply = _unwrapped(_parsed(content))
     if not isinstance(reply, Mapping):
         raise NoResponse(f"a JSON {type(reply).__name__} instead of an object")
     if error := error_in(reply):
@@ -40,22 +43,30 @@ def read_object(content: bytes) -> Mapping[str, Any]:
 
 def error_in(reply: Mapping[str, Any]) -> Exception | None:
     """Return the error that a provider sends with HTTP 200 or within a stream, or None if it is none."""
-    error = reply.get("error") or (reply if reply.get("object") == "error" else None)
+    error = reply.get("error") or first_choice(reply).get("error")
+    if not error and (reply.get("object") == "error" or reply.get("type") == "error"):
+        error = reply
     if not error:
         return None
-    status = _whole(error.get("code", error.get("status"))) if isinstance(error, Mapping) else None
+    status = whole_in(error.get("code", error.get("status"))) if isinstance(error, Mapping) else None
     if status is not None and 400 <= status < 600:
         return error_of_status(status, {}, body=error)
-    return NoResponse("an error instead of a reply", words=words_in(error))
+    return error_of_body(error)
 
 
 def error_instead(content: bytes) -> Exception | None:
     """Return the error for a response that is a page or a provider's error, or None if it is neither."""
     try:
-        reply = _parsed(content)
+        reply = _unwrapped(_parsed(content))
     except ValueError:
         return NoResponse(_PAGE) if _is_page(content) else None
     return error_in(reply) if isinstance(reply, Mapping) else None
+
+
+def _unwrapped(reply: Any) -> Any:
+    """Return an error that stands in a list, as Google sends it, and anything else as it is."""
+    is_error = isinstance(reply, list) and len(reply) == 1 and isinstance(reply[0], Mapping) and "error" in reply[0]
+    return reply[0] if is_error else reply
 
 
 def _parsed(content: bytes) -> Any:
@@ -92,6 +103,35 @@ def first_choice(reply: Mapping[str, Any]) -> Mapping[str, Any]:
     return choice if isinstance(choice, Mapping) else {}
 
 
+def reasoning_in(said: Mapping[str, Any]) -> str:
+    """Return the reasoning that a server sends apart from the answer, in any of the fields that servers use."""
+    parts = said.get("content")
+    apart = [said.get(name) for name in _APART]
+    apart += (
+        [part.get(name) for part in parts if isinstance(part, Mapping) for name in _APART]
+        if isinstance(parts, list)
+        else []
+    )
+    return "".join(map(text_in, apart))
+
+
+def is_withheld(finish: str | None) -> bool:
+    """Return whether a reply ended because the provider did not let it through."""
+    return finish is not None and (finish in WITHHELD or finish.startswith("content_filter"))
+
+
+def why_empty(choice: Mapping[str, Any], finish: str | None, *, reasoned: bool) -> str:
+    """Return why a reply holds no word of an answer."""
+    said = field_in(choice, "message") or field_in(choice, "delta")
+    if is_withheld(finish):
+        return f"empty reply: the provider withheld it ({finish})"
+    if isinstance(said.get("refusal"), str) and said["refusal"]:
+        return "empty reply: the model refused"
+    if reasoned:
+        return "the reply holds reasoning only"
+    return f"empty reply ({finish})" if finish not in (None, "", "stop") else "empty reply"
+
+
 def field_in(choice: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return an object of a choice, such as its ``message``, or an empty mapping if there is none."""
     found = choice.get(name)
@@ -106,7 +146,7 @@ def places_of(indexes: Sequence[object], count: int) -> list[int] | None:
     """
     if len(indexes) != count:
         return None
-    known = [_whole(index) for index in indexes]
+    known = [whole_in(index) for index in indexes]
     if len(set(known)) <= 1 and set(known) <= {None, *range(count)}:
         return list(range(count))
     missing = set(range(count)) - set(known)
@@ -195,7 +235,7 @@ def _lines(content: Iterable[bytes]) -> Iterator[bytes]:
     yield b"".join(begun)
 
 
-def _whole(value: object) -> int | None:
+def whole_in(value: object) -> int | None:
     """Return a whole number that may be written as text or as 1.0, or None if it is none."""
     if isinstance(value, bool):
         return None

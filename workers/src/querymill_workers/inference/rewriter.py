@@ -11,7 +11,7 @@ from querymill_workers.inference.prompts import turns
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import CallFailed
 from querymill_workers.jobs.usage import ProviderUsage
-from querymill_workers.text.queries import without_thinking
+from querymill_workers.text.reasoning import without_reasoning
 from querymill_workers.text.replies import has_table, is_refusal
 
 #: Token limit of a reply: a few questions or, for HyDE, a small table.
@@ -41,7 +41,7 @@ def usable(method: str, reply: str) -> str:
     Raises:
         Failed: It is a refusal, or not what the method asks for: a table for ``hyde``, else queries in ``<…>``.
     """
-    said = without_thinking(reply).strip()
+    said = without_reasoning(reply).strip()
     if not said or is_refusal(said):
         raise CallFailed("the chat model refused to reply")
     if method == "hyde" and not has_table(said):

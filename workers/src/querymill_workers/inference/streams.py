@@ -5,18 +5,29 @@ from typing import Any
 
 from querymill_workers.inference.client import NoResponse, make_call, tokens_of
 from querymill_workers.inference.complaints import hide_quotes, words_in
-from querymill_workers.inference.replies import error_in, field_in, first_choice, text_in
+from querymill_workers.inference.parameters import OutOfTokens
+from querymill_workers.inference.replies import (
+    error_in,
+    field_in,
+    first_choice,
+    is_withheld,
+    reasoning_in,
+    text_in,
+    why_empty,
+)
 from querymill_workers.jobs.faults import Refused
+from querymill_workers.text.reasoning import ReasoningFilter
 
 #: A longer reply, in characters, is cut off. This is far more than the highest token limit of a request.
 MAX_REPLY_CHARS = 100_000
 
 
 class ChatStream:
-    """A reply in progress. ``asked`` holds the texts of its request, which no error quotes.
+    """A reply in progress, without the model's reasoning.
 
-    ``renew`` gives the rest of the reply its time again, and is called with each part. ``fault`` is empty, or what the
-    provider reported after it had sent a part of the reply.
+    ``asked`` holds the texts of its request, which no error quotes. ``renew`` gives the rest of the reply its time
+    again, and is called with each part. ``fault`` is empty, or what the provider reported after it had sent a part of
+    the reply.
     """
 
     def __init__(
@@ -30,7 +41,11 @@ class ChatStream:
         self._first: str | None = None
         self._finish: str | None = None
         self._length = 0
+        self._answer = ReasoningFilter()
         self._has_words = False
+        self._has_reasoned = False
+        self._last: Mapping[str, Any] = {}
+        self._is_over = False
         self.fault = ""
         self.tokens: int | None = None
         self.completion_tokens: int | None = None
@@ -45,13 +60,14 @@ class ChatStream:
 
         Raises:
             Limited, NoResponse, Rejected: The reply broke off before that, or is an error.
+            OutOfTokens: The reply ended at its token limit before that.
             Refused: The reply is empty.
         """
         heard = ""
         while not heard.strip():
             part = self._read()
             if part is None:
-                raise Refused("chat model: empty reply", code="provider_refused")
+                raise self._emptiness()
             heard += part
         self._first = heard
 
@@ -70,10 +86,16 @@ class ChatStream:
         """Close the connection, whether or not the reply is complete."""
         self._close()
 
+    def _emptiness(self) -> Exception:
+        if self._finish == "length":
+            return OutOfTokens("chat model: the reply reached its token limit before a word of an answer")
+        reason = why_empty(self._last, self._finish, reasoned=self._has_reasoned)
+        return Refused(f"chat model: {reason}", code="provider_refused")
+
     def _read(self) -> str | None:
         text = make_call(self._next_text)
         # Some servers give no reason for the end. A reply that has words is a reply nevertheless.
-        if text is None and self._finish is None and not self._has_words:
+        if text is None and self._finish is None and not self._has_words and not self._has_reasoned:
             raise NoResponse("the stream ended without a word and without a finish reason")
         return text
 
@@ -89,9 +111,19 @@ class ChatStream:
             text = self._text_of(event)
             if text:
                 self._has_words = self._has_words or bool(text.strip())
-                self._renew()
                 return text
-        return None
+        return self._rest()
+
+    def _rest(self) -> str | None:
+        """Return what was held back of the answer, after the last event."""
+        if self._is_over:
+            return None
+        self._is_over = True
+        if is_withheld(self._finish) or self._finish == "error":
+            self.fault = f"the provider ended it ({self._finish})"
+        rest = self._answer.end()
+        self._has_words = self._has_words or bool(rest.strip())
+        return rest or None
 
     def _named(self, error: Exception, event: Mapping[str, Any]) -> str:
         said = hide_quotes(words_in(event), self._asked)
@@ -101,10 +133,17 @@ class ChatStream:
         choice = first_choice(event)
         finish = choice.get("finish_reason")
         self._finish = finish if isinstance(finish, str) and finish else self._finish
+        self._last = choice or self._last
         # A server that does not stream sends one whole message. One that does may repeat it at the end.
         said = field_in(choice, "delta") or (field_in(choice, "message") if not self._has_words else {})
-        text = text_in(said.get("content"))
-        self._length += len(text)
+        text, reasoning = text_in(said.get("content")), reasoning_in(said)
+        self._length += len(text) + len(reasoning)
         if self._length > MAX_REPLY_CHARS:
             raise NoResponse(f"the reply is longer than {MAX_REPLY_CHARS} characters")
-        return text
+        if text or reasoning:
+            self._renew()
+        answer = self._answer.read(text) if text else ""
+        self._has_reasoned = (
+            self._has_reasoned or bool(reasoning.strip()) or (bool(text.strip()) and not answer.strip())
+        )
+        return answer

@@ -33,9 +33,10 @@ MAX_REPORTED_HITS = 10
 
 
 class BatchNotes(StepNotes):
-    """The notes of a batch: the relevance of each judged hit, by the hit's key."""
+    """The notes of a batch: the relevance of each judged hit, by the hit's key, and what it follows from."""
 
     judgements: dict[str, float] = Field(default_factory=dict)
+    relevance_formula: str = ""
 
 
 def step(claim: Claim, request: Rerank, ports: RerankPorts) -> None:
@@ -46,7 +47,10 @@ def step(claim: Claim, request: Rerank, ports: RerankPorts) -> None:
     judged, usage = ports.judge.judge(request.query, passages, caller=caller)
     laps.lap("judge")
     notes = BatchNotes(
-        judgements=accepted(judged.items(), known=passages), usage=usage.noted(), timing=laps.ms
+        judgements=accepted(judged.items(), known=passages),
+        relevance_formula=ports.judge.relevance_formula,
+        usage=usage.noted(),
+        timing=laps.ms,
     ).for_board()
     picture = ports.board.finish(claim, Outcome(notes=notes, ms=laps.total_ms, parts=laps.parts))
     if picture is not None:
@@ -76,7 +80,7 @@ def settle(picture: Picture, request: Rerank, ports: RerankPorts) -> None:
         job_id=picture.record.job_id,
         query=request.query,
         collection=request.collection,
-        results=shown(ranking[: request.top_n], request),
+        results=shown(ranking[: request.top_n], request, formulas(picture)),
         total=len(ranking),
         complete=not degraded,
         degraded=degraded,
@@ -98,6 +102,12 @@ def judgements(picture: Picture) -> Mapping[str, float]:
     return {hit: relevance for batch in picture.steps for hit, relevance in BatchNotes.of(batch).judgements.items()}
 
 
+def formulas(picture: Picture) -> Mapping[str, str]:
+    """Return what the relevance of each judged hit follows from, where it is not what the judge said."""
+    batches = [BatchNotes.of(batch) for batch in picture.steps]
+    return {hit: notes.relevance_formula for notes in batches for hit in notes.judgements if notes.relevance_formula}
+
+
 def missing_judgements(picture: Picture, request: Rerank) -> Iterator[Degradation]:
     """Name each batch that is not done, with its reason, and the hits that the judge left out of the others."""
     judged = judgements(picture)
@@ -117,7 +127,7 @@ def batches_in_order(picture: Picture) -> Sequence[Step]:
     return sorted(picture.steps, key=lambda batch: batch.name)
 
 
-def shown(ranking: Sequence[Reranked], request: Rerank) -> tuple[RerankedHit, ...]:
+def shown(ranking: Sequence[Reranked], request: Rerank, formulas_of: Mapping[str, str]) -> tuple[RerankedHit, ...]:
     """Return each hit under the id that the caller gave it, with the explanation of its score."""
     given = {hit.key: hit.id for hit in request.hits}
     return tuple(
@@ -127,7 +137,7 @@ def shown(ranking: Sequence[Reranked], request: Rerank) -> tuple[RerankedHit, ..
             similarity=hit.similarity,
             relevance=hit.relevance,
             judged=hit.relevance is not None,
-            explanation=explain(hit, combine=request.combine),
+            explanation=explain(hit, combine=request.combine, relevance_formula=formulas_of.get(hit.id, "")),
         )
         for hit in ranking
     )

@@ -5,10 +5,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from querymill_workers.text.reasoning import without_reasoning
+
 _MAX_REPLY_CHARS: Final = 1_000_000
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
 _BRACKETS: Final = str.maketrans("＜＞", "<>")
-_THINKING: Final = re.compile("<(/?)think(?:ing)?>", re.IGNORECASE | re.ASCII)
 _CLOSED: Final = re.compile("</([A-Za-z][A-Za-z0-9_-]{0,40})>")
 _TAG: Final = re.compile("([A-Za-z][A-Za-z0-9_-]{0,40})(?: [A-Za-z-]{1,40} ?=.*| ?/)?", re.DOTALL)
 _HTML: Final = frozenset(
@@ -64,7 +65,7 @@ def wrapped(reply: str, *, limit: int = 5, max_chars: int = 500) -> list[str]:
     Returns:
         The queries, or an empty list if the reply holds none.
     """
-    answer = without_thinking(reply[:_MAX_REPLY_CHARS].translate(_BRACKETS))
+    answer = without_reasoning(reply[:_MAX_REPLY_CHARS].translate(_BRACKETS))
     closed = {name.lower() for name in _CLOSED.findall(answer)}
     queries: dict[str, str] = {}
     for content in _enclosed(answer, max_chars=max_chars):
@@ -84,18 +85,6 @@ def _visible(text: str) -> str:
     return "".join(
         character for character in text if character.isspace() or unicodedata.category(character) not in _UNSEEN
     )
-
-
-def without_thinking(reply: str) -> str:
-    """Drop a model's reasoning: text between thinking tags, before an unmatched closing one, and after an open one."""
-    kept: list[str] = []
-    position, thinking, opened = 0, False, False
-    for tag in _THINKING.finditer(reply):
-        closing = tag.group(1) == "/"
-        if not thinking and (opened or not closing):
-            kept.append(reply[position : tag.start()])
-        position, thinking, opened = tag.end(), not closing, True
-    return "".join(kept) if thinking else "".join([*kept, reply[position:]])
 
 
 def _enclosed(answer: str, *, max_chars: int) -> Iterator[str]:

@@ -69,6 +69,7 @@ async def show_providers(request: Request) -> Response:
         request,
         "providers.html",
         providers=overview.by_model(moment.figures["providers"]),
+        learned={state["model"]: state["learned"] for state in moment.figures["providers"] if state.get("learned")},
         refusals=moment.figures["refusals"],
         now=await context_of(request).now(),
         caches=overview.caches(counts),

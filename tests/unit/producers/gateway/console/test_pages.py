@@ -372,9 +372,12 @@ def test_every_page_is_guarded() -> None:
 def test_refusals_of_providers_are_listed_with_their_jobs() -> None:
     refused = {"m": [{"what": HOSTILE, "step": "hyde", "job_id": "ab" * 16, "at": NOW - 5},
                      {"what": "HTTP 429", "step": "", "job_id": "", "at": NOW - 9}]}  # fmt: skip
-    page = rendered("providers.html", providers=[], refusals=refused, now=NOW, caches=None, counts={}, waits={},
-                    waited_ms={}, refused={}, calls={}, set_aside={})  # fmt: skip
+    learned = {"some-chat": [{"what": "refuses temperature", "address": "http://127.0.0.1/v1", "at": NOW - 90}]}
+    page = rendered("providers.html", providers=[], learned=learned, refusals=refused, now=NOW, caches=None,
+                    counts={}, waits={}, waited_ms={}, refused={}, calls={}, set_aside={})  # fmt: skip
     assert "5 s ago" in page.text
+    assert "refuses temperature" in page.text
+    assert "90 s ago" in page.text or "1 min" in page.text
     assert page.all("a", href=f"/console/jobs/{'ab' * 16}") != []
 
 

@@ -35,7 +35,8 @@ class FileNotes(Notes):
 
     ``tokens`` is what reading the whole file costs, ``excerpt_tokens`` what reading the excerpt does. ``words`` are
     the words of the query that the file has, ``names`` the names it defines that have such a word. ``judged`` says
-    that the relevance is a language model's. ``parts`` are its best definitions, ``uses`` names that the best of them
+    that the relevance is a language model's, and ``relevance_formula`` how it follows from the model's number, if it is
+    another one. ``parts`` are its best definitions, ``uses`` names that the best of them
     use and others define. ``reason`` says what raised the relevance beside the words. ``grep_tokens`` is what reading
     20 lines around each line with a rare word of the request costs. ``cells`` are those of a notebook that the excerpt
     is in.
@@ -55,6 +56,7 @@ class FileNotes(Notes):
     kind: FileKind = "code"
     grep_tokens: int = 0
     cells: tuple[int, ...] = ()
+    relevance_formula: str = ""
 
 
 class EvaluationNotes(FileStepNotes):

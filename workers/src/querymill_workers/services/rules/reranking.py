@@ -67,12 +67,17 @@ def combined_score(*, relevance: float, similarity: float, combine: Combine = "p
     return (relevance if similarity >= 0 else 2 - relevance) * similarity
 
 
-def explain(hit: Reranked, *, combine: Combine = "product") -> dict[str, object]:
-    """Explain a score: the formula in words, every number in it, and the rank before."""
+def explain(hit: Reranked, *, combine: Combine = "product", relevance_formula: str = "") -> dict[str, object]:
+    """Explain a score: the formula in words, every number in it, and the rank before.
+
+    ``relevance_formula`` is how the relevance follows from what the judge said, if it is not that itself.
+    """
     numbers: dict[str, object] = {"similarity": hit.similarity, "score": hit.score, "rank": hit.rank}
     if hit.relevance is None:
         return {"formula": "similarity", "reason": "not judged: kept in its order below the judged hits"} | numbers
     numbers["relevance"] = hit.relevance
+    if relevance_formula:
+        numbers["relevance_formula"] = relevance_formula
     if combine == "weighted":
         weights = {"relevance_weight": RELEVANCE_WEIGHT, "similarity_weight": SIMILARITY_WEIGHT}
         return {"formula": "relevance_weight × relevance + similarity_weight × similarity"} | numbers | weights

@@ -50,9 +50,8 @@ def judge(
         path: weigh(text, intent, scored.get(path), cosines.get(path), expected, ports) for path, text in texts.items()
     }
     judged, usage, unjudged = ask_judge(files, texts, claim, request, ports)
-    files |= {
-        path: files[path].model_copy(update={"relevance": value, "judged": True}) for path, value in judged.items()
-    }
+    said = {"judged": True, "relevance_formula": ports.judge.relevance_formula if judged else ""}
+    files |= {path: files[path].model_copy(update={"relevance": value, **said}) for path, value in judged.items()}
     return EvaluationNotes(files=files, usage=usage.noted(), judged_tokens=usage.tokens, degraded=(*missing, *unjudged))
 
 

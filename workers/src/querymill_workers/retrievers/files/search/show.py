@@ -77,7 +77,8 @@ def explain_relevance(notes: FileNotes, profiles: FileProfiles) -> dict[str, Any
     """Return the evidence for a file, how its relevance follows from it, and what else changed that."""
     evidence = {"evidence": asdict(notes.evidence)}
     if notes.judged:
-        return {"formula": "judged by a language model"} | evidence
+        formula = {"relevance_formula": notes.relevance_formula} if notes.relevance_formula else {}
+        return {"formula": "judged by a language model"} | formula | evidence
     profile, least = profile_of(notes.evidence, profiles), least_by_words(notes.evidence, profiles)
     how = {"formula": "bands(Σ weight × evidence)", "weights": dict(profile.weights), "bands": profile.bands.points}
     explained: dict[str, Any] = how | ({"at least, by its words": round(least, DECIMALS)} if least else {}) | evidence

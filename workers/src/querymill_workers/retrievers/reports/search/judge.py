@@ -52,6 +52,7 @@ def judge_batch(
     laps.lap("judge")
     notes = RerankNotes(
         judgements=accepted(judged.items(), known=passages),
+        relevance_formula=ports.judge.relevance_formula,
         read=tuple(passages),
         usage=usage.noted(),
         timing=laps.ms,
@@ -67,8 +68,10 @@ def order_by_relevance(hits: Sequence[ShownHit], found: FoundByBranches) -> list
     least = min((hit.ranked.similarity for hit in hits if hit.ranked.fused is not None), default=1.0)
     given = [GivenHit(key, least if hit.ranked.fused is None else hit.ranked.similarity) for key, hit in by_key.items()]
     judgements = {key: relevance for batch in found.batches.values() for key, relevance in batch.judgements.items()}
+    formulas = {key: batch.relevance_formula for batch in found.batches.values() for key in batch.judgements}
     ordered = rerank(given, judgements.items(), combine=combine)[:top_n]
-    return [with_relevance(by_key[hit.id], hit, explain(hit, combine=combine)) for hit in ordered]
+    explained = {hit.id: explain(hit, combine=combine, relevance_formula=formulas.get(hit.id, "")) for hit in ordered}
+    return [with_relevance(by_key[hit.id], hit, explained[hit.id]) for hit in ordered]
 
 
 def with_relevance(hit: ShownHit, reranked: Reranked, explanation: dict[str, object]) -> ShownHit:

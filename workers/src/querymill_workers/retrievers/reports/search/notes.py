@@ -55,9 +55,13 @@ class BranchNotes(StepNotes):
 
 
 class RerankNotes(StepNotes):
-    """The notes of a batch: the relevance of each judged hit, by the hit's key, and the hits that it read."""
+    """The notes of a batch: the relevance of each judged hit, by the hit's key, and the hits that it read.
+
+    ``relevance_formula`` is how a relevance follows from what the judge said, or "" if it is that itself.
+    """
 
     judgements: dict[str, float] = Field(default_factory=dict)
+    relevance_formula: str = ""
     read: tuple[str, ...] = ()
 
 

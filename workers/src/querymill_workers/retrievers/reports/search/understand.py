@@ -14,7 +14,8 @@ from querymill_workers.retrievers.reports.ports import SPACE, ReportPorts
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
 from querymill_workers.retrievers.reports.rules.routing import ReportCard, Route, route
 from querymill_workers.retrievers.reports.rules.unknown_names import unknown_names
-from querymill_workers.text.queries import distinct, normalise, without_thinking, wrapped
+from querymill_workers.text.queries import distinct, normalise, wrapped
+from querymill_workers.text.reasoning import without_reasoning
 from querymill_workers.text.replies import has_table, is_refusal
 from querymill_workers.text.words import words
 
@@ -105,7 +106,7 @@ def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tu
     reply, usage = ports.rewriter.rewrite(claim.step, request.query, terms=terms, caller=caller)
     if caller.has_left():
         return [], usage
-    said = without_thinking(reply).strip()
+    said = without_reasoning(reply).strip()
     if is_refusal(said):
         raise CallFailed("the chat model refused to reply")
     if claim.step == HYDE and not has_table(said):
