@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 def abandoned(parents: Mapping[str, str | None], typed: Iterable[str]) -> frozenset[str]:
@@ -38,3 +39,49 @@ def abandoned(parents: Mapping[str, str | None], typed: Iterable[str]) -> frozen
             found.add(node)
             left += children[node]
     return frozenset(found)
+
+
+def path_to(parents: Mapping[str, str | None], leaf: str | None) -> list[str]:
+    """Return the nodes from the root to a leaf; all of them if the way is broken, so that nothing is lost.
+
+    Args:
+        parents: The parent of each node, in the order of the file; None for a root.
+        leaf: Where the shown branch ends; by default the last node.
+    """
+    node = leaf if leaf in parents else next(reversed(parents), None)
+    found: dict[str, None] = {}
+    while node is not None and node in parents and node not in found:
+        found[node] = None
+        node = parents[node]
+    return list(reversed(found)) if node is None else list(parents)
+
+
+def newest_leaf(children: Mapping[str, Any]) -> str | None:
+    """Return where one arrives from the first node, taking the last child each time."""
+    below = {child for listed in children.values() if isinstance(listed, list) for child in listed
+             if isinstance(child, str)}  # fmt: skip
+    node = next((id_ for id_ in children if id_ not in below), None)
+    seen: set[str] = set()
+    while node is not None and node not in seen:
+        seen.add(node)
+        listed = children[node]
+        known = [child for child in listed if isinstance(child, str) and child in children] if isinstance(listed, list) else []
+        if not known:
+            return node
+        node = known[-1]
+    return node
+
+
+def shown_nodes(nodes: Mapping[str, Any], current: Any) -> list[str]:
+    """Return the nodes of a tree that are shown, of objects with ``parent`` and ``children``.
+
+    Without a current node, the newest answers are followed. A child that another node lists has that as its parent, if
+    it names none.
+    """
+    records = {id_: node if isinstance(node, dict) else {} for id_, node in nodes.items()}
+    children = {id_: node.get("children") for id_, node in records.items()}
+    listed = {child: id_ for id_, below in children.items() if isinstance(below, list) for child in below
+              if isinstance(child, str)}  # fmt: skip
+    parents = {id_: node["parent"] if isinstance(node.get("parent"), str) else listed.get(id_)
+               for id_, node in records.items()}  # fmt: skip
+    return path_to(parents, current if isinstance(current, str) and current in records else newest_leaf(children))

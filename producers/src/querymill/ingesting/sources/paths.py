@@ -102,10 +102,14 @@ def _load_histories(
         for unread in found.unread:
             leave_out(unread)
         for unknown in found.unknown:
-            _note(UnreadPath(found.shown(str(unknown)), "not recognised", failed=False), done, tell)
+            _note(UnreadPath(found.shown(str(unknown)), histories.why_unknown(unknown), failed=False), done, tell)
         feed = histories.Feed(lines, asked, tools, leave_out)
         for advance in ingest(mill, pack(feed.sessions_of(found), lines.asking(collection))):
             _advance(advance, done, tell)
+        for remark in feed.remarks():
+            _note(UnreadPath(remark.place, remark.reason, failed=False), done, tell)
+        if missing := feed.missing(found, is_named=True):
+            _note(UnreadPath(path, missing), done, tell)
     return done
 
 
