@@ -118,7 +118,9 @@ def test_what_is_sent_on_stays(tmp_path: Path) -> None:
 def test_a_bad_message_and_a_bad_file_cost_no_other(tmp_path: Path) -> None:
     (tmp_path / "a.mbox").write_text(f"{FIRST}One.\n{REPLY}Two.\n")
     (tmp_path / "b.mbox.gz").write_bytes(b"\x1f\x8b\x08\x00 broken")
-    (tmp_path / "c.mbox").write_text("From ada@a.example Mon May 06 09:00:00 2024\nDate: \xff\nFrom: =?x?q?=FF?=\n\n" + "x")
+    (tmp_path / "c.mbox").write_text(
+        "From ada@a.example Mon May 06 09:00:00 2024\nDate: \xff\nFrom: =?x?q?=FF?=\n\n" + "x"
+    )
     rows, bad = read_back(tmp_path)
     assert [len(row["messages"]) for row in rows] == [2, 1]
     assert bad == []

@@ -121,7 +121,9 @@ def report(
     for name, number in files.items():
         console.print(f"{name}: {sessions[name]} sessions in {number} files", markup=False)
     _print_some([f"{place}: {why}" for place, why in unknown.items()], len(found.unknown), "not recognised", console)
-    _print_some([f"{mark.place}: {mark.reason}" for mark in done.remarks], len(done.remarks), "with something left out", console)
+    _print_some(
+        [f"{mark.place}: {mark.reason}" for mark in done.remarks], len(done.remarks), "with something left out", console
+    )
     replaced = "".join(f"{outcomes[name]} {name}, " for name in _STORED[2:] if outcomes[name])
     echo(
         f"{outcomes['ingested']} sessions ingested ({done.parts} {counted}), {outcomes['unchanged']} unchanged, "

@@ -101,7 +101,9 @@ def _text(row: dict[str, Any]) -> str:
     if text := str(mapping(row.get("forwardedMessage")).get("content") or "").strip():
         return text
     if poll := mapping(row.get("poll")):
-        answers = [(_worded(answer), answer.get("votes", answer.get("count"))) for answer in mappings(poll.get("answers"))]
+        answers = [
+            (_worded(answer), answer.get("votes", answer.get("count"))) for answer in mappings(poll.get("answers"))
+        ]
         return of_poll(_worded(poll.get("question")), answers)
     return "\n\n".join(filter(None, map(_card, mappings(row.get("embeds")))))
 
@@ -112,7 +114,9 @@ def _worded(value: Any) -> str:
 
 
 def _card(embed: dict[str, Any]) -> str:
-    fields = [f"{word(each_.get('name')) or ''}: {word(each_.get('value')) or ''}" for each_ in mappings(embed.get("fields"))]
+    fields = [
+        f"{word(each_.get('name')) or ''}: {word(each_.get('value')) or ''}" for each_ in mappings(embed.get("fields"))
+    ]
     return "\n".join(filter(None, (word(embed.get("title")), word(embed.get("description")), *fields)))
 
 

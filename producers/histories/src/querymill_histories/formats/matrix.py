@@ -37,7 +37,9 @@ def _read(path: Path, _asked: Asked) -> Read:
     entries = list(_messages(events, names, edits, left_out))
     room_id = next((word(event.get("room_id")) for event in events if event.get("room_id")), None)
     about = {"topic": topic} if (topic := word(room.get("topic"))) else {}
-    yield Session(room_id or path.stem, path, list(entries), word(room.get("room_name")), None, about, left_out=+left_out)
+    yield Session(
+        room_id or path.stem, path, list(entries), word(room.get("room_name")), None, about, left_out=+left_out
+    )
 
 
 def _edits(events: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:

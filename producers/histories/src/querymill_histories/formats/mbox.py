@@ -104,7 +104,7 @@ def _mails(path: Path, asked: Asked) -> Iterator[_Mail | Unread]:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             yield Unread(f"{path}: message {count}", str(error))
     if not count:
-        yield Unread(str(path), "no message: a mailbox has a line \"From address date\" above the headers of each")
+        yield Unread(str(path), 'no message: a mailbox has a line "From address date" above the headers of each')
 
 
 def _mail(message: Message, otherwise: str, path: Path, asked: Asked) -> _Mail:

@@ -17,7 +17,8 @@ _SEPARATOR: Final = re.compile(
 _HEADER: Final = re.compile(rb">?[!-9;-~]{1,100}:|>?From ")
 #: Headers that a mail begins with, by which a separator is known that no blank line stands before.
 _FIRST_HEADER: Final = re.compile(
-    rb"(?:Return-Path|Received|Delivered-To|Message-ID|X-[\w-]+|Date|From|MIME-Version|Status|Subject|To):", re.IGNORECASE
+    rb"(?:Return-Path|Received|Delivered-To|Message-ID|X-[\w-]+|Date|From|MIME-Version|Status|Subject|To):",
+    re.IGNORECASE,
 )
 #: A line that a mailbox writes with a mark, because it would look like a separator.
 _MARKED: Final = re.compile(rb">(>*From )")

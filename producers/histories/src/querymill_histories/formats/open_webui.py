@@ -14,7 +14,9 @@ from querymill_histories.rules.times import moment
 from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
 
 #: What the page folds away in an answer: thoughts, and calls of tools.
-_DETAILS: Final = re.compile(r"<details type=\"(?:reasoning|tool_calls|code_interpreter)\"[^>]*>.*?(?:</details>|\Z)", re.S)
+_DETAILS: Final = re.compile(
+    r"<details type=\"(?:reasoning|tool_calls|code_interpreter)\"[^>]*>.*?(?:</details>|\Z)", re.S
+)
 _THINK: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S)
 
 

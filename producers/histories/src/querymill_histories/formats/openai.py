@@ -21,7 +21,17 @@ _OTHER_ROLES: Final = {"human": USER, "gpt": ASSISTANT, "system": "system", "use
 _LISTS: Final = ("messages", "conversations", "conversation", "input")
 _THOUGHTS: Final = ("thinking", "redacted_thinking", "reasoning")
 _TEXTS: Final = ("text", "input_text", "output_text")
-_FILES: Final = ("image_url", "input_image", "image", "input_audio", "audio", "file", "input_file", "document", "video_url")
+_FILES: Final = (
+    "image_url",
+    "input_image",
+    "image",
+    "input_audio",
+    "audio",
+    "file",
+    "input_file",
+    "document",
+    "video_url",
+)
 #: Fields of a line that other formats have: they are recognised before, and their lines are no messages.
 _OF_OTHERS: Final = ("uuid", "sessionId", "session_id", "text", "ts")
 
@@ -108,11 +118,17 @@ def _session(
     left_out: Counter[str] = Counter()
     results = {word(mapping(message).get("tool_call_id")): result_of(mapping(message).get("content"))
                for _, message in messages if mapping(message).get("role") == TOOL}  # fmt: skip
-    entries = [entry for line, message in messages for entry in _entries(mapping(message), line, results, left_out, asked)]
+    entries = [
+        entry for line, message in messages for entry in _entries(mapping(message), line, results, left_out, asked)
+    ]
     about = given({"models": list(filter(None, [word(row.get("model"))]))})
-    id_ = word(row.get("id")) or word(row.get("custom_id")) or (path.stem if number is None else f"{path.stem}-{number}")
+    id_ = (
+        word(row.get("id")) or word(row.get("custom_id")) or (path.stem if number is None else f"{path.stem}-{number}")
+    )
     name = word(row.get("title")) or word(row.get("name")) or path.stem
-    at = next((found for key in ("created_at", "created", "timestamp") if (found := moment(row.get(key), asked.zone))), None)
+    at = next(
+        (found for key in ("created_at", "created", "timestamp") if (found := moment(row.get(key), asked.zone))), None
+    )
     return Session(id_, path, entries, name, at, about, left_out=+left_out)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from querymill_histories.files import BROKEN, object_of, reason_of
-from querymill_histories.formats.slack_blocks import plain, text_of
+from querymill_histories.formats.slack_blocks import text_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import moment

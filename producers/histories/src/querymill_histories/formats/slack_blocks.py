@@ -8,7 +8,7 @@ from querymill_histories.rules.contents import mapping, mappings, word
 
 _LINK: Final = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 #: Where blocks hold more of them, or texts.
-_WITHIN: Final = ("elements", "fields", "text", "title", "question", "options", "accessory", "alt_text", "rows")
+_WITHIN: Final = ("title", "text", "fields", "elements", "question", "options", "accessory", "rows")
 #: Parts of a rich text that stand in lines of their own.
 _LINES: Final = ("rich_text_section", "rich_text_quote", "rich_text_preformatted", "section", "header", "context")
 
@@ -27,7 +27,9 @@ def _of_card(card: dict[str, Any], names: Mapping[str, str]) -> str:
     """Return the text of an attachment. That of a link that Slack unfolded is not the author's."""
     if card.get("from_url") or card.get("original_url") or card.get("is_app_unfurl"):
         return ""
-    fields = [f"{word(each.get('title')) or ''}: {word(each.get('value')) or ''}" for each in mappings(card.get("fields"))]
+    fields = [
+        f"{word(each.get('title')) or ''}: {word(each.get('value')) or ''}" for each in mappings(card.get("fields"))
+    ]
     said = [word(card.get(name)) for name in ("pretext", "title", "text")]
     text = "\n".join(filter(None, (*said, *fields))) or _of_blocks(card.get("blocks"), names)
     text = text or _of_message(card, names) or word(card.get("fallback")) or ""
@@ -68,7 +70,7 @@ def _pieces(part: Any, names: Mapping[str, str], depth: int) -> Iterator[str]:
             yield f"#{channel}"
         case {"type": "emoji", "name": str(name)}:
             yield f":{name}:"
-        case dict():
+        case {"type": str()}:
             if part.get("style") == "bullet":
                 for item in mappings(part.get("elements")):
                     yield f"- {''.join(_pieces(item, names, depth + 1)).strip()}\n"

@@ -33,7 +33,9 @@ def _is_chat(record: dict[str, Any]) -> bool:
     """Return whether an object is a chat: its messages have a type, and an id of who sent or did something."""
     messages = list(mappings(record.get("messages")))
     has_type = "type" in record and "id" in record
-    is_sent = any("type" in row and ("from_id" in row or "actor_id" in row or "text_entities" in row) for row in messages)
+    is_sent = any(
+        "type" in row and ("from_id" in row or "actor_id" in row or "text_entities" in row) for row in messages
+    )
     return is_sent or (has_type and record.get("messages") == [] and "name" in record)
 
 

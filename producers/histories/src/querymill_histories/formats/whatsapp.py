@@ -19,7 +19,7 @@ from querymill_histories.session import Asked, Format, Head, Read, Said, Session
 _AUTHOR: Final = re.compile(r"(?P<author>[^:\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)
 #: Quotation marks, and those that close them: one that is open at the colon stands around what WhatsApp reports.
 _QUOTES: Final = {"“": "”", "«": "»", "„": "“", "「": "」"}
-_QUOTED: Final = re.compile("[\"“”«»„「」]")
+_QUOTED: Final = re.compile('["“”«»„「」]')
 #: A poll, in the words of the phone's language: a question, and below it options with their votes.
 _POLL: Final = re.compile(rf"[{MARKS}]*[^\W\d_]{{3,20}} ?:\n(?:.*\n)+?(?=[{MARKS}]*[^\W\d_]{{3,20}} ?: )", re.UNICODE)
 #: What WhatsApp says at the top of a chat, where it may look as if the group said it.

@@ -65,7 +65,11 @@ def newest_leaf(children: Mapping[str, Any]) -> str | None:
     while node is not None and node not in seen:
         seen.add(node)
         listed = children[node]
-        known = [child for child in listed if isinstance(child, str) and child in children] if isinstance(listed, list) else []
+        known = (
+            [child for child in listed if isinstance(child, str) and child in children]
+            if isinstance(listed, list)
+            else []
+        )
         if not known:
             return node
         node = known[-1]

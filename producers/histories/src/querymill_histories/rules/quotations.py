@@ -83,7 +83,9 @@ def _end_of_own(lines: list[str]) -> int:
     has_marks = any(map(_QUOTED.match, lines))
     for number, line in enumerate(lines):
         short = line[:_LOOKED_AT]
-        is_head = _SENDER.match(short) and sum(_OF_HEAD.match(other) is not None for other in lines[number + 1 : number + 6])
+        is_head = _SENDER.match(short) and sum(
+            _OF_HEAD.match(other) is not None for other in lines[number + 1 : number + 6]
+        )
         if _ORIGINAL.match(short) or (is_head and is_head >= 2):
             return number - (number > 0 and _RULE.match(lines[number - 1]) is not None)
         if not has_marks and (begins := _attribution_at(lines, number)) is not None:
