@@ -32,8 +32,10 @@ def deepseek(*fragments: tuple[str, str], **more: Any) -> Row:
 
 def open_webui() -> Row:
     messages = {
-        "a": {"id": "a", "parentId": None, "childrenIds": ["b", "c"], "role": "user", "content": "Why?", "timestamp": 1714980000},
-        "b": {"id": "b", "parentId": "a", "childrenIds": [], "role": "assistant", "content": "Old.", "timestamp": 1714980001},
+        "a": {"id": "a", "parentId": None, "childrenIds": ["b", "c"], "role": "user", "content": "Why?",
+            "timestamp": 1714980000},
+        "b": {"id": "b", "parentId": "a", "childrenIds": [], "role": "assistant", "content": "Old.",
+            "timestamp": 1714980001},
         "c": {"id": "c", "parentId": "a", "childrenIds": [], "role": "assistant", "timestamp": 1714980002,
               "content": '<details type="reasoning" done="true"><summary>Thought</summary>\n&gt; hm\n</details>\nNew.'},
     }  # fmt: skip
@@ -46,7 +48,8 @@ def librechat(*, is_tree: bool) -> Row:
     root = "00000000-0000-0000-0000-000000000000"
     answer = {"messageId": "b", "parentMessageId": "a", "sender": "GPT-4", "isCreatedByUser": False, "text": "",
               "content": [{"type": "think", "think": "hm"}, {"type": "text", "text": {"value": "Because."}},
-                          {"type": "tool_call", "tool_call": {"name": "search", "args": "{}", "output": "x"}}]}  # fmt: skip
+                          {"type": "tool_call", "tool_call": {"name": "search", "args": "{}",
+                              "output": "x"}}]}  # fmt: skip
     asked = {"messageId": "a", "parentMessageId": root, "sender": "User", "isCreatedByUser": True, "text": "Why?",
              "createdAt": "2024-05-06T09:00:00.000Z"}  # fmt: skip
     messages = [{**asked, "children": [answer]}] if is_tree else [asked, answer]
@@ -59,7 +62,8 @@ def messenger() -> Row:
         "participants": [{"name": "Ada LÃ¸nd"}, {"name": "Bo"}],
         "messages": [
             {"sender_name": "Bo", "timestamp_ms": 1714980004000, "photos": [{"uri": "a.jpg"}]},
-            {"sender_name": "Bo", "timestamp_ms": 1714980003000, "content": "look", "share": {"link": "https://a.example"}},
+            {"sender_name": "Bo", "timestamp_ms": 1714980003000, "content": "look",
+                "share": {"link": "https://a.example"}},
             {"sender_name": "Bo", "timestamp_ms": 1714980002000, "is_unsent": True},
             {"sender_name": "Ada LÃ¸nd", "timestamp_ms": 1714980001000, "content": "GrÃ¼Ã\x9fe ð\x9f\x99\x82"},
         ],
@@ -72,15 +76,18 @@ def google_chat() -> Row:
     return {"messages": [
         {"creator": ada, "created_date": "Monday, May 6, 2024 at 9:00:00\u202fPM UTC", "text": "hi", "topic_id": "t",
          "message_id": "s/t/1"},
-        {"creator": ada, "created_date": "Monday, 6 May 2024 at 21:01:00 UTC", "message_state": "DELETED", "topic_id": "t",
+        {"creator": ada, "created_date": "Monday, 6 May 2024 at 21:01:00 UTC", "message_state": "DELETED",
+            "topic_id": "t",
          "message_id": "s/t/2"},
-        {"creator": ada, "created_date": "Monday, May 6, 2024 at 9:02:00 PM UTC", "topic_id": "t", "message_id": "s/t/3",
+        {"creator": ada, "created_date": "Monday, May 6, 2024 at 9:02:00 PM UTC", "topic_id": "t",
+            "message_id": "s/t/3",
          "attached_files": [{"original_name": "a.png", "export_name": "File-a.png"}]},
     ]}  # fmt: skip
 
 
 def event(number: int, kind: str, content: Row, **more: Any) -> Row:
-    return {"type": kind, "sender": "@ada:a.example", "origin_server_ts": 1714980000000 + number * 1000, "room_id": "!r:a",
+    return {"type": kind, "sender": "@ada:a.example", "origin_server_ts": 1714980000000 + number * 1000,
+        "room_id": "!r:a",
             "event_id": f"$e{number}", "content": content, **more}  # fmt: skip
 
 
@@ -109,7 +116,8 @@ def matrix() -> Row:
 REALM: Row = {
     "zerver_userprofile": [{"id": 1, "full_name": "Ada"}, {"id": 2, "full_name": "Bo"}],
     "zerver_stream": [{"id": 7, "name": "harbour"}],
-    "zerver_recipient": [{"id": 70, "type": 2, "type_id": 7}, {"id": 10, "type": 1, "type_id": 1}, {"id": 20, "type": 1, "type_id": 2}],
+    "zerver_recipient": [{"id": 70, "type": 2, "type_id": 7}, {"id": 10, "type": 1, "type_id": 1}, {"id": 20,
+        "type": 1, "type_id": 2}],
 }  # fmt: skip
 
 
@@ -157,7 +165,7 @@ DISCORD = {
     ],
 }
 SLACK = [{"type": "message", "user": "U01", "text": "Hi", "ts": "1714980000.000100"}]
-ROLES = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]
+ROLES: list[Row] = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]
 
 #: A file of each format, by its name and that of the format.
 FILES: dict[tuple[str, str], Any] = {
@@ -250,8 +258,10 @@ def test_messenger_is_put_right_joined_and_in_the_order_of_time(tmp_path: Path) 
 
 def test_messengers_own_export_is_utf8(tmp_path: Path) -> None:
     thread = {"participants": ["Ada", "Bo"], "threadName": "Bo_1", "messages": [
-        {"senderName": "Ada", "text": "Grüße", "timestamp": 1714980000000, "type": "text", "isUnsent": False, "media": []},
-        {"senderName": "Bo", "text": "", "timestamp": 1714980001000, "type": "media", "media": [{"uri": "a"}]}]}  # fmt: skip
+        {"senderName": "Ada", "text": "Grüße", "timestamp": 1714980000000, "type": "text", "isUnsent": False,
+            "media": []},
+        {"senderName": "Bo", "text": "", "timestamp": 1714980001000, "type": "media",
+            "media": [{"uri": "a"}]}]}  # fmt: skip
     assert said(one(write_json(tmp_path / "Bo_1.json", thread))) == [("Ada", "Grüße")]
 
 
@@ -299,9 +309,10 @@ def test_zulip_makes_a_session_of_each_topic_and_chat_of_two(tmp_path: Path) -> 
     )
 
 
-PARTS = [
+PARTS: list[Row] = [
     {"role": "system", "content": "Be kind."},
-    {"role": "user", "content": [{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": "x"}}]},
+    {"role": "user", "content": [{"type": "text", "text": "What is it?"}, {"type": "image_url",
+        "image_url": {"url": "x"}}]},
     {"role": "assistant", "content": None, "tool_calls": [
         {"id": "t", "type": "function", "function": {"name": "look", "arguments": '{"path": "a"}'}}]},
     {"role": "tool", "tool_call_id": "t", "content": "a boat"},

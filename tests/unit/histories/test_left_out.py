@@ -45,7 +45,8 @@ def test_a_quotation_that_is_open_at_the_colon_is_of_whatsapp_unless_it_speaks_a
 
 def test_polls_of_whatsapp_are_messages_and_what_was_sent_is_counted(tmp_path: Path) -> None:
     row = one(whatsapp(
-        tmp_path, f"Ada: {LEFT}POLL:\nWhen?\n{LEFT}OPTION: Friday ({LEFT}2 votes)\n{LEFT}OPTION: Sunday ({LEFT}0 votes)",
+        tmp_path,
+            f"Ada: {LEFT}POLL:\nWhen?\n{LEFT}OPTION: Friday ({LEFT}2 votes)\n{LEFT}OPTION: Sunday ({LEFT}0 votes)",
         "Ada: IMG-20201209-WA0001.jpg (file attached)\nthe weld", "Ada: IMG-20201209-WA0002.jpg (file attached)",
         "Ada: This message was deleted", "Ada added Bo",
     ))  # fmt: skip
@@ -106,7 +107,8 @@ def test_slack_reads_blocks_bots_and_cards_and_counts_the_rest(tmp_path: Path) -
         {"user": "U01", "text": "", "blocks": [rich]},
         {"subtype": "bot_message", "bot_id": "B1", "username": "Deploy", "text": "", "blocks": [section]},
         {"bot_id": "B2", "user": "U9", "bot_profile": {"name": "Watch"}, "text": "",
-         "attachments": [{"pretext": "Alarm", "title": "Pump", "text": "stopped", "fields": [{"title": "Level", "value": "9"}]}]},
+         "attachments": [{"pretext": "Alarm", "title": "Pump", "text": "stopped", "fields": [{"title": "Level",
+             "value": "9"}]}]},
         {"user": "U01", "text": "https://c.example",
          "attachments": [{"from_url": "https://c.example", "title": "A page", "text": "of others"}]},
         {"user": "U01", "text": "", "files": [{"id": "F1"}]},
@@ -149,8 +151,10 @@ def test_discord_reads_cards_forwards_and_polls_and_counts_the_rest(tmp_path: Pa
     poll = {"question": {"text": "When?"}, "answers": [{"poll_media": {"text": "Now"}, "count": 2}]}
     row = one(write_json(tmp_path / "a.json", {
         "guild": {"id": "7", "name": "S"}, "channel": {"id": "9", "name": "g"}, "messages": [
-            message("1", embeds=[card]), message("2", forwardedMessage={"content": "from there"}), message("3", poll=poll),
-            message("4", attachments=[{"id": "1"}]), message("5", type="GuildMemberJoin", content="Joined."), message("6"),
+            message("1", embeds=[card]), message("2", forwardedMessage={"content": "from there"}), message("3",
+                poll=poll),
+            message("4", attachments=[{"id": "1"}]), message("5", type="GuildMemberJoin", content="Joined."),
+                message("6"),
             message("7", content="caption", attachments=[{"id": "2"}]),
         ]}))  # fmt: skip
     assert [text for _, text in said(row)] == [

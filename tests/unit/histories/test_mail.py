@@ -128,38 +128,85 @@ def test_a_bad_message_and_a_bad_file_cost_no_other(tmp_path: Path) -> None:
 
 #: Answers in the forms of mail programs: each says "Yes, at nine." and quotes the rest.
 CLIENTS = {
-    "Gmail": "Yes, at nine.\n\nOn Mon, 6 May 2024 at 09:00, Ada Lund <ada@example.org> wrote:\n\n> Shall we sail?\n> Ada\n",
-    "Gmail, broken": "Yes, at nine.\n\nOn Mon, May 6, 2024 at 9:00 AM Ada Margarete Lund-Berg\n<ada@example.org>\nwrote:\n\n> Shall we?\n",
-    "Gmail, German": "Yes, at nine.\n\nAm Mo., 6. Mai 2024 um 09:00 Uhr schrieb Ada Lund <\nada@example.org>:\n\n> Shall we?\n",
-    "Gmail, French": "Yes, at nine.\n\nLe lun. 6 mai 2024 à 09:00, Ada Lund <ada@example.org> a écrit :\n\n> Shall we?\n",
-    "Gmail, Spanish": "Yes, at nine.\n\nEl lun, 6 may 2024 a las 9:00, Ada Lund (<ada@example.org>)\nescribió:\n\n> Shall we?\n",
-    "Gmail, Portuguese": "Yes, at nine.\n\nEm seg., 6 de mai. de 2024 às 09:00, Ada <ada@example.org>\nescreveu:\n\n> Shall we?\n",
-    "Gmail, Japanese": "Yes, at nine.\n\n2024年5月6日(月) 9:00 Ada Lund <ada@example.org>:\n\n> Shall we?\n",
-    "Gmail, Chinese": "Yes, at nine.\n\nAda Lund <ada@example.org> 于2024年5月6日周一 09:00写道：\n\n> Shall we?\n",
-    "Gmail, Russian": "Yes, at nine.\n\nпн, 6 мая 2024 г. в 09:00, Ada Lund <ada@example.org>:\n\n> Shall we?\n",
-    "Gmail, Polish": "Yes, at nine.\n\npon., 6 maj 2024 o 09:00 Ada Lund <ada@example.org> napisał(a):\n\n> Shall we?\n",
-    "Outlook": "Yes, at nine.\n\nFrom: Ada Lund <ada@example.org>\nSent: Monday, May 6, 2024 9:00 AM\nTo: Bo\nSubject: Sail\n\nShall we?\n",
-    "Outlook of the web": "Yes, at nine.\n________________________________\nFrom: Ada Lund\nSent: Monday, May 6, 2024 9:00 AM\nTo: Bo\nSubject: Sail\n\nShall we?\n",
-    "Outlook, German": "Yes, at nine.\n\nVon: Ada Lund\nGesendet: Montag, 6. Mai 2024 09:00\nAn: Bo\nBetreff: Sail\n\nShall we?\n",
-    "Outlook, French": "Yes, at nine.\n\nDe : Ada Lund\nEnvoyé : lundi 6 mai 2024 09:00\nÀ : Bo\nObjet : Sail\n\nShall we?\n",
-    "Outlook, Chinese": "Yes, at nine.\n\n发件人: Ada Lund\n发送时间: 2024年5月6日 9:00\n收件人: Bo\n主题: Sail\n\nShall we?\n",
-    "Outlook, bold": "Yes, at nine.\n\n*From:* Ada\n*Sent:* Monday\n*To:* Bo\n*Subject:* Sail\n\nShall we?\n",
-    "Outlook 2003": "Yes, at nine.\n\n-----Original Message-----\nFrom: Ada\nSent: Monday\nTo: Bo\nSubject: Sail\n\nShall we?\n",
-    "Apple Mail": "Yes, at nine.\n\n> On 6 May 2024, at 09:00, Ada Lund <ada@example.org> wrote:\n> \n> Shall we?\n",
-    "iPhone": "Yes, at nine.\n\nSent from my iPhone\n\n> On May 6, 2024, at 9:00 AM, Ada <ada@example.org> wrote:\n> \n> ﻿Shall we?\n",
-    "iPhone, German": "Yes, at nine.\n\nVon meinem iPhone gesendet\n\n> Am 06.05.2024 um 09:00 schrieb Ada <ada@example.org>:\n> \n> Shall we?\n",
-    "Thunderbird": "On 5/6/24 09:00, Ada Lund wrote:\n> Shall we?\nYes, at nine.\n",
-    "Thunderbird, German": "Am 06.05.24 um 09:00 schrieb Ada Lund:\n> Shall we?\nYes, at nine.\n\n-- \nBo Berg\nOslo\n",
-    "Mutt": "On Mon, May 06, 2024 at 09:00:00AM +0000, Ada Lund wrote:\n> Shall we?\n\nYes, at nine.\n",
-    "Gnus": "Ada Lund <ada@example.org> writes:\n\n> Shall we?\n\nYes, at nine.\n",
-    "Yahoo": "Yes, at nine.\n\n    On Monday, May 6, 2024 at 09:00:00 AM GMT, Ada Lund <ada@example.org> wrote:  \n \n Shall we?\nAda\n",
-    "Proton": "Yes, at nine.\n\nOn Monday, May 6th, 2024 at 9:00 AM, Ada <ada@example.org> wrote:\n\n> Shall we?\n",
-    "Proton, old": "Yes, at nine.\n\n‐‐‐‐‐‐‐ Original Message ‐‐‐‐‐‐‐\nOn Monday, May 6, 2024 9:00 AM, Ada <a@b.example> wrote:\n\n> Shall we?\n",
-    "K-9": "Yes, at nine.\n\n-------- Original Message --------\nFrom: Ada\nSent: 6 May 2024 09:00\n\nShall we?\n",
-    "Roundcube": "On 2024-05-06 09:00, Ada Lund wrote:\n> Shall we?\n\nYes, at nine.\n",
-    "Yandex": "Yes, at nine.\n\n06.05.2024, 09:00, \"Ada Lund\" <ada@example.org>:\n> Shall we?\n",
-    "QQ": "Yes, at nine.\n\n------------------ 原始邮件 ------------------\n发件人: \"Ada\" <ada@example.org>;\n\nShall we?\n",
-}  # fmt: skip
+    "Gmail": (
+        "Yes, at nine.\n\nOn Mon, 6 May 2024 at 09:00, Ada Lund <ada@example.org> wrote:\n\n> Shall we sail?\n> Ada\n"
+    ),
+    "Gmail, broken": (
+        "Yes, at nine.\n\nOn Mon, May 6, 2024 at 9:00 AM Ada Margarete Lund-Berg\n<ada@example.org>\n"
+        "wrote:\n\n> Shall we?\n"
+    ),
+    "Gmail, German": (
+        "Yes, at nine.\n\nAm Mo., 6. Mai 2024 um 09:00 Uhr schrieb Ada Lund <\nada@example.org>:\n\n> Shall we?\n"
+    ),
+    "Gmail, French": (
+        "Yes, at nine.\n\nLe lun. 6 mai 2024 à 09:00, Ada Lund <ada@example.org> a écrit :\n\n> Shall we?\n"
+    ),
+    "Gmail, Spanish": (
+        "Yes, at nine.\n\nEl lun, 6 may 2024 a las 9:00, Ada Lund (<ada@example.org>)\nescribió:\n\n> Shall we?\n"
+    ),
+    "Gmail, Portuguese": (
+        "Yes, at nine.\n\nEm seg., 6 de mai. de 2024 às 09:00, Ada <ada@example.org>\nescreveu:\n\n> Shall we?\n"
+    ),
+    "Gmail, Japanese": ("Yes, at nine.\n\n2024年5月6日(月) 9:00 Ada Lund <ada@example.org>:\n\n> Shall we?\n"),
+    "Gmail, Chinese": ("Yes, at nine.\n\nAda Lund <ada@example.org> 于2024年5月6日周一 09:00写道：\n\n> Shall we?\n"),
+    "Gmail, Russian": ("Yes, at nine.\n\nпн, 6 мая 2024 г. в 09:00, Ada Lund <ada@example.org>:\n\n> Shall we?\n"),
+    "Gmail, Polish": (
+        "Yes, at nine.\n\npon., 6 maj 2024 o 09:00 Ada Lund <ada@example.org> napisał(a):\n\n> Shall we?\n"
+    ),
+    "Outlook": (
+        "Yes, at nine.\n\nFrom: Ada Lund <ada@example.org>\nSent: Monday, May 6, 2024 9:00 AM\n"
+        "To: Bo\nSubject: Sail\n\nShall we?\n"
+    ),
+    "Outlook of the web": (
+        "Yes, at nine.\n________________________________\nFrom: Ada Lund\n"
+        "Sent: Monday, May 6, 2024 9:00 AM\nTo: Bo\nSubject: Sail\n\nShall we?\n"
+    ),
+    "Outlook, German": (
+        "Yes, at nine.\n\nVon: Ada Lund\nGesendet: Montag, 6. Mai 2024 09:00\nAn: Bo\nBetreff: Sail\n\nShall we?\n"
+    ),
+    "Outlook, French": (
+        "Yes, at nine.\n\nDe : Ada Lund\nEnvoyé : lundi 6 mai 2024 09:00\nÀ : Bo\nObjet : Sail\n\nShall we?\n"
+    ),
+    "Outlook, Chinese": (
+        "Yes, at nine.\n\n发件人: Ada Lund\n发送时间: 2024年5月6日 9:00\n收件人: Bo\n主题: Sail\n\nShall we?\n"
+    ),
+    "Outlook, bold": ("Yes, at nine.\n\n*From:* Ada\n*Sent:* Monday\n*To:* Bo\n*Subject:* Sail\n\nShall we?\n"),
+    "Outlook 2003": (
+        "Yes, at nine.\n\n-----Original Message-----\nFrom: Ada\nSent: Monday\nTo: Bo\nSubject: Sail\n\nShall we?\n"
+    ),
+    "Apple Mail": ("Yes, at nine.\n\n> On 6 May 2024, at 09:00, Ada Lund <ada@example.org> wrote:\n> \n> Shall we?\n"),
+    "iPhone": (
+        "Yes, at nine.\n\nSent from my iPhone\n\n"
+        "> On May 6, 2024, at 9:00 AM, Ada <ada@example.org> wrote:\n> \n> ﻿Shall we?\n"
+    ),
+    "iPhone, German": (
+        "Yes, at nine.\n\nVon meinem iPhone gesendet\n\n"
+        "> Am 06.05.2024 um 09:00 schrieb Ada <ada@example.org>:\n> \n> Shall we?\n"
+    ),
+    "Thunderbird": ("On 5/6/24 09:00, Ada Lund wrote:\n> Shall we?\nYes, at nine.\n"),
+    "Thunderbird, German": (
+        "Am 06.05.24 um 09:00 schrieb Ada Lund:\n> Shall we?\nYes, at nine.\n\n-- \nBo Berg\nOslo\n"
+    ),
+    "Mutt": ("On Mon, May 06, 2024 at 09:00:00AM +0000, Ada Lund wrote:\n> Shall we?\n\nYes, at nine.\n"),
+    "Gnus": ("Ada Lund <ada@example.org> writes:\n\n> Shall we?\n\nYes, at nine.\n"),
+    "Yahoo": (
+        "Yes, at nine.\n\n"
+        "    On Monday, May 6, 2024 at 09:00:00 AM GMT, Ada Lund <ada@example.org> wrote:  \n \n"
+        " Shall we?\nAda\n"
+    ),
+    "Proton": ("Yes, at nine.\n\nOn Monday, May 6th, 2024 at 9:00 AM, Ada <ada@example.org> wrote:\n\n> Shall we?\n"),
+    "Proton, old": (
+        "Yes, at nine.\n\n‐‐‐‐‐‐‐ Original Message ‐‐‐‐‐‐‐\n"
+        "On Monday, May 6, 2024 9:00 AM, Ada <a@b.example> wrote:\n\n> Shall we?\n"
+    ),
+    "K-9": ("Yes, at nine.\n\n-------- Original Message --------\nFrom: Ada\nSent: 6 May 2024 09:00\n\nShall we?\n"),
+    "Roundcube": ("On 2024-05-06 09:00, Ada Lund wrote:\n> Shall we?\n\nYes, at nine.\n"),
+    "Yandex": ('Yes, at nine.\n\n06.05.2024, 09:00, "Ada Lund" <ada@example.org>:\n> Shall we?\n'),
+    "QQ": (
+        'Yes, at nine.\n\n------------------ 原始邮件 ------------------\n发件人: "Ada" <ada@example.org>;\n'
+        "\nShall we?\n"
+    ),
+}
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -184,7 +231,8 @@ def test_own_words_that_look_like_the_beginning_of_a_quotation_stay(text: str) -
 def test_an_answer_in_html_is_without_what_it_quotes(tmp_path: Path) -> None:
     page = (
         '<html><head><title>x</title><body><div dir="ltr">Yes, at nine.</div><br><div class="gmail_quote">'
-        '<div class="gmail_attr">On Mon, 6 May 2024 at 09:00, Ada &lt;<a href="mailto:a@b.c">a@b.example</a>&gt; wrote:<br>'
+        '<div class="gmail_attr">On Mon, 6 May 2024 at 09:00, Ada &lt;<a href="mailto:a@b.c">a@b.example</a>&gt; '
+        "wrote:<br>"
         "</div><blockquote><div>Shall we?</div><div>Ada</div></blockquote></div></body></html>"
     )
     text = REPLY.lstrip("\n").replace("Subject:", "Content-Type: text/html; charset=utf-8\nSubject:")

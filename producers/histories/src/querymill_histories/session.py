@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from querymill_histories.rules.beginnings import records_in
+from querymill_histories.beginnings import records_in
 
 #: Roles of the messages of an assistant's history. In a chat of people, the role is the author's name.
 USER, ASSISTANT, TOOL = "user", "assistant", "tool"
@@ -115,7 +115,7 @@ class Head:
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
-        """The JSON objects that the file begins with: of a list, of lines, or the one that it is, as far as it is read."""
+        """The JSON objects that the file begins with: of a list, of lines, or the one that it is."""
         return records_in(self.text)
 
     @property

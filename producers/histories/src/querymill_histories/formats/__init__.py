@@ -36,8 +36,8 @@ FORMATS: Final[tuple[Format, ...]] = tuple(
     module.FORMAT
     for module in (
         claude_code, codex, chatgpt, claude, cursor, aider, gemini, copilot, copilot_cli, cline, opencode, specstory,
-        deepseek, open_webui, librechat, slack, telegram, signal, whatsapp, discord, messenger, google_chat, matrix, zulip,
-        mbox, openai,
+        deepseek, open_webui, librechat, slack, telegram, signal, whatsapp, discord, messenger, google_chat, matrix,
+        zulip, mbox, openai,
     )
 )  # fmt: skip
 BY_NAME: Final = {known.name: known for known in FORMATS}

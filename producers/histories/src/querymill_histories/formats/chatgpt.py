@@ -18,6 +18,7 @@ from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, He
 _SHOWN: Final = ("text", "multimodal_text")
 _THOUGHTS: Final = ("thoughts", "reasoning_recap")
 _SETTINGS: Final = ("user_editable_context", "model_editable_context")
+_CODE: Final = ("code", "execution_output")
 #: Parts of a content that are no text.
 _OBJECTS: Final = re.compile(r".*_asset_pointer")
 #: Stands for a link that the page draws: characters for private use around its name.
@@ -80,33 +81,34 @@ def _is_said(message: dict[str, Any]) -> bool:
 
 def _entries(nodes: dict[str, Any], node: str, left_out: Counter[str]) -> Iterator[Said | Call]:
     message = _message(nodes, node)
-    content, role = mapping(message.get("content")), mapping(message.get("author")).get("role")
-    metadata = mapping(message.get("metadata"))
+    content, metadata = mapping(message.get("content")), mapping(message.get("metadata"))
     id_, at = word(message.get("id")) or node, moment(message.get("create_time"))
     if report := _research(message, metadata):
         yield Said(ASSISTANT, report, id_, at)
-        return
-    if not message or metadata.get("is_visually_hidden_from_conversation") or message.get("weight") == 0:
-        return
-    kind, text = str(content.get("content_type")), _text(content)
-    left_out[ATTACHMENTS] += _attachments(content, metadata)
-    if role == "tool":
-        yield Call(str(mapping(message.get("author")).get("name") or role), None, text, id_, at)
-    elif role == ASSISTANT and message.get("recipient") not in (None, "all"):
-        if document := _document(message.get("recipient"), text):
-            yield Said(ASSISTANT, document, id_, at)
-        else:
-            yield Call(str(message.get("recipient")), text, "", id_, at)
-    elif role in (USER, ASSISTANT) and kind in _SHOWN:
-        if text:
+    elif message and not (metadata.get("is_visually_hidden_from_conversation") or message.get("weight") == 0):
+        left_out[ATTACHMENTS] += _attachments(content, metadata)
+        author, text = mapping(message.get("author")), _text(content)
+        role, recipient = author.get("role"), message.get("recipient")
+        if role == "tool":
+            yield Call(str(author.get("name") or role), None, text, id_, at)
+        elif role == ASSISTANT and recipient not in (None, "all"):
+            document = _document(recipient, text)
+            yield Said(ASSISTANT, document, id_, at) if document else Call(str(recipient), text, "", id_, at)
+        elif role in (USER, ASSISTANT) and _is_shown(str(content.get("content_type")), text, left_out):
             yield Said(str(role), text, id_, at)
-    elif kind in _THOUGHTS:
+
+
+def _is_shown(kind: str, text: str, left_out: Counter[str]) -> bool:
+    """Return whether a content is shown as a message. What is not is counted."""
+    if kind in _SHOWN:
+        return bool(text)
+    if kind in _THOUGHTS:
         left_out[THOUGHTS] += 1
-    elif role in (USER, ASSISTANT) and kind not in _SETTINGS:
-        if text and kind not in ("code", "execution_output"):
-            yield Said(str(role), text, id_, at)
-        else:
-            left_out[unknown_kind(kind)] += 1
+    elif kind not in _SETTINGS:
+        if text and kind not in _CODE:
+            return True
+        left_out[unknown_kind(kind)] += 1
+    return False
 
 
 def _attachments(content: dict[str, Any], metadata: dict[str, Any]) -> int:

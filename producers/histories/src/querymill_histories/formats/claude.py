@@ -103,7 +103,7 @@ def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[Said |
 
 
 def _attached(message: dict[str, Any], role: str, at: datetime | None, left_out: Counter[str]) -> Iterator[Said]:
-    """Yield the texts that are attached: files, and what was pasted, which has no name. Of others there is only a name."""
+    """Yield the texts that are attached: files, and what was pasted, which has no name. Other files are counted."""
     for attached in mappings(message.get("attachments")):
         name, text = word(attached.get("file_name")), word(attached.get("extracted_content"))
         if text:

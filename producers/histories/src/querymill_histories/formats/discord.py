@@ -95,7 +95,7 @@ def _messages(whole: dict[str, Any], left_out: Counter[str]) -> Iterator[Said]:
 
 
 def _text(row: dict[str, Any]) -> str:
-    """Return the text of a message; of one that was forwarded, or is a card of a program, that of the message or card."""
+    """Return the text of a message, of one that it forwards, or of a card that a program wrote."""
     if text := str(row.get("content") or "").strip():
         return text
     if text := str(mapping(row.get("forwardedMessage")).get("content") or "").strip():

@@ -20,6 +20,8 @@ _DATE: Final = re.compile(
     r"(?:\w+,\s)?(?P<month>[A-Z][a-z]+)\s(?P<day>\d{1,2}),\s(?P<year>\d{4})(?:\sat|,)?\s"
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:\s(?P<half>[AP]M))?(?:\s(?P<zone>[A-Z]{2,4}))?"
 )
+#: The field of a link's address.
+_URL: Final = "private_do_not_access_or_else_safe_url_wrapped_value"
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -69,9 +71,9 @@ def _messages(whole: dict[str, Any], asked: Asked, left_out: Counter[str]) -> It
 
 def _cards(row: dict[str, Any]) -> str:
     """Return the links that are all that a message shows."""
-    urls = [mapping(note.get("url_metadata")).get("title") or mapping(mapping(note.get("url_metadata")).get("url")).get(
-        "private_do_not_access_or_else_safe_url_wrapped_value") for note in mappings(row.get("annotations"))]  # fmt: skip
-    return "\n".join(str(url) for url in urls if url)
+    links = [mapping(note.get("url_metadata")) for note in mappings(row.get("annotations"))]
+    shown = [word(link.get("title")) or word(mapping(link.get("url")).get(_URL)) for link in links]
+    return "\n".join(filter(None, shown))
 
 
 def time_of(date: str, asked: Asked) -> datetime | None:

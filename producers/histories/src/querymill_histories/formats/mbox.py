@@ -43,7 +43,7 @@ def is_mailbox(head: Head) -> bool:
 
 
 def is_mail(head: Head) -> bool:
-    """Return whether a file is one message, such as those of a Maildir and of ``.eml`` files: it begins with headers."""
+    """Return whether a file is one message, as in a Maildir and in ``.eml`` files: it begins with headers."""
     names: set[str] = set()
     for line in head.text.lstrip("\ufeff").splitlines():
         if not line.strip():

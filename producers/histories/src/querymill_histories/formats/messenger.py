@@ -1,4 +1,4 @@
-"""Messenger and Instagram: threads as Facebook's download of one's data has them, and as Messenger's own export does."""
+"""Messenger and Instagram: threads of a download of one's data, and of Messenger's own export."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ def recognise(head: Head) -> bool:
 
 
 def in_utf8(text: str) -> str:
-    """Return a text whose bytes of UTF-8 were written as one character each: ``GrÃ¼Ã\\x9fe`` is ``Grüße``."""
+    """Return a text whose bytes of UTF-8 were written as one character each: ``MÃ¼he`` is ``Mühe``."""
     try:
         return text.encode("latin-1").decode("utf-8")
     except UnicodeError:

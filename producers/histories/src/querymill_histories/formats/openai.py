@@ -1,4 +1,4 @@
-"""Messages in the shape of the providers' interfaces, ``{"role": …, "content": …}``: lists, lines, and logs of requests."""
+"""Messages as the providers' interfaces have them, ``{"role": …, "content": …}``: lists, lines, logs of requests."""
 
 import json
 from collections import Counter

@@ -9,6 +9,13 @@ from querymill_histories.rules.contents import mapping, mappings, word
 _LINK: Final = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 #: Where blocks hold more of them, or texts.
 _WITHIN: Final = ("title", "text", "fields", "elements", "question", "options", "accessory", "rows")
+#: Parts that name something, by the field in which it stands.
+_MENTIONS: Final = {
+    "user": "user_id", "usergroup": "usergroup_id", "broadcast": "range", "channel": "channel_id", "emoji": "name",
+    "date": "fallback",
+}  # fmt: skip
+#: A block that is nested deeper is left out.
+_MAX_DEPTH: Final = 20
 #: Parts of a rich text that stand in lines of their own.
 _LINES: Final = ("rich_text_section", "rich_text_quote", "rich_text_preformatted", "section", "header", "context")
 
@@ -47,38 +54,43 @@ def _of_blocks(blocks: Any, names: Mapping[str, str]) -> str:
 
 def _pieces(part: Any, names: Mapping[str, str], depth: int) -> Iterator[str]:
     """Yield the texts of a block, in the order in which they are shown."""
-    if depth > 20:
+    if depth > _MAX_DEPTH:
         return
+    parts = part if isinstance(part, list) else [part]
+    for each in filter(None, map(mapping, parts)):
+        if (said := _piece(each, names)) is not None:
+            yield said
+        elif each.get("style") == "bullet":
+            for item in mappings(each.get("elements")):
+                yield f"- {''.join(_pieces(item, names, depth + 1)).strip()}\n"
+        else:
+            for name in _WITHIN:
+                yield from _pieces(each.get(name), names, depth + 1)
+            if each.get("type") in _LINES:
+                yield "\n"
+
+
+def _piece(part: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
+    """Return what is shown of a part that has no others in it, None of one that has."""
     match part:
-        case list():
-            for each in part:
-                yield from _pieces(each, names, depth + 1)
         case {"type": "mrkdwn", "text": str(text)}:
-            yield f"{plain(text, names)}\n"
+            return f"{plain(text, names)}\n"
         case {"type": "plain_text", "text": str(text)}:
-            yield f"{text}\n"
+            return f"{text}\n"
         case {"type": "text", "text": str(text)}:
-            yield text
+            return text
         case {"type": "link", "url": str(url)}:
             label = word(part.get("text"))
-            yield f"{label} ({url})" if label and label not in url else url
-        case {"type": "user", "user_id": str(user)}:
-            yield f"@{names.get(user, user)}"
-        case {"type": "broadcast", "range": str(range_)}:
-            yield f"@{range_}"
-        case {"type": "channel", "channel_id": str(channel)}:
-            yield f"#{channel}"
-        case {"type": "emoji", "name": str(name)}:
-            yield f":{name}:"
-        case {"type": str()}:
-            if part.get("style") == "bullet":
-                for item in mappings(part.get("elements")):
-                    yield f"- {''.join(_pieces(item, names, depth + 1)).strip()}\n"
-                return
-            for name in _WITHIN:
-                yield from _pieces(part.get(name), names, depth + 1) if not isinstance(part.get(name), str) else ()
-            if part.get("type") in _LINES:
-                yield "\n"
+            return f"{label} ({url})" if label and label not in url else url
+        case _:
+            kind = str(part.get("type"))
+            return _mention(kind, word(part.get(_MENTIONS[kind])) or "", names) if kind in _MENTIONS else None
+
+
+def _mention(kind: str, named: str, names: Mapping[str, str]) -> str:
+    if kind == "emoji":
+        return f":{named}:"
+    return f"#{named}" if kind == "channel" else f"@{names.get(named, named)}"
 
 
 def plain(text: str, names: Mapping[str, str]) -> str:

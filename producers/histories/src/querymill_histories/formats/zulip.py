@@ -1,4 +1,4 @@
-"""Zulip: the export of an organization, and answers of its interface: a session for each topic and for each private chat."""
+"""Zulip: the export of an organization, or answers of its interface. Each topic and private chat is a session."""
 
 import re
 from collections import Counter, defaultdict
@@ -12,6 +12,7 @@ from querymill_histories.rules.remarks import WITHOUT_TEXT
 from querymill_histories.rules.times import moment
 from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
 
+_PEOPLE: Final = ("zerver_userprofile", "zerver_userprofile_crossrealm", "zerver_userprofile_mirrordummy")
 _REALM: Final = "realm.json"
 #: What a recipient's type says that its id is of.
 _PERSON, _CHANNEL, _GROUP = 1, 2, 3
@@ -51,8 +52,7 @@ class _Realm:
     """Who and what the ids of an export stand for."""
 
     def __init__(self, whole: dict[str, Any]) -> None:
-        people = [row for name in ("zerver_userprofile", "zerver_userprofile_crossrealm", "zerver_userprofile_mirrordummy")
-                  for row in mappings(whole.get(name))]  # fmt: skip
+        people = [row for name in _PEOPLE for row in mappings(whole.get(name))]
         self.people = {row.get("id"): word(row.get("full_name")) or word(row.get("email")) or "" for row in people}
         self.channels = {row.get("id"): word(row.get("name")) or "" for row in mappings(whole.get("zerver_stream"))}
         self.recipients = {

@@ -48,7 +48,7 @@ def path_to(parents: Mapping[str, str | None], leaf: str | None) -> list[str]:
         parents: The parent of each node, in the order of the file; None for a root.
         leaf: Where the shown branch ends; by default the last node.
     """
-    node = leaf if leaf in parents else next(reversed(parents), None)
+    node = leaf if leaf in parents else next(reversed(list(parents)), None)
     found: dict[str, None] = {}
     while node is not None and node in parents and node not in found:
         found[node] = None

@@ -7,9 +7,9 @@ from querymill_histories.rules.day_order import Stamp
 
 #: Marks of the direction of a text, which stand anywhere and are not seen.
 MARKS: Final = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff"
-#: The halves of a day: as Latin letters, in Greek, Chinese, Japanese, Korean, Arabic, Persian, Hebrew, Vietnamese, Malay,
-#: Turkish, Hindi and Nepali, Marathi, Tamil, Kannada, Punjabi, Thai, Lao, Amharic, Hungarian, Bulgarian, Finnish and
-#: Swedish.
+#: The halves of a day: as Latin letters, in Greek, Chinese, Japanese, Korean, Arabic, Persian, Hebrew, Vietnamese,
+#: Malay, Turkish, Hindi and Nepali, Marathi, Tamil, Kannada, Punjabi, Thai, Lao, Amharic, Hungarian, Bulgarian,
+#: Finnish and Swedish.
 _FIRST: Final = (
     r"[Aa]\.?\s?[Mm]\.?|π\.?\s?μ\.?|上午|凌晨|清晨|早上|早晨|午前|오전|ص|ق\.ظ\.?|לפנה[״\"]צ|SA|PG|ÖÖ|पूर्वाह्न|म\.पू\."
     r"|முற்பகல்|ಪೂರ್ವಾಹ್ನ|ਪੂ\.ਦੁ\.|ก่อนเที่ยง|ກ່ອນທ່ຽງ|ጥዋት|de\.|пр\.об\.|ap\.|fm"

@@ -32,17 +32,18 @@ _ORIGINAL: Final = re.compile(
     re.IGNORECASE,
 )
 _RULE: Final = re.compile(r"\s*[_-]{10,}\s*$")
-#: The head of a message that is quoted whole, as Outlook does: a sender, and below it at least two more of these.
+#: The head of a message that is quoted whole: a sender, and below it at least two more of these.
 _SENDER: Final = re.compile(
-    r"\s*[*_]{0,2}(?:from|von|de|da|van|fra|från|od|lähettäjä|kimden|от|від|差出人|发件人|寄件者|寄件人|보낸 사람|보낸사람"
-    r"|από|feladó|מאת|من)\s*[*_]{0,2}\s?[:：]",
+    r"\s*[*_]{0,2}(?:from|von|de|da|van|fra|från|od|lähettäjä|kimden|от|від|差出人|发件人|寄件者|寄件人"
+    r"|보낸 사람|보낸사람|από|feladó|מאת|من)\s*[*_]{0,2}\s?[:：]",
     re.IGNORECASE,
 )
 _OF_HEAD: Final = re.compile(
-    r"\s*[*_]{0,2}(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|envoyé|date|à|objet|enviado(?: el| em)?|fecha|para"
-    r"|asunto|assunto|data|inviato|a|oggetto|verzonden|aan|onderwerp|sendt|dato|til|emne|skickat|till|ämne|lähetetty"
+    r"\s*[*_]{0,2}(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|envoyé|date|à|objet|enviado(?: el| em)?|fecha"
+    r"|para|asunto|assunto|data|inviato|a|oggetto|verzonden|aan|onderwerp|sendt|dato|til|emne|skickat|till|ämne|lähetetty"
     r"|vastaanottaja|aihe|wysłano|do|temat|odesláno|komu|předmět|отправлено|дата|кому|тема|копия|送信日時|宛先|件名|日時"
-    r"|发送时间|发送日期|收件人|主题|日期|寄件日期|傳送時間|主旨|보낸 날짜|날짜|받는 사람|제목|gönderme tarihi|tarih|kime|konu)"
+    r"|发送时间|发送日期|收件人|主题|日期|寄件日期|傳送時間|主旨|보낸 날짜|날짜|받는 사람|제목"
+    r"|gönderme tarihi|tarih|kime|konu)"
     r"\s*[*_]{0,2}\s?[:：]",
     re.IGNORECASE,
 )
@@ -108,7 +109,7 @@ def _attribution_at(lines: list[str], last: int) -> int | None:
 
 
 def _begin(lines: list[str], first: int, last: int) -> int:
-    """Return the line in which a sentence begins that goes on in the line ``first``: a long one is broken by programs."""
+    """Return the line in which a sentence begins that goes on in the line ``first``, as programs break long ones."""
     if _OPENS.match(lines[first][:_LOOKED_AT]):
         return first
     for number in range(first - 1, max(last - 3, -1), -1):

@@ -23,10 +23,8 @@ def records_in(text: str) -> list[dict[str, Any]]:
     whole = value_in(text) if text.startswith("{") else None
     records = [whole] if isinstance(whole, dict) else []
     lines = text.split("\n", _LINES)[:_LINES]
-    for line in lines[1:] if records else lines:
-        if line.startswith("{") and isinstance(value := value_in(line), dict):
-            records.append(value)
-    return records
+    values = [value_in(line) for line in (lines[1:] if records else lines) if line.startswith("{")]
+    return records + [value for value in values if isinstance(value, dict)]
 
 
 def value_in(text: str) -> Any:
