@@ -1,6 +1,7 @@
 """Turn a session into the document that is ingested, within the limits of its contract."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -37,8 +38,8 @@ def rows_of(session: Session, format_name: str, tools: Tools = "none") -> Iterat
             "origin": format_name,
             "source": str(session.source.absolute()),
         }
-        if session.left_out:
-            head["left_out"] = counted(session.left_out)
+        if left_out := counted(session.left_out):
+            head["left_out"] = left_out
         if session.name and session.name.strip():
             head["name"] = _name(session.name)
         yield _storable({**head, "messages": part})
@@ -46,7 +47,9 @@ def rows_of(session: Session, format_name: str, tools: Tools = "none") -> Iterat
 
 def counted(left_out: Mapping[str, int]) -> list[str]:
     """Return what was left out in words, the most first: ``["12 system lines", "2 attachments"]``."""
-    return [f"{count} {what}" for what, count in sorted(left_out.items(), key=lambda item: (-item[1], item[0]))]
+    return [
+        f"{count} {what}" for what, count in sorted((+Counter(left_out)).items(), key=lambda item: (-item[1], item[0]))
+    ]
 
 
 def _messages(session: Session, tools: Tools) -> Iterator[dict[str, Any]]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_histories.files import each, elements_of
+from querymill_histories.files import each, each_record
 from querymill_histories.rules.branches import shown_nodes
 from querymill_histories.rules.contents import given, mapping, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session
 
 #: Kinds of content that are shown as messages, and those that are thoughts or settings.
 _SHOWN: Final = ("text", "multimodal_text")
@@ -47,11 +47,7 @@ def is_conversation(record: Any) -> bool:
 
 
 def _read(path: Path, _asked: Asked) -> Read:
-    for number, conversation in enumerate(elements_of(path), 1):
-        if is_conversation(conversation):
-            yield _session(path, number, conversation)
-        else:
-            yield Unread(f"{path}: conversation {number}", "no conversation of ChatGPT")
+    return each_record(path, "conversation of ChatGPT", is_conversation, _session)
 
 
 def _session(path: Path, number: int, row: dict[str, Any]) -> Session:

@@ -7,12 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_histories.files import each, elements_of
+from querymill_histories.files import each, each_record
 from querymill_histories.rules.branches import path_to
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session
 
 _ROLES: Final = {"human": USER, "user": USER, "assistant": ASSISTANT}
 #: The parent of a first message.
@@ -31,15 +31,16 @@ _READ: Final = ("text", "tool_use", "tool_result", "token_budget", "flag", *_THO
 
 def recognise(head: Head) -> bool:
     """Return whether a file holds conversations of Claude."""
-    return any(isinstance(record.get("chat_messages"), list) for record in head.records)
+    return any(map(is_conversation, head.records))
+
+
+def is_conversation(record: Any) -> bool:
+    """Return whether an object is a conversation."""
+    return isinstance(mapping(record).get("chat_messages"), list)
 
 
 def _read(path: Path, _asked: Asked) -> Read:
-    for number, conversation in enumerate(elements_of(path), 1):
-        if isinstance(conversation, dict) and isinstance(conversation.get("chat_messages"), list):
-            yield _session(path, number, conversation)
-        else:
-            yield Unread(f"{path}: conversation {number}", "no conversation of Claude")
+    return each_record(path, "conversation of Claude", is_conversation, _session)
 
 
 def _session(path: Path, number: int, row: dict[str, Any]) -> Session:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_histories.files import each, elements_of
+from querymill_histories.files import each, each_record
 from querymill_histories.rules.branches import shown_nodes
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session
 
 _ROLES: Final = {"REQUEST": USER, "RESPONSE": ASSISTANT}
 _SEARCHES: Final = ("SEARCH", "TOOL_SEARCH", "TOOL_OPEN", "READ_LINK")
@@ -33,11 +33,7 @@ def is_conversation(record: Any) -> bool:
 
 
 def _read(path: Path, _asked: Asked) -> Read:
-    for number, conversation in enumerate(elements_of(path), 1):
-        if is_conversation(conversation):
-            yield _session(path, number, conversation)
-        else:
-            yield Unread(f"{path}: conversation {number}", "no conversation of DeepSeek")
+    return each_record(path, "conversation of DeepSeek", is_conversation, _session)
 
 
 def _session(path: Path, number: int, row: dict[str, Any]) -> Session:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_histories.files import each, elements_of
+from querymill_histories.files import each, each_record
 from querymill_histories.rules.branches import path_to
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, WITHOUT_TEXT, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session
 
 #: The parent of a first message.
 _ROOT: Final = "00000000-0000-0000-0000-000000000000"
@@ -33,15 +33,11 @@ def is_conversation(record: Any) -> bool:
 
 
 def _read(path: Path, _asked: Asked) -> Read:
-    for number, row in enumerate(elements_of(path), 1):
-        if is_conversation(row):
-            yield _session(path, row)
-        else:
-            yield Unread(f"{path}: conversation {number}", "no conversation of LibreChat")
+    return each_record(path, "conversation of LibreChat", is_conversation, _session)
 
 
-def _session(path: Path, row: dict[str, Any]) -> Session:
-    held = next(messages for name in _LISTS if (messages := row.get(name)) is not None)
+def _session(path: Path, _number: int, row: dict[str, Any]) -> Session:
+    held = next((messages for name in _LISTS if isinstance(messages := row.get(name), list)), [])
     nodes = dict(_flat(held, None))
     parents = {id_: parent if parent in nodes else None for id_, (parent, _) in nodes.items()}
     is_tree = any(parents.values())

@@ -42,9 +42,14 @@ def _read(path: Path, _asked: Asked) -> Read:
     )
 
 
+def _sent(event: dict[str, Any]) -> float:
+    at = event.get("origin_server_ts")
+    return float(at) if isinstance(at, int | float) else 0.0
+
+
 def _edits(events: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the contents that replace those of other events, by the id of these."""
-    for event in sorted(events, key=lambda event: float(event.get("origin_server_ts") or 0)):
+    for event in sorted(events, key=_sent):
         content = mapping(event.get("content"))
         relation = mapping(content.get("m.relates_to"))
         if relation.get("rel_type") == "m.replace" and isinstance(relation.get("event_id"), str):
@@ -54,7 +59,7 @@ def _edits(events: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]
 def _messages(
     events: list[dict[str, Any]], names: dict[str, str], edits: dict[str, dict[str, Any]], left_out: Counter[str]
 ) -> Iterator[Said]:
-    for event in sorted(events, key=lambda event: float(event.get("origin_server_ts") or 0)):
+    for event in sorted(events, key=_sent):
         id_, kind, sender = word(event.get("event_id")), event.get("type"), str(event.get("sender") or "unknown")
         content = mapping(event.get("content"))
         if mapping(content.get("m.relates_to")).get("rel_type") == "m.replace":

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_histories.files import each, elements_of
+from querymill_histories.files import each, each_record
 from querymill_histories.rules.branches import path_to
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import Asked, Format, Head, Read, Said, Session
 
 #: What the page folds away in an answer: thoughts, and calls of tools.
 _DETAILS: Final = re.compile(
@@ -34,11 +34,7 @@ def is_chat(record: Any) -> bool:
 
 
 def _read(path: Path, _asked: Asked) -> Read:
-    for number, row in enumerate(elements_of(path), 1):
-        if is_chat(row):
-            yield _session(path, number, row)
-        else:
-            yield Unread(f"{path}: chat {number}", "no chat of Open WebUI")
+    return each_record(path, "chat of Open WebUI", is_chat, _session)
 
 
 def _session(path: Path, number: int, row: dict[str, Any]) -> Session:

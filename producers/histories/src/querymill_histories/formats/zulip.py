@@ -53,10 +53,15 @@ class _Realm:
 
     def __init__(self, whole: dict[str, Any]) -> None:
         people = [row for name in _PEOPLE for row in mappings(whole.get(name))]
-        self.people = {row.get("id"): word(row.get("full_name")) or word(row.get("email")) or "" for row in people}
-        self.channels = {row.get("id"): word(row.get("name")) or "" for row in mappings(whole.get("zerver_stream"))}
+        self.people = {
+            _key(row.get("id")): word(row.get("full_name")) or word(row.get("email")) or "" for row in people
+        }
+        self.channels = {
+            _key(row.get("id")): word(row.get("name")) or "" for row in mappings(whole.get("zerver_stream"))
+        }
         self.recipients = {
-            row.get("id"): (row.get("type"), row.get("type_id")) for row in mappings(whole.get("zerver_recipient"))
+            _key(row.get("id")): (row.get("type"), _key(row.get("type_id")))
+            for row in mappings(whole.get("zerver_recipient"))
         }
 
 
@@ -80,7 +85,7 @@ def _place(row: dict[str, Any], realm: _Realm) -> str:
         return f"{shown} > {topic}"
     if isinstance(shown, list):
         return ", ".join(sorted(str(person.get("full_name")) for person in mappings(shown)))
-    kind, id_ = realm.recipients.get(row.get("recipient"), (None, None))
+    kind, id_ = realm.recipients.get(_key(row.get("recipient")), (None, None))
     if kind == _CHANNEL:
         return f"{realm.channels.get(id_) or f'channel {id_}'} > {topic}"
     if kind == _PERSON:  # a chat of two has a recipient for each of them
@@ -91,7 +96,11 @@ def _place(row: dict[str, Any], realm: _Realm) -> str:
 
 
 def _name(id_: Any, realm: _Realm) -> str:
-    return realm.people.get(id_) or f"user {id_}"
+    return realm.people.get(_key(id_)) or f"user {id_}"
+
+
+def _key(id_: Any) -> int | str | None:
+    return id_ if isinstance(id_, int | str) else None
 
 
 def _session(place: str, rows: list[tuple[Path, dict[str, Any]]], realm: _Realm) -> Session:

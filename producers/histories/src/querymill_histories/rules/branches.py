@@ -1,7 +1,7 @@
 """Branches of a tree of messages that a person has left: who goes back and types again abandons what followed."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -56,36 +56,35 @@ def path_to(parents: Mapping[str, str | None], leaf: str | None) -> list[str]:
     return list(reversed(found)) if node is None else list(parents)
 
 
-def newest_leaf(children: Mapping[str, Any]) -> str | None:
+def newest_leaf(children: Mapping[str, Sequence[str]]) -> str | None:
     """Return where one arrives from the first node, taking the last child each time."""
-    below = {child for listed in children.values() if isinstance(listed, list) for child in listed
-             if isinstance(child, str)}  # fmt: skip
+    below = {child for listed in children.values() for child in listed}
     node = next((id_ for id_ in children if id_ not in below), None)
     seen: set[str] = set()
-    while node is not None and node not in seen:
+    while node is not None and node not in seen and children[node]:
         seen.add(node)
-        listed = children[node]
-        known = (
-            [child for child in listed if isinstance(child, str) and child in children]
-            if isinstance(listed, list)
-            else []
-        )
-        if not known:
-            return node
-        node = known[-1]
+        node = children[node][-1]
     return node
 
 
 def shown_nodes(nodes: Mapping[str, Any], current: Any) -> list[str]:
     """Return the nodes of a tree that are shown, of objects with ``parent`` and ``children``.
 
-    Without a current node, the newest answers are followed. A child that another node lists has that as its parent, if
-    it names none.
+    Without a current node, the newest answers are followed. Of two nodes, it is enough that one names the other.
     """
     records = {id_: node if isinstance(node, dict) else {} for id_, node in nodes.items()}
-    children = {id_: node.get("children") for id_, node in records.items()}
-    listed = {child: id_ for id_, below in children.items() if isinstance(below, list) for child in below
-              if isinstance(child, str)}  # fmt: skip
-    parents = {id_: node["parent"] if isinstance(node.get("parent"), str) else listed.get(id_)
-               for id_, node in records.items()}  # fmt: skip
-    return path_to(parents, current if isinstance(current, str) and current in records else newest_leaf(children))
+    children: dict[str, list[str]] = {}
+    for id_, node in records.items():
+        listed = node.get("children")
+        children[id_] = [child for child in listed if isinstance(child, str) and child in records] if isinstance(
+            listed, list) else []  # fmt: skip
+    parents: dict[str, str | None] = {child: id_ for id_, listed in children.items() for child in listed}
+    for id_, node in records.items():
+        parent = node.get("parent")
+        parents[id_] = parent if isinstance(parent, str) else parents.get(id_)
+        if isinstance(parent, str) and parent in children and id_ not in children[parent]:
+            children[parent].append(id_)
+    return path_to(
+        {id_: parents[id_] for id_ in records},
+        current if isinstance(current, str) and current in records else newest_leaf(children),
+    )
