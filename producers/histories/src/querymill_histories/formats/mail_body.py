@@ -92,21 +92,20 @@ def unflowed(text: str, *, is_joined: bool) -> str:
         text: Its broken lines end with a blank.
         is_joined: Whether that blank is of the breaking, and not of the text.
     """
-    lines: list[str] = []
-    goes_on = False
+    lines: list[list[str]] = []
+    goes_on, quotes_before = False, 0
     for line in text.replace("\r\n", "\n").split("\n"):
         quotes = len(line) - len(line.lstrip(">"))
         own = line[quotes:].removeprefix(" ")
         is_signature = own == "-- "
-        if goes_on and not is_signature and lines and lines[-1].startswith(">" * quotes) and (
-            quotes or not lines[-1].startswith(">")):  # fmt: skip
-            lines[-1] += own
+        breaks = own.endswith(" ") and not is_signature
+        shown = own[:-1] if breaks and is_joined else own
+        if goes_on and not is_signature and quotes == quotes_before:
+            lines[-1].append(shown)
         else:
-            lines.append(f"{'>' * quotes} {own}" if quotes else own)
-        goes_on = own.endswith(" ") and not is_signature
-        if goes_on and is_joined:
-            lines[-1] = lines[-1][:-1]
-    return "\n".join(lines)
+            lines.append([f"{'>' * quotes} {shown}" if quotes else shown])
+        goes_on, quotes_before = breaks, quotes
+    return "\n".join(map("".join, lines))
 
 
 class _Text(HTMLParser):

@@ -57,6 +57,8 @@ _FROM_PHONE: Final = re.compile(
 #: Up to twelve lines below "-- ".
 _SIGNATURE_LINES: Final = 12
 _QUOTED: Final = re.compile(r"\s{0,3}>")
+#: Blank lines that may stand between an attribution and a quotation.
+_BLANK_LINES: Final = 20
 #: A line is looked at as far as here.
 _LOOKED_AT: Final = 400
 
@@ -124,7 +126,7 @@ def _begin(lines: list[str], first: int, last: int) -> int:
 def _drop_attribution(kept: list[str]) -> None:
     """Take the line away that says whose words follow, and the blank ones below it."""
     last = len(kept) - 1
-    while last >= 0 and not kept[last].strip():
+    while last >= max(len(kept) - _BLANK_LINES, 0) and not kept[last].strip():
         last -= 1
     if last >= 0 and (begins := _attribution_at(kept, last)) is not None:
         del kept[begins:]
@@ -134,6 +136,7 @@ def _without_signature(lines: list[str]) -> list[str]:
     marks = [number for number, line in enumerate(lines) if line == "-- "]
     if marks and len("\n".join(lines[marks[-1] + 1 :]).strip().split("\n")) <= _SIGNATURE_LINES:
         lines = lines[: marks[-1]]
-    while lines and (not lines[-1].strip() or _FROM_PHONE.match(lines[-1][:_LOOKED_AT])):
-        lines = lines[:-1]
-    return lines
+    end = len(lines)
+    while end and (not lines[end - 1].strip() or _FROM_PHONE.match(lines[end - 1][:_LOOKED_AT])):
+        end -= 1
+    return lines[:end]
