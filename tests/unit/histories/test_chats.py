@@ -9,7 +9,7 @@ from querymill_histories.formats.mbox import sender_of
 from querymill_histories.formats.slack_blocks import plain
 from querymill_histories.rules.day_order import DayOrder, Stamp, order_of
 from querymill_histories.rules.quotations import own_words
-from querymill_histories.session import Asked
+from querymill_histories.session import ReadOptions
 from tests.fixtures.histories import one, read_back, said, write_json
 
 
@@ -64,7 +64,7 @@ def test_telegram_joins_texts_and_reads_local_times_in_the_zone_of_the_caller(tm
          "text": [{"type": "link", "text": "https://a.example"}, " look"]},
         {"id": 1, "type": "service", "action": "phone_call", "text": "", "date": "2019-07-05T16:55:32"},
     ]}  # fmt: skip
-    row = one(write_json(tmp_path / "result.json", chat), asked=Asked(ZoneInfo("Asia/Shanghai")))
+    row = one(write_json(tmp_path / "result.json", chat), asked=ReadOptions(ZoneInfo("Asia/Shanghai")))
     assert said(row) == [("Bob", "https://a.example look"), ("Ann", "second")]
     assert (row["session_id"], row["started_at"].isoformat()) == ("7", "2019-07-12T16:55:32+08:00")
     rows, _ = read_back(write_json(tmp_path / "all.json", {"about": "", "chats": {"list": [chat, {**chat, "id": 8}]}}))

@@ -9,7 +9,7 @@ from querymill_histories.finding import find, places
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import MAX_CHARS, MAX_MESSAGES, rows_of
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Said, Session
+from querymill_histories.session import HistoryMessage, Session
 from querymill_shared.contracts.sessions import ChatSession
 from tests.fixtures.histories import claude_line, write_json, write_lines
 
@@ -39,7 +39,7 @@ def test_a_folder_is_walked_and_what_is_no_history_is_named(tmp_path: Path) -> N
 
 def session_of(*texts: str) -> Session:
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    return Session("s", Path("x.json"), [Said("user", text, "m", at) for text in texts], "  a  name ")
+    return Session("s", Path("x.json"), [HistoryMessage("user", text, "m", at) for text in texts], "  a  name ")
 
 
 def test_every_document_keeps_to_the_contract() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from querymill_histories.formats import BY_NAME
 from querymill_histories.rows import rows_of
-from querymill_histories.session import Asked, Session
+from querymill_histories.session import ReadOptions, Session
 from tests.unit.histories.test_foreign_chats import FILES, PARTS
 
 ODD: Final[tuple[Any, ...]] = (
@@ -52,7 +52,7 @@ def with_odd(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
 
 
 def said_in(name: str, path: Path) -> int:
-    sessions = [read for read in BY_NAME[name].read([path], Asked()) if isinstance(read, Session)]
+    sessions = [read for read in BY_NAME[name].read([path], ReadOptions()) if isinstance(read, Session)]
     return sum(len(row["messages"]) for session in sessions for row in rows_of(session, name, "full"))
 
 

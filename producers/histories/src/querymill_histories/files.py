@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 
 from querymill_histories.compressed import BROKEN as DAMAGED
 from querymill_histories.compressed import open_plain, plain_name
-from querymill_histories.session import HEAD_BYTES, Asked, Head, Read, Session, Unread
+from querymill_histories.session import HEAD_BYTES, ReadOptions, Head, Read, Session, UnreadPlace
 
 #: Characters that are read of a large list at first; twice as many each time an element does not fit.
 _CHUNK: Final = 1 << 20
@@ -45,22 +45,22 @@ def head_of(path: Path) -> Head:
         return Head(plain_name(path), file.read(HEAD_BYTES))
 
 
-def each(read: Callable[[Path, Asked], Iterator[Session | Unread]]) -> Callable[[Sequence[Path], Asked], Read]:
+def each(read: Callable[[Path, ReadOptions], Iterator[Session | UnreadPlace]]) -> Callable[[Sequence[Path], ReadOptions], Read]:
     """Make a reader of many files out of one that reads a file. A broken file is named, the next is read."""
 
-    def read_all(paths: Sequence[Path], asked: Asked) -> Read:
+    def read_all(paths: Sequence[Path], asked: ReadOptions) -> Read:
         for path in paths:
             try:
                 yield from read(path, asked)
             except BROKEN as error:
-                yield Unread(str(path), reason_of(error))
+                yield UnreadPlace(str(path), reason_of(error))
 
     return read_all
 
 
 def each_record(
     path: Path, what: str, is_known: Callable[[Any], bool], session_of: Callable[[Path, int, Any], Session]
-) -> Iterator[Session | Unread]:
+) -> Iterator[Session | UnreadPlace]:
     """Make a session of each element of a JSON list. One that is broken, or is none, is named, and the next is read.
 
     Args:
@@ -72,9 +72,9 @@ def each_record(
     for number, record in enumerate(elements_of(path), 1):
         place = f"{path}: {what.split()[0]} {number}"
         try:
-            yield session_of(path, number, record) if is_known(record) else Unread(place, f"no {what}")
+            yield session_of(path, number, record) if is_known(record) else UnreadPlace(place, f"no {what}")
         except BROKEN as error:
-            yield Unread(place, reason_of(error))
+            yield UnreadPlace(place, reason_of(error))
 
 
 def reason_of(error: Exception) -> str:
@@ -94,7 +94,7 @@ def reason_of(error: Exception) -> str:
             return str(error)
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Unread]:
+def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | UnreadPlace]:
     """Read JSON lines with their numbers, from 1. A broken line is named."""
     with open_plain(path) as file:
         number = 0
@@ -105,12 +105,12 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | Unread]:
             try:
                 row = json.loads(line.decode("utf-8-sig"))
             except (ValueError, RecursionError) as error:
-                yield Unread(f"{path}:{number}", _reason_of_line(error), is_cut=not line.endswith(b"\n"))
+                yield UnreadPlace(f"{path}:{number}", _reason_of_line(error), is_cut=not line.endswith(b"\n"))
                 continue
             if isinstance(row, dict):
                 yield number, row
             else:
-                yield Unread(f"{path}:{number}", "not a JSON object")
+                yield UnreadPlace(f"{path}:{number}", "not a JSON object")
 
 
 def _reason_of_line(error: Exception) -> str:

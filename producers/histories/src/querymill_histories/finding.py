@@ -8,7 +8,7 @@ from typing import Final
 
 from querymill_histories.files import BROKEN, head_of, reason_of
 from querymill_histories.formats import BY_NAME, FORMATS
-from querymill_histories.session import Asked, Format, Head, Session, Unread
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Session, UnreadPlace
 
 #: How an SQLite file begins.
 _DATABASE: Final = b"SQLite format 3\0"
@@ -20,7 +20,7 @@ _NOT_WALKED: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 
 
 @dataclass(slots=True)
-class Found:
+class FoundFiles:
     """The files of each format, those of none, and what could not be read.
 
     ``archives`` maps folders into which archives were unpacked to how these are shown.
@@ -28,7 +28,7 @@ class Found:
 
     files: dict[str, list[Path]] = field(default_factory=dict)
     unknown: list[Path] = field(default_factory=list)
-    unread: list[Unread] = field(default_factory=list)
+    unread: list[UnreadPlace] = field(default_factory=list)
     archives: dict[Path, str] = field(default_factory=dict)
 
     def shown(self, place: str) -> str:
@@ -38,26 +38,26 @@ class Found:
                 return archive + place.removeprefix(str(folder))
         return place
 
-    def add(self, path: Path, known: Format | None) -> None:
+    def add(self, path: Path, known: HistoryFormat | None) -> None:
         """Note a file, once."""
         held = self.unknown if known is None else self.files.setdefault(known.name, [])
         if path not in held:
             held.append(path)
 
 
-def format_of(head: Head, formats: Sequence[Format] = FORMATS) -> Format | None:
+def format_of(head: Head, formats: Sequence[HistoryFormat] = FORMATS) -> HistoryFormat | None:
     """Return the format that recognises a file, None if there is none."""
     return next((known for known in formats if known.recognise(head)), None)
 
 
-def find(paths: Iterable[Path], only: Format | None = None) -> Found:
+def find(paths: Iterable[Path], only: HistoryFormat | None = None) -> FoundFiles:
     """Find the histories at paths. Folders are walked.
 
     Args:
         paths: Files and folders that exist.
         only: The format of all files that are named; in folders, others are left out.
     """
-    found = Found()
+    found = FoundFiles()
     for path in paths:
         if path.is_dir():
             for file in walked(path, found):
@@ -92,29 +92,29 @@ def _described(head: Head) -> str:
     return "text whose beginning is that of no chat, mailbox or log"
 
 
-def read_sessions(found: Found, asked: Asked | None = None) -> Iterator[tuple[str, Session | Unread]]:
+def read_sessions(found: FoundFiles, asked: ReadOptions | None = None) -> Iterator[tuple[str, Session | UnreadPlace]]:
     """Read the files that were found, format by format.
 
     Yields:
         The name of the format, and a session or a place that could not be read.
     """
     for name, files in found.files.items():
-        for read in BY_NAME[name].read(files, asked or Asked()):
+        for read in BY_NAME[name].read(files, asked or ReadOptions()):
             yield name, read
 
 
-def _add_recognised(path: Path, found: Found, formats: Sequence[Format]) -> None:
+def _add_recognised(path: Path, found: FoundFiles, formats: Sequence[HistoryFormat]) -> None:
     try:
         found.add(path, format_of(head_of(path), formats))
     except BROKEN as error:
-        found.unread.append(Unread(str(path), reason_of(error)))
+        found.unread.append(UnreadPlace(str(path), reason_of(error)))
 
 
-def walked(folder: Path, found: Found) -> Iterator[Path]:
+def walked(folder: Path, found: FoundFiles) -> Iterator[Path]:
     """Yield the files below a folder, in the order of their names. Links to folders are not followed."""
 
     def note(error: OSError) -> None:
-        found.unread.append(Unread(str(error.filename or folder), reason_of(error)))
+        found.unread.append(UnreadPlace(str(error.filename or folder), reason_of(error)))
 
     for parent, folders, files in os.walk(folder, onerror=note):
         folders[:] = sorted(set(folders) - _NOT_WALKED)
@@ -122,8 +122,8 @@ def walked(folder: Path, found: Found) -> Iterator[Path]:
 
 
 def places(
-    formats: Sequence[Format], home: Path, near: Path, environment: Mapping[str, str]
-) -> Iterator[tuple[Format, Path]]:
+    formats: Sequence[HistoryFormat], home: Path, near: Path, environment: Mapping[str, str]
+) -> Iterator[tuple[HistoryFormat, Path]]:
     """Yield the places of each format that exist.
 
     Args:

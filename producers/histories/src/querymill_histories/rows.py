@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from querymill_histories.rules.tool_calls import shown
-from querymill_histories.session import TOOL, Said, Session, Tools
+from querymill_histories.session import TOOL, HistoryMessage, Session, Tools
 
 #: Limits of the contract: messages of a session, characters of a message, bytes of a session's texts, and of names.
 MAX_MESSAGES, MAX_CHARS, MAX_BYTES, MAX_NAME = 5_000, 1_000_000, 15_000_000, 200
@@ -55,7 +55,7 @@ def counted(left_out: Mapping[str, int]) -> list[str]:
 def _messages(session: Session, tools: Tools) -> Iterator[dict[str, Any]]:
     used: dict[str, int] = {}
     for entry in session.entries:
-        role, text = (entry.role, entry.text) if isinstance(entry, Said) else (TOOL, shown(entry, tools))
+        role, text = (entry.role, entry.text) if isinstance(entry, HistoryMessage) else (TOOL, shown(entry, tools))
         text = text.strip()
         for start in range(0, len(text), MAX_CHARS):
             row: dict[str, Any] = {"role": _name(role), "text": text[start : start + MAX_CHARS]}

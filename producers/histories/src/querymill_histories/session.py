@@ -21,7 +21,7 @@ HEAD_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HistoryMessage:
     """A message: its text, the role or the author, and where it stands in its file.
 
     ``source`` is that file, if it is another than that of its session.
@@ -36,7 +36,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """A tool call with its arguments, and its result where the file has one."""
 
     name: str
@@ -59,7 +59,7 @@ class Session:
 
     id: str
     source: Path
-    entries: list[Said | Call]
+    entries: list[HistoryMessage | ToolCall]
     name: str | None = None
     started_at: datetime | None = None
     about: dict[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Session:
         """The files from which it was read."""
         return tuple(dict.fromkeys((self.source, *self.others)))
 
-    def entries_for(self, source: Path) -> list[Said | Call]:
+    def entries_for(self, source: Path) -> list[HistoryMessage | ToolCall]:
         """Return the entries as those of a session whose file is another: each says which file it is in."""
         if source == self.source:
             return self.entries
@@ -79,7 +79,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadPlace:
     """A file, or a place in one, that could not be read. ``is_cut``: it may be a line that is still being written."""
 
     place: str
@@ -88,7 +88,7 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadOptions:
     """What a caller wants to be read: ``zone`` is that of times which name none."""
 
     zone: tzinfo = UTC
@@ -124,14 +124,14 @@ class Head:
         return len(self.start) < HEAD_BYTES
 
 
-Read = Iterator[Session | Unread]
+Read = Iterator[Session | UnreadPlace]
 #: Which other files must be read with one that has changed: those of its sessions; if it is new those of its folder, as
 #: it may go on with a session of another; those of its folder; all of its format.
-Together = Literal["sessions", "new", "folder", "format"]
+ReadWith = Literal["sessions", "new", "folder", "format"]
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class HistoryFormat:
     """A format of histories.
 
     ``homes`` are patterns below the home directory where the tool keeps its files, ``near`` below the working
@@ -141,7 +141,7 @@ class Format:
 
     name: str
     recognise: Callable[[Head], bool]
-    read: Callable[[Sequence[Path], Asked], Read]
+    read: Callable[[Sequence[Path], ReadOptions], Read]
     homes: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
-    together: Together = "sessions"
+    together: ReadWith = "sessions"

@@ -18,8 +18,8 @@ from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import recorded
 from querymill.ingesting.sources.histories import Feed, HistoryOptions, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
-from querymill_histories.finding import Found, why_unknown
-from querymill_histories.session import Unread
+from querymill_histories.finding import FoundFiles, why_unknown
+from querymill_histories.session import UnreadPlace
 
 #: Files that ``--json`` names; of more it gives the number.
 NAMED: Final = 1_000
@@ -35,8 +35,8 @@ class Loaded:
     outcomes: Counter[str] = field(default_factory=Counter)
     parts: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
-    unread: list[Unread] = field(default_factory=list)
-    remarks: list[Unread] = field(default_factory=list)
+    unread: list[UnreadPlace] = field(default_factory=list)
+    remarks: list[UnreadPlace] = field(default_factory=list)
 
     def add(self, outcome: LoadProgress) -> None:
         """Count a session."""
@@ -58,7 +58,7 @@ def load_histories(
     """
     console, done, lines = Console(stderr=True), Loaded(), kind.loadable.documents
 
-    def leave_out(unread: Unread) -> None:
+    def leave_out(unread: UnreadPlace) -> None:
         done.unread.append(unread)
         record.refuse(unread.reason, place=unread.place)
         console.print(f"{unread.place}: {unread.reason}", style="red", markup=False)
@@ -81,7 +81,7 @@ def load_histories(
             if outcome.result is None:
                 console.print(f"{outcome.document}: {outcome.reason}", style="red", markup=False)
         if missing := feed.missing(found, is_named=bool(paths)):
-            leave_out(Unread(" ".join(paths) or "the places where the tools keep them", missing))
+            leave_out(UnreadPlace(" ".join(paths) or "the places where the tools keep them", missing))
     done.remarks = list(feed.remarks())
     report(done, found, feed.sessions, unknown, lines.counted, console, as_json=as_json)
     if done.failed or done.unread:
@@ -90,7 +90,7 @@ def load_histories(
 
 def report(
     done: Loaded,
-    found: Found,
+    found: FoundFiles,
     sessions: Counter[str],
     unknown: Mapping[str, str],
     counted: str,

@@ -30,9 +30,9 @@ from querymill_histories.formats import (
     whatsapp,
     zulip,
 )
-from querymill_histories.session import Format
+from querymill_histories.session import HistoryFormat
 
-FORMATS: Final[tuple[Format, ...]] = tuple(
+FORMATS: Final[tuple[HistoryFormat, ...]] = tuple(
     module.FORMAT
     for module in (
         claude_code, codex, chatgpt, claude, cursor, aider, gemini, copilot, copilot_cli, cline, opencode, specstory,

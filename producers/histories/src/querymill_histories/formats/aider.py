@@ -9,7 +9,7 @@ from typing import Final
 from querymill_histories.files import each
 from querymill_histories.rules.contents import given
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, TOOL, USER, Asked, Call, Format, Head, Read, Said, Session
+from querymill_histories.session import ASSISTANT, TOOL, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session
 
 _START: Final = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
 _THINKING: Final = re.compile(
@@ -29,7 +29,7 @@ def recognise(head: Head) -> bool:
     return re.search(r"^# aider chat started at \d{4}-", head.text, re.MULTILINE) is not None
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     started: str | None = None
     lines: list[tuple[int, str]] = []
     with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
@@ -44,7 +44,7 @@ def _read(path: Path, asked: Asked) -> Read:
         yield _session(path, started, lines, asked)
 
 
-def _session(path: Path, started: str, lines: list[tuple[int, str]], asked: Asked) -> Session:
+def _session(path: Path, started: str, lines: list[tuple[int, str]], asked: ReadOptions) -> Session:
     at = moment(started, asked.zone)
     id_ = f"aider-{hashlib.sha256(f'{path.absolute()} {started}'.encode()).hexdigest()[:16]}"
     models = dict.fromkeys(match[1] for _, line in lines if (match := _MODEL.match(line)))
@@ -73,12 +73,12 @@ def runs(lines: list[tuple[int, str]]) -> list[_Run]:
     return [run for run in found if any(map(str.strip, run[1]))]
 
 
-def _entries(found: list[_Run]) -> Iterator[Said | Call]:
+def _entries(found: list[_Run]) -> Iterator[HistoryMessage | ToolCall]:
     asked = ""
     for role, lines, number in found:
         text = "\n".join(lines).strip()
         if role == TOOL:
-            yield Call("aider", "\n".join(line.removeprefix("> ") for line in lines), line=number)
+            yield ToolCall("aider", "\n".join(line.removeprefix("> ") for line in lines), line=number)
             continue
         if role == ASSISTANT:
             text = _THINKING.sub("", text).strip()
@@ -89,7 +89,7 @@ def _entries(found: list[_Run]) -> Iterator[Said | Call]:
                 continue  # a question that a command asked stands twice
             asked = text if command != text else ""
         if text:
-            yield Said(role, text, line=number)
+            yield HistoryMessage(role, text, line=number)
 
 
 def typed_of(text: str) -> str:
@@ -101,4 +101,4 @@ def typed_of(text: str) -> str:
     return "" if _COMMAND.match(text) else text
 
 
-FORMAT: Final = Format("aider", recognise, each(_read), near=(".aider.chat.history.md",))
+FORMAT: Final = HistoryFormat("aider", recognise, each(_read), near=(".aider.chat.history.md",))

@@ -12,7 +12,7 @@ from querymill_histories.rules.branches import shown_nodes
 from querymill_histories.rules.contents import given, mapping, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session
 
 #: Kinds of content that are shown as messages, and those that are thoughts or settings.
 _SHOWN: Final = ("text", "multimodal_text")
@@ -46,7 +46,7 @@ def is_conversation(record: Any) -> bool:
     return has_author or (not messages and ("current_node" in record or "create_time" in record or "title" in record))
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     return each_record(path, "conversation of ChatGPT", is_conversation, _session)
 
 
@@ -75,23 +75,23 @@ def _is_said(message: dict[str, Any]) -> bool:
     return role in (USER, ASSISTANT) and mapping(message.get("content")).get("content_type") in _SHOWN
 
 
-def _entries(nodes: dict[str, Any], node: str, left_out: Counter[str]) -> Iterator[Said | Call]:
+def _entries(nodes: dict[str, Any], node: str, left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
     message = _message(nodes, node)
     content, metadata = mapping(message.get("content")), mapping(message.get("metadata"))
     id_, at = word(message.get("id")) or node, moment(message.get("create_time"))
     if report := _research(message, metadata):
-        yield Said(ASSISTANT, report, id_, at)
+        yield HistoryMessage(ASSISTANT, report, id_, at)
     elif message and not (metadata.get("is_visually_hidden_from_conversation") or message.get("weight") == 0):
         left_out[ATTACHMENTS] += _attachments(content, metadata)
         author, text = mapping(message.get("author")), _text(content)
         role, recipient = author.get("role"), message.get("recipient")
         if role == "tool":
-            yield Call(str(author.get("name") or role), None, text, id_, at)
+            yield ToolCall(str(author.get("name") or role), None, text, id_, at)
         elif role == ASSISTANT and recipient not in (None, "all"):
             document = _document(recipient, text)
-            yield Said(ASSISTANT, document, id_, at) if document else Call(str(recipient), text, "", id_, at)
+            yield HistoryMessage(ASSISTANT, document, id_, at) if document else ToolCall(str(recipient), text, "", id_, at)
         elif role in (USER, ASSISTANT) and _is_shown(str(content.get("content_type")), text, left_out):
-            yield Said(str(role), text, id_, at)
+            yield HistoryMessage(str(role), text, id_, at)
 
 
 def _is_shown(kind: str, text: str, left_out: Counter[str]) -> bool:
@@ -152,4 +152,4 @@ def _text(content: dict[str, Any]) -> str:
     return _CITATION.sub("", str(content.get("text") or content.get("result") or "")).strip()
 
 
-FORMAT: Final = Format("chatgpt", recognise, each(_read))
+FORMAT: Final = HistoryFormat("chatgpt", recognise, each(_read))

@@ -12,7 +12,7 @@ from querymill_histories.rules.branches import path_to
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session
 
 _ROLES: Final = {"human": USER, "user": USER, "assistant": ASSISTANT}
 #: The parent of a first message.
@@ -39,7 +39,7 @@ def is_conversation(record: Any) -> bool:
     return isinstance(mapping(record).get("chat_messages"), list)
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     return each_record(path, "conversation of Claude", is_conversation, _session)
 
 
@@ -73,7 +73,7 @@ def shown_branch(messages: list[dict[str, Any]], leaf: Any) -> list[dict[str, An
     return [by_id[id_] for id_ in path_to(parents, leaf if leaf in by_id else messages[-1].get("uuid"))]
 
 
-def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[Said | Call]:
+def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
     role, at = _ROLES.get(str(message.get("sender"))), moment(message.get("created_at"))
     if role is None:
         left_out[f"messages of the sender {str(message.get('sender'))[:60]!r}"] += 1
@@ -95,20 +95,20 @@ def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[Said |
             texts += ["\n\n".join(filter(None, (word(input_.get("title")), word(input_.get("content")))))]
         elif kind == "tool_use":
             id_ = word(block.get("id"))
-            yield Call(str(block.get("name")), block.get("input"), results.get(id_, ""), id_, at)
+            yield ToolCall(str(block.get("name")), block.get("input"), results.get(id_, ""), id_, at)
         elif kind not in _READ:
             left_out[unknown_kind(kind)] += 1
     if text := "\n\n".join(filter(None, map(_visible, texts))):
-        yield Said(role, text, word(message.get("uuid")), at)
+        yield HistoryMessage(role, text, word(message.get("uuid")), at)
     yield from _attached(message, role, at, left_out)
 
 
-def _attached(message: dict[str, Any], role: str, at: datetime | None, left_out: Counter[str]) -> Iterator[Said]:
+def _attached(message: dict[str, Any], role: str, at: datetime | None, left_out: Counter[str]) -> Iterator[HistoryMessage]:
     """Yield the texts that are attached: files, and what was pasted, which has no name. Other files are counted."""
     for attached in mappings(message.get("attachments")):
         name, text = word(attached.get("file_name")), word(attached.get("extracted_content"))
         if text:
-            yield Said(role, f"{name}\n\n{text}" if name else text, word(message.get("uuid")), at)
+            yield HistoryMessage(role, f"{name}\n\n{text}" if name else text, word(message.get("uuid")), at)
         else:
             left_out[ATTACHMENTS] += 1
     read = {attached.get("file_name") for attached in mappings(message.get("attachments"))}
@@ -121,4 +121,4 @@ def _visible(text: str) -> str:
     return _ARTIFACT.sub("", _THINKING.sub("", text)).strip()
 
 
-FORMAT: Final = Format("claude", recognise, each(_read))
+FORMAT: Final = HistoryFormat("claude", recognise, each(_read))

@@ -12,7 +12,7 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.resumed import joined
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 #: Lines of a user that no person typed.
 _NOT_TYPED: Final = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
@@ -42,7 +42,7 @@ class _Told:
     id: str
     source: Path
     parents: dict[str, str | None] = field(default_factory=dict)
-    entries: dict[str, list[Said | Call]] = field(default_factory=dict)
+    entries: dict[str, list[HistoryMessage | ToolCall]] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
     models: list[str] = field(default_factory=list)
     title: str | None = None
@@ -52,18 +52,18 @@ class _Told:
         """The lines that a person typed."""
         return [id_ for id_, said in self.entries.items() if any(entry_is_typed(entry) for entry in said)]
 
-    def spoken(self) -> list[Said | Call]:
+    def spoken(self) -> list[HistoryMessage | ToolCall]:
         """Return the entries that are not on an abandoned branch, in the order of the file."""
         left_out = abandoned(self.parents, self.typed)
         return [entry for id_, entries in self.entries.items() if id_ not in left_out for entry in entries]
 
 
-def entry_is_typed(entry: Said | Call) -> bool:
+def entry_is_typed(entry: HistoryMessage | ToolCall) -> bool:
     """Return whether a person typed it."""
-    return isinstance(entry, Said) and entry.role == USER
+    return isinstance(entry, HistoryMessage) and entry.role == USER
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read the sessions of each folder; the transcripts of its agents belong to them and are no sessions."""
     folders: defaultdict[Path, list[Path]] = defaultdict(list)
     for path in paths:
@@ -80,12 +80,12 @@ def _read_folder(files: Sequence[Path]) -> Read:
     for path in files:
         try:
             for line in lines_of(path):
-                if isinstance(line, Unread):
+                if isinstance(line, UnreadPlace):
                     yield line
                 else:
                     _take(line, path, told, summaries, results)
         except BROKEN as error:
-            yield Unread(str(path), reason_of(error))
+            yield UnreadPlace(str(path), reason_of(error))
     for leaf, summary in summaries:
         for session in told.values():
             if leaf in session.parents:
@@ -128,7 +128,7 @@ def _take(
         session.models.append(model)
 
 
-def _entries(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[Said | Call]:
+def _entries(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[HistoryMessage | ToolCall]:
     match row.get("type"):
         case "user":
             yield from _of_user(number, row, results)
@@ -142,7 +142,7 @@ def _entries(number: int, row: dict[str, Any], results: dict[str, str]) -> Itera
             pass
 
 
-def _of_user(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[Said]:
+def _of_user(number: int, row: dict[str, Any], results: dict[str, str]) -> Iterator[HistoryMessage]:
     content = mapping(row.get("message")).get("content")
     for block in mappings(content):
         if block.get("type") == "tool_result":
@@ -151,15 +151,15 @@ def _of_user(number: int, row: dict[str, Any], results: dict[str, str]) -> Itera
         yield from _typed(number, row, content)
 
 
-def _typed(number: int, row: dict[str, Any], content: Any) -> Iterator[Said]:
+def _typed(number: int, row: dict[str, Any], content: Any) -> Iterator[HistoryMessage]:
     blocks = [content] if isinstance(content, str) else [
         str(block.get("text") or "") for block in mappings(content) if block.get("type") == "text"
     ]  # fmt: skip
     if text := "\n\n".join(filter(None, map(typed, blocks))):
-        yield Said(USER, text, word(row.get("uuid")), moment(row.get("timestamp")), number)
+        yield HistoryMessage(USER, text, word(row.get("uuid")), moment(row.get("timestamp")), number)
 
 
-def _of_assistant(number: int, row: dict[str, Any]) -> Iterator[Said | Call]:
+def _of_assistant(number: int, row: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     message = mapping(row.get("message"))
     if message.get("model") == "<synthetic>" or row.get("isApiErrorMessage"):
         return
@@ -168,16 +168,16 @@ def _of_assistant(number: int, row: dict[str, Any]) -> Iterator[Said | Call]:
     for block in [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content):
         text = str(block.get("text") or "").strip()
         if block.get("type") == "text" and text not in ("", *_EMPTY):
-            yield Said(ASSISTANT, text, id_, at, number)
+            yield HistoryMessage(ASSISTANT, text, id_, at, number)
         elif block.get("type") == "tool_use":
-            yield Call(str(block.get("name")), block.get("input"), "", word(block.get("id")), at, number)
+            yield ToolCall(str(block.get("name")), block.get("input"), "", word(block.get("id")), at, number)
 
 
 def _session(told: _Told, results: dict[str, str]) -> Session:
-    entries: list[Said | Call] = []
+    entries: list[HistoryMessage | ToolCall] = []
     seen: set[tuple[str | None, str]] = set()
     for entry in told.spoken():
-        if isinstance(entry, Call):
+        if isinstance(entry, ToolCall):
             entries.append(replace(entry, result=results.get(entry.id or "", "")))
         elif (entry.id, entry.text) not in seen:  # a stream may be written twice
             seen.add((entry.id, entry.text))
@@ -186,7 +186,7 @@ def _session(told: _Told, results: dict[str, str]) -> Session:
     return Session(told.id, told.source, entries, told.title, started, told.about | given({"models": told.models}))
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "claude-code",
     recognise,
     read,

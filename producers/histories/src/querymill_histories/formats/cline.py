@@ -9,7 +9,7 @@ from typing import Any, Final
 from querymill_histories.files import BROKEN, object_of, reason_of
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 _SEEN: Final = ("ui_messages.json", "claude_messages.json")
 _SENT: Final = "api_conversation_history.json"
@@ -37,7 +37,7 @@ def recognise(head: Head) -> bool:
     return packed.startswith('[{"ts":') and '"type":"say"' in packed
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read tasks; of the two files with messages, the one that a person saw."""
     seen_in = {path.parent for path in paths if path.name not in (_SENT, *_BESIDE)}
     for path in paths:
@@ -47,7 +47,7 @@ def read(paths: Sequence[Path], _asked: Asked) -> Read:
             rows = list(mappings(object_of(path)))
             entries = list(_sent(rows) if path.name == _SENT else _seen(rows))
         except BROKEN as error:
-            yield Unread(str(path), reason_of(error))
+            yield UnreadPlace(str(path), reason_of(error))
             continue
         id_ = path.parent.name if path.name in (*_SEEN, _SENT) else path.stem
         folder = next((match[1] for row in rows[:20] if (match := _FOLDER.search(str(row)))), None)
@@ -55,7 +55,7 @@ def read(paths: Sequence[Path], _asked: Asked) -> Read:
         yield Session(id_, path, entries, None, started or moment(id_), given({"cwd": folder}))
 
 
-def _seen(rows: list[dict[str, Any]]) -> Iterator[Said | Call]:
+def _seen(rows: list[dict[str, Any]]) -> Iterator[HistoryMessage | ToolCall]:
     is_first, before = True, ""
     for row in rows:
         kind = str(row.get("say") or row.get("ask"))
@@ -63,13 +63,13 @@ def _seen(rows: list[dict[str, Any]]) -> Iterator[Said | Call]:
         text = _CHANGES.sub("", _spoken(row, kind)).strip()
         if kind in _CALLS:
             called = _read_json(str(row.get("text") or ""))
-            yield Call(str(mapping(called).get("tool") or kind), called, "", id_, at)
+            yield ToolCall(str(mapping(called).get("tool") or kind), called, "", id_, at)
         if kind not in _SAYS or not text:
             continue
         role = USER if is_first and kind == "text" else _SAYS[kind]
         is_first = False
         if text != before or role == USER:  # a result is said, and then asked about
-            yield Said(role, text, id_, at)
+            yield HistoryMessage(role, text, id_, at)
         before = text if kind == "completion_result" else ""
 
 
@@ -88,7 +88,7 @@ def _read_json(text: str) -> Any:
         return text
 
 
-def _sent(rows: list[dict[str, Any]]) -> Iterator[Said | Call]:
+def _sent(rows: list[dict[str, Any]]) -> Iterator[HistoryMessage | ToolCall]:
     for row in rows:
         content = row.get("content")
         blocks = [content] if isinstance(content, str) else [
@@ -97,13 +97,13 @@ def _sent(rows: list[dict[str, Any]]) -> Iterator[Said | Call]:
         for block in blocks:
             if row.get("role") == USER:
                 yield from (
-                    Said(USER, match[2], at=moment(row.get("ts"))) for match in _TYPED.finditer(block) if match[2]
+                    HistoryMessage(USER, match[2], at=moment(row.get("ts"))) for match in _TYPED.finditer(block) if match[2]
                 )
             elif text := _SENT_CALL.sub("", block).strip():
-                yield Said(ASSISTANT, text, at=moment(row.get("ts")))
+                yield HistoryMessage(ASSISTANT, text, at=moment(row.get("ts")))
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "cline",
     recognise,
     read,

@@ -11,7 +11,7 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 #: Events that are messages, and their roles.
 _EVENTS: Final = {"user_message": USER, "agent_message": ASSISTANT}
@@ -34,7 +34,7 @@ def recognise(head: Head) -> bool:
     return is_new or is_named or '"record_type":"state"' in packed
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     rollout = _Rollout(path)
     if path.suffix == ".json":
         whole = mapping(object_of(path))
@@ -43,7 +43,7 @@ def _read(path: Path, _asked: Asked) -> Read:
             rollout.take_item(row, None, None)
     else:
         for line in lines_of(path):
-            if isinstance(line, Unread):
+            if isinstance(line, UnreadPlace):
                 yield line
             else:
                 rollout.take(*line)
@@ -61,8 +61,8 @@ class _Rollout:
         self.about: dict[str, Any] = {}
         self.models: list[str] = []
         self.is_of_agent = False
-        self.events: list[Said | Call] = []
-        self.items: list[Said | Call] = []
+        self.events: list[HistoryMessage | ToolCall] = []
+        self.items: list[HistoryMessage | ToolCall] = []
         self.results: dict[str, str] = {}
         self.name: str | None = None
 
@@ -126,7 +126,7 @@ class _Rollout:
             text = "\n\n".join(filter(None, map(_part, _parts(payload))))
             self._say(self.items, payload["role"], text, number, at)
         elif kind in _CALLS:
-            call = Call(
+            call = ToolCall(
                 str(payload.get("name") or kind),
                 payload.get("arguments") or payload.get("input") or payload.get("action"),
                 id=word(payload.get("call_id")),
@@ -138,17 +138,17 @@ class _Rollout:
         elif kind in _RESULTS:
             self.results[str(payload.get("call_id"))] = result_of(payload.get("output") or payload.get("tools"))
 
-    def _say(self, entries: list[Said | Call], role: str, text: str, number: int | None, at: Any) -> None:
+    def _say(self, entries: list[HistoryMessage | ToolCall], role: str, text: str, number: int | None, at: Any) -> None:
         text = typed(text) if role == USER else text.strip()
         if text:
-            entries.append(Said(role, text, None, moment(at), number))
+            entries.append(HistoryMessage(role, text, None, moment(at), number))
 
     def session(self) -> Session:
         """Return the session. Events are what the person saw; without any, the items are taken."""
-        entries = self.events if any(isinstance(entry, Said) for entry in self.events) else self.items
+        entries = self.events if any(isinstance(entry, HistoryMessage) for entry in self.events) else self.items
         with_results = [
-            Call(entry.name, entry.arguments, self.results.get(entry.id or "", ""), entry.id, entry.at, entry.line)
-            if isinstance(entry, Call)
+            ToolCall(entry.name, entry.arguments, self.results.get(entry.id or "", ""), entry.id, entry.at, entry.line)
+            if isinstance(entry, ToolCall)
             else entry
             for entry in entries
         ]
@@ -168,14 +168,14 @@ def _part(text: str) -> str:
     return typed(text)
 
 
-def _roll_back(entries: list[Said | Call], turns: Any) -> None:
+def _roll_back(entries: list[HistoryMessage | ToolCall], turns: Any) -> None:
     """Take back the last turns, each from what was typed on."""
-    typed_at = [number for number, entry in enumerate(entries) if isinstance(entry, Said) and entry.role == USER]
+    typed_at = [number for number, entry in enumerate(entries) if isinstance(entry, HistoryMessage) and entry.role == USER]
     if isinstance(turns, int) and turns > 0 and typed_at:
         del entries[typed_at[-min(turns, len(typed_at))] :]
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read rollouts; several with one id, which is the end of their names, are one session."""
     files: defaultdict[str, list[Path]] = defaultdict(list)
     for path in paths:
@@ -190,6 +190,6 @@ def read(paths: Sequence[Path], asked: Asked) -> Read:
         yield from one_each(sessions)
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "codex", recognise, read, homes=(".codex/sessions", ".codex/archived_sessions", "$CODEX_HOME/sessions")
 )

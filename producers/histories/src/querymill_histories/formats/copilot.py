@@ -7,7 +7,7 @@ from typing import Any, Final
 from querymill_histories.files import each, lines_of, object_of
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 #: What a line of the log does: set all, set a field, add to a list, delete a field.
 _ALL, _SET, _PUSH, _DELETE = range(4)
@@ -21,17 +21,17 @@ def recognise(head: Head) -> bool:
     return first.startswith("{") and '"responderUsername":' in head.packed and '"requests":' in head.packed
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     whole: Any = {}
     if path.suffix == ".jsonl":
         for line in lines_of(path):
-            if isinstance(line, Unread):
+            if isinstance(line, UnreadPlace):
                 yield line
                 continue
             try:
                 whole = applied(whole, line[1])
             except (KeyError, IndexError, TypeError):
-                yield Unread(f"{path}:{line[0]}", "changes what is not there")
+                yield UnreadPlace(f"{path}:{line[0]}", "changes what is not there")
     else:
         whole = object_of(path)
     whole = mapping(whole)
@@ -81,19 +81,19 @@ def applied(whole: Any, change: dict[str, Any]) -> Any:
     return whole
 
 
-def _entries(request: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(request: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     asked_at = moment(request.get("timestamp"))
     id_ = word(request.get("requestId"))
     if text := text_of(request.get("message")).strip():
-        yield Said(USER, text, id_, asked_at)
+        yield HistoryMessage(USER, text, id_, asked_at)
     items = list(mappings(request.get("response")))
     for item in items:
         if item.get("kind") == "toolInvocationSerialized":
             said = text_of_markdown(item.get("pastTenseMessage") or item.get("invocationMessage"))
-            yield Call(str(item.get("toolId") or "tool"), said, "", word(item.get("toolCallId")), asked_at)
+            yield ToolCall(str(item.get("toolId") or "tool"), said, "", word(item.get("toolCallId")), asked_at)
     if answer := "".join(map(_shown, items)).strip():
         answered_at = moment(mapping(request.get("modelState")).get("completedAt")) or asked_at
-        yield Said(
+        yield HistoryMessage(
             ASSISTANT, answer, word(request.get("responseId")) or (f"{id_}-answer" if id_ else None), answered_at
         )
 
@@ -119,7 +119,7 @@ def _shown(item: dict[str, Any]) -> str:
             return ""
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "copilot",
     recognise,
     each(_read),

@@ -10,7 +10,7 @@ from querymill_histories.files import each, lines_of
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 
 def recognise(head: Head) -> bool:
@@ -19,16 +19,16 @@ def recognise(head: Head) -> bool:
     return first.startswith("{") and '"type":"session.start"' in first and '"data":{' in first
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     about: dict[str, Any] = {}
     models: dict[str, None] = {}
     results: dict[str, str] = {}
-    entries: list[Said | Call] = []
+    entries: list[HistoryMessage | ToolCall] = []
     name = plain_name(path)
     id_: str | None = name.parent.name if name.name == "events.jsonl" else name.stem
     started: Any = None
     for line in lines_of(path):
-        if isinstance(line, Unread):
+        if isinstance(line, UnreadPlace):
             yield line
             continue
         number, row = line
@@ -47,21 +47,21 @@ def _read(path: Path, _asked: Asked) -> Read:
         if kind == "assistant.message" and (model := word(event.get("model"))):
             models[model] = None
     told = [
-        replace(entry, result=results.get(entry.id or "", "")) if isinstance(entry, Call) else entry
+        replace(entry, result=results.get(entry.id or "", "")) if isinstance(entry, ToolCall) else entry
         for entry in entries
     ]
     yield Session(id_ or path.stem, path, told, None, moment(started), about | given({"models": list(models)}))
 
 
-def _entries(number: int, row: dict[str, Any], kind: str, event: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(number: int, row: dict[str, Any], kind: str, event: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     at, text = moment(row.get("timestamp")), str(event.get("content") or "").strip()
     if kind == "user.message" and (text := typed(text)):
-        yield Said(USER, text, word(row.get("id")), at, number)
+        yield HistoryMessage(USER, text, word(row.get("id")), at, number)
     elif kind == "assistant.message":
         if text:
-            yield Said(ASSISTANT, text, word(event.get("messageId")) or word(row.get("id")), at, number)
+            yield HistoryMessage(ASSISTANT, text, word(event.get("messageId")) or word(row.get("id")), at, number)
         for call in mappings(event.get("toolRequests")):
-            yield Call(str(call.get("name")), call.get("arguments"), "", word(call.get("toolCallId")), at, number)
+            yield ToolCall(str(call.get("name")), call.get("arguments"), "", word(call.get("toolCallId")), at, number)
 
 
-FORMAT: Final = Format("copilot-cli", recognise, each(_read), homes=(".copilot/session-state",))
+FORMAT: Final = HistoryFormat("copilot-cli", recognise, each(_read), homes=(".copilot/session-state",))

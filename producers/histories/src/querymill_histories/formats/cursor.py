@@ -12,7 +12,7 @@ from querymill_histories.files import BROKEN, database_at, has_tables, head_of, 
 from querymill_histories.formats.cursor_texts import is_text, read_text
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 _DATABASE: Final = b"SQLite format 3\x00"
 _CHATS: Final = "workbench.panel.aichat.view.aichat.chatdata"
@@ -30,7 +30,7 @@ def recognise(head: Head) -> bool:
     return packed.startswith("{") and '"rows":[' in packed and (_CHATS in packed or _COMPOSERS in packed)
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read all databases together: a workspace names its composers, and their messages are in another file."""
     found: dict[str, Session] = {}
     heads: dict[str, dict[str, Any]] = {}
@@ -44,7 +44,7 @@ def read(paths: Sequence[Path], _asked: Asked) -> Read:
                 if known is None or len(session.entries) > len(known.entries):
                     found[session.id] = session
         except BROKEN as error:
-            yield Unread(str(path), reason_of(error))
+            yield UnreadPlace(str(path), reason_of(error))
     for id_, session in found.items():
         head = heads.get(id_, {})
         about = given({"cwd": head.get("cwd")}) | session.about
@@ -125,18 +125,18 @@ def _models(bubbles: Iterator[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(filter(None, named)))
 
 
-def _entries(bubble: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(bubble: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     """Read a bubble. The last of a tab is the box in which the next question is typed, and may be empty."""
     role = _ROLES.get(str(bubble.get("type")))
     id_ = word(bubble.get("bubbleId")) or word(bubble.get("id"))
     at = moment(bubble.get("createdAt")) or moment(mapping(bubble.get("timingInfo")).get("clientStartTime"))
     text = str(bubble.get("text") or bubble.get("rawText") or "").strip()
     if role and text and not bubble.get("isThought"):
-        yield Said(role, text, id_, at)
+        yield HistoryMessage(role, text, id_, at)
     tool = mapping(bubble.get("toolFormerData"))
     if tool.get("name"):
         arguments = tool.get("rawArgs") or tool.get("params")
-        yield Call(str(tool["name"]), arguments, result_of(tool.get("result")), word(tool.get("toolCallId")), at)
+        yield ToolCall(str(tool["name"]), arguments, result_of(tool.get("result")), word(tool.get("toolCallId")), at)
 
 
 def _folder(path: Path) -> str | None:
@@ -148,7 +148,7 @@ def _folder(path: Path) -> str | None:
     return unquote(urlsplit(uri).path) if uri else None
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "cursor",
     recognise,
     read,

@@ -9,7 +9,7 @@ from typing import Any, Final
 from querymill_histories.files import lines_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.injected import typed
-from querymill_histories.session import ASSISTANT, USER, Call, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, ToolCall, Head, Read, HistoryMessage, Session, UnreadPlace
 
 _TITLE: Final = re.compile(
     r"\ufeff?#[ \t]+(?P<title>[^\n]+)\n+_Exported on [^\n]{5,80} from Cursor \([^)\n]{1,40}\)_\s*\n"
@@ -38,9 +38,9 @@ def read_text(path: Path) -> Read:
     with path.open("rb") as file:
         is_lines = file.read(1) == b"{"
     if is_lines:
-        entries: list[Said | Call] = []
+        entries: list[HistoryMessage | ToolCall] = []
         for line in lines_of(path):
-            if isinstance(line, Unread):
+            if isinstance(line, UnreadPlace):
                 yield line
             else:
                 entries += _of_line(line[1])
@@ -65,14 +65,14 @@ def _cut(pattern: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], s
         yield match, text[match.end() : found[at + 1].start() if at + 1 < len(found) else len(text)]
 
 
-def _of_export(whole: str) -> Iterator[Said]:
+def _of_export(whole: str) -> Iterator[HistoryMessage]:
     for turn, under in _cut(_TURN, whole):
         text = under.strip().removesuffix("\n---").strip()
         if text:
-            yield Said(USER if turn["who"] == "User" else ASSISTANT, text)
+            yield HistoryMessage(USER if turn["who"] == "User" else ASSISTANT, text)
 
 
-def _of_line(row: dict[str, Any]) -> Iterator[Said | Call]:
+def _of_line(row: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     role = {"user": USER, "assistant": ASSISTANT}.get(str(row.get("role")))
     content = mapping(row.get("message")).get("content")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content)
@@ -81,9 +81,9 @@ def _of_line(row: dict[str, Any]) -> Iterator[Said | Call]:
             text = str(part.get("text") or "")
             shown = asked_in(text) if role == USER else text.strip()
             if shown:
-                yield Said(role, shown)
+                yield HistoryMessage(role, shown)
         elif part.get("type") == "tool_use":
-            yield Call(str(part.get("name")), part.get("input"), "", word(part.get("id")))
+            yield ToolCall(str(part.get("name")), part.get("input"), "", word(part.get("id")))
 
 
 def asked_in(text: str) -> str:
@@ -92,30 +92,30 @@ def asked_in(text: str) -> str:
     return "\n\n".join(filter(None, queries)) if queries else typed(text)
 
 
-def _of_transcript(whole: str) -> Iterator[Said | Call]:
+def _of_transcript(whole: str) -> Iterator[HistoryMessage | ToolCall]:
     for speaker, text in _cut(_SPEAKER, whole):
         if speaker["who"] == "user":
             if asked := asked_in(text):
-                yield Said(USER, asked)
+                yield HistoryMessage(USER, asked)
         else:
             yield from _of_assistant(text)
 
 
-def _of_assistant(text: str) -> Iterator[Said | Call]:
+def _of_assistant(text: str) -> Iterator[HistoryMessage | ToolCall]:
     """Yield what is said around thoughts, which are a paragraph, calls, which are indented, and their results."""
     found = _MARK.search(text)
     first = text[: found.start()] if found else text
     if first.strip():
-        yield Said(ASSISTANT, first.strip())
+        yield HistoryMessage(ASSISTANT, first.strip())
     for mark, rest in _cut(_MARK, text):
         if mark["what"] == "Tool result":
             continue
         if mark["what"] == "Tool call":
             lines = rest.strip("\n").split("\n")
             count = next((at for at, line in enumerate(lines) if line and not line.startswith(" ")), len(lines))
-            yield Call(mark["name"].strip(), "\n".join(line.strip() for line in lines[:count]), "")
+            yield ToolCall(mark["name"].strip(), "\n".join(line.strip() for line in lines[:count]), "")
             said = "\n".join(lines[count:])
         else:
             said = rest.partition("\n\n")[2]
         if said.strip():
-            yield Said(ASSISTANT, said.strip())
+            yield HistoryMessage(ASSISTANT, said.strip())

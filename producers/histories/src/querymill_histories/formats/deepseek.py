@@ -10,7 +10,7 @@ from querymill_histories.rules.branches import shown_nodes
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session
 
 _ROLES: Final = {"REQUEST": USER, "RESPONSE": ASSISTANT}
 _SEARCHES: Final = ("SEARCH", "TOOL_SEARCH", "TOOL_OPEN", "READ_LINK")
@@ -32,7 +32,7 @@ def is_conversation(record: Any) -> bool:
     return "inserted_at" in record or any("fragments" in message for message in messages)
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     return each_record(path, "conversation of DeepSeek", is_conversation, _session)
 
 
@@ -41,7 +41,7 @@ def _session(path: Path, number: int, row: dict[str, Any]) -> Session:
     current = word(row.get("current_message_id") or row.get("current_node"))
     shown = shown_nodes(nodes, current)
     left_out: Counter[str] = Counter()
-    entries: list[Said | Call] = []
+    entries: list[HistoryMessage | ToolCall] = []
     messages = [(node, message) for node in shown if (message := mapping(mapping(nodes[node]).get("message")))]
     for place, (node, message) in enumerate(messages):
         entries += _entries(node, message, USER if place % 2 == 0 else ASSISTANT, left_out)
@@ -53,7 +53,7 @@ def _session(path: Path, number: int, row: dict[str, Any]) -> Session:
     return Session(id_, path, entries, title, at, about, left_out=+left_out)
 
 
-def _entries(node: str, message: dict[str, Any], turn: str, left_out: Counter[str]) -> Iterator[Said | Call]:
+def _entries(node: str, message: dict[str, Any], turn: str, left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
     """Yield what a message consists of. In older exports it has a text, thoughts beside it, and a role by its turn."""
     id_, at = word(message.get("id")) or node, moment(message.get("inserted_at"))
     files = message.get("files")
@@ -61,19 +61,19 @@ def _entries(node: str, message: dict[str, Any], turn: str, left_out: Counter[st
     fragments = list(mappings(message.get("fragments")))
     if not fragments and (text := text_of(message.get("content")).strip()):
         left_out[THOUGHTS] += bool(message.get("reasoning_content"))
-        yield Said(str(message.get("role") or turn).lower(), text, id_, at)
+        yield HistoryMessage(str(message.get("role") or turn).lower(), text, id_, at)
     for fragment in fragments:
         kind, text = str(fragment.get("type")), text_of(fragment.get("content")).strip()
         if kind in _ROLES:
             if text:
-                yield Said(_ROLES[kind], text, id_, at)
+                yield HistoryMessage(_ROLES[kind], text, id_, at)
         elif kind == "THINK":
             left_out[THOUGHTS] += 1
         elif kind in _SEARCHES:
             results = [word(found.get("url")) or "" for found in mappings(fragment.get("results"))]
-            yield Call(kind.lower(), text or None, "\n".join(filter(None, results)), None, at)
+            yield ToolCall(kind.lower(), text or None, "\n".join(filter(None, results)), None, at)
         else:
             left_out[unknown_kind(kind)] += 1
 
 
-FORMAT: Final = Format("deepseek", recognise, each(_read))
+FORMAT: Final = HistoryFormat("deepseek", recognise, each(_read))

@@ -15,7 +15,7 @@ from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.polls import of_poll
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session
 
 #: Types of messages that a person wrote, by name and by number.
 _WRITTEN: Final = ("Default", "Reply", "0", "19", "20", "ChatInputCommand", "ThreadStarterMessage")
@@ -35,7 +35,7 @@ def recognise(head: Head) -> bool:
     return first.startswith('{"guild":{') and '"channel":{' in first
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     head = head_of(path)
     if is_csv(head):
         try:
@@ -51,7 +51,7 @@ def _read(path: Path, asked: Asked) -> Read:
         yield _of_json(path)
 
 
-def _named(path: Path, said: list[Said], channel: str | None = None, server: str | None = None) -> Session:
+def _named(path: Path, said: list[HistoryMessage], channel: str | None = None, server: str | None = None) -> Session:
     """Return a channel whose file is named after it: ``server - category - channel [id].csv``."""
     match = _FILE.match(path.name)
     parts = match["names"].split(" - ") if match else []
@@ -74,7 +74,7 @@ def _of_json(path: Path) -> Session:
     return Session(word(channel.get("id")) or path.stem, path, list(said), title, None, about, left_out=+left_out)
 
 
-def _messages(whole: dict[str, Any], left_out: Counter[str]) -> Iterator[Said]:
+def _messages(whole: dict[str, Any], left_out: Counter[str]) -> Iterator[HistoryMessage]:
     seen: set[str | None] = set()
     for row in mappings(whole.get("messages")):
         id_, text = word(row.get("id")), _text(row)
@@ -91,7 +91,7 @@ def _messages(whole: dict[str, Any], left_out: Counter[str]) -> Iterator[Said]:
             continue
         author = mapping(row.get("author"))
         who = word(author.get("nickname")) or word(author.get("name")) or "unknown"
-        yield Said(who, text, id_, moment(row.get("timestamp")))
+        yield HistoryMessage(who, text, id_, moment(row.get("timestamp")))
 
 
 def _text(row: dict[str, Any]) -> str:
@@ -120,7 +120,7 @@ def _card(embed: dict[str, Any]) -> str:
     return "\n".join(filter(None, (word(embed.get("title")), word(embed.get("description")), *fields)))
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read channels; one that was exported in parts is one session."""
     sessions: list[Session] = []
     for found in each(_read)(paths, asked):
@@ -143,4 +143,4 @@ def _form(path: Path) -> int:
     return next((place for place, end in enumerate(_FORMS) if end in path.suffixes), len(_FORMS) - 1)
 
 
-FORMAT: Final = Format("discord", recognise, read)
+FORMAT: Final = HistoryFormat("discord", recognise, read)

@@ -12,7 +12,7 @@ from typing import Final
 from querymill_histories.compressed import open_plain
 from querymill_histories.rules.day_order import Stamp, order_of
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Head, Said
+from querymill_histories.session import ReadOptions, Head, HistoryMessage
 
 _COLUMNS: Final = ["AuthorID", "Author", "Date", "Content"]
 #: What the exporter writes in place of a message of Discord itself.
@@ -44,7 +44,7 @@ def is_csv(head: Head) -> bool:
     return [name.strip().strip('"') for name in first.split(",")][: len(_COLUMNS)] == _COLUMNS
 
 
-def messages_in_csv(path: Path, asked: Asked) -> Iterator[Said]:
+def messages_in_csv(path: Path, asked: ReadOptions) -> Iterator[HistoryMessage]:
     """Yield the messages of a channel.
 
     Raises:
@@ -57,7 +57,7 @@ def messages_in_csv(path: Path, asked: Asked) -> Iterator[Said]:
     for row in rows:
         stamp = stamps.get(row.date)
         at = _named(row.date, asked) if stamp is None else stamp.moment(order)
-        yield Said(row.author, row.text, None, at and (at if at.tzinfo else at.replace(tzinfo=asked.zone)), row.number)
+        yield HistoryMessage(row.author, row.text, None, at and (at if at.tzinfo else at.replace(tzinfo=asked.zone)), row.number)
 
 
 def _rows(path: Path) -> Iterator[_Row]:
@@ -83,7 +83,7 @@ def _stamp(date: str) -> Stamp | None:
     return Stamp((first, second, third), (hours, int(minute), int(seconds or 0)), separator, bool(comma))
 
 
-def _named(date: str, asked: Asked) -> datetime | None:
+def _named(date: str, asked: ReadOptions) -> datetime | None:
     for form in _NAMED:
         try:
             return datetime.strptime(date, form)  # noqa: DTZ007  # the caller gives the zone

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from querymill_histories.compressed import open_plain
-from querymill_histories.session import Head, Said
+from querymill_histories.session import Head, HistoryMessage
 
 #: Since then Discord counts milliseconds; an id holds them above its lower bits.
 _EPOCH: Final = datetime(2015, 1, 1, tzinfo=UTC)
@@ -53,7 +53,7 @@ class Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
-        self.said: list[Said] = []
+        self.said: list[HistoryMessage] = []
         self._depth = 0
         self._held: _Held | None = None
         self._left_out = 0
@@ -105,7 +105,7 @@ class Page(HTMLParser):
                 self.names.append(held.text)
             case _:
                 if held.text:
-                    self.said.append(Said(self._author, held.text, self._id or None, time_of(self._id)))
+                    self.said.append(HistoryMessage(self._author, held.text, self._id or None, time_of(self._id)))
 
 
 def read_page(path: Path) -> Page:

@@ -10,7 +10,7 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 _ROLES: Final = {"user": USER, "gemini": ASSISTANT}
 #: What follows was read from files that the person named.
@@ -23,14 +23,14 @@ def recognise(head: Head) -> bool:
     return is_saved(head) or (first.startswith("{") and '"sessionId":' in first and '"projectHash":' in first)
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     if is_saved(head_of(path)):
         yield read_saved(path)
         return
     if path.suffix == ".jsonl":
         whole: dict[str, Any] = {"messages": []}
         for line in lines_of(path):
-            if isinstance(line, Unread):
+            if isinstance(line, UnreadPlace):
                 yield line
             else:
                 _take(line[1], whole)
@@ -66,16 +66,16 @@ def _last_versions(messages: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(message: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     role, at, id_ = _ROLES.get(str(message.get("type"))), moment(message.get("timestamp")), word(message.get("id"))
     if role is None:
         return
     text = text_of(message.get("displayContent") or message.get("content"))
     text = typed(text.partition(_REFERENCED)[0]) if role == USER else text.strip()
     if text:
-        yield Said(role, text, id_, at)
+        yield HistoryMessage(role, text, id_, at)
     for call in mappings(message.get("toolCalls")):
-        yield Call(
+        yield ToolCall(
             str(call.get("name")), call.get("args"), _result(call), word(call.get("id")), moment(call.get("timestamp"))
         )
 
@@ -85,7 +85,7 @@ def _result(call: dict[str, Any]) -> str:
     return "\n".join(result_of(mapping(response).get("output", response)) for response in responses if response)
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read chats; a session in several files is one."""
     sessions: list[Session] = []
     for found in each(_read)(paths, asked):
@@ -96,4 +96,4 @@ def read(paths: Sequence[Path], asked: Asked) -> Read:
     yield from one_each(sessions)
 
 
-FORMAT: Final = Format("gemini", recognise, read, homes=(".gemini/tmp/*/chats", ".gemini/tmp/*/checkpoint*.json"))
+FORMAT: Final = HistoryFormat("gemini", recognise, read, homes=(".gemini/tmp/*/chats", ".gemini/tmp/*/checkpoint*.json"))

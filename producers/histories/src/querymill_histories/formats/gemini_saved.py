@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from querymill_histories.files import object_of
 from querymill_histories.rules.contents import mapping, mappings
 from querymill_histories.rules.injected import typed
-from querymill_histories.session import ASSISTANT, USER, Call, Head, Said, Session
+from querymill_histories.session import ASSISTANT, USER, ToolCall, Head, HistoryMessage, Session
 
 _BEGINNINGS: Final = ('[{"role":"user","parts":[', '[{"parts":[', '{"history":[{"role":"user","parts":[')
 #: What the program says before the person does, and what the model is made to answer.
@@ -37,7 +37,7 @@ def read_saved(path: Path) -> Session:
     return Session(f"{path.parent.name}-{path.stem}", path, list(_entries(rows)), name)
 
 
-def _entries(rows: Any) -> Iterator[Said | Call]:
+def _entries(rows: Any) -> Iterator[HistoryMessage | ToolCall]:
     begun = False
     for row in mappings(rows):
         role = USER if row.get("role") == "user" else ASSISTANT
@@ -45,10 +45,10 @@ def _entries(rows: Any) -> Iterator[Said | Call]:
             text = str(part.get("text") or "").strip()
             called = mapping(part.get("functionCall"))
             if called:
-                yield Call(str(called.get("name")), called.get("args"), "")
+                yield ToolCall(str(called.get("name")), called.get("args"), "")
             if not text or part.get("thought") or (not begun and (_CONTEXT.match(text) or text == _GREETING)):
                 continue
             shown = typed(text) if role == USER else text
             if shown:
                 begun = True
-                yield Said(role, shown)
+                yield HistoryMessage(role, shown)

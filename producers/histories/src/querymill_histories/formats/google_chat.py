@@ -11,7 +11,7 @@ from querymill_histories.files import BROKEN, each, object_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session
 
 #: Files beside the messages, which hold none.
 _BESIDE: Final = ("group_info.json", "user_info.json")
@@ -35,7 +35,7 @@ def recognise(head: Head) -> bool:
     return False
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     if path.name in _BESIDE:
         return
     about = _described(path.with_name("group_info.json"))
@@ -54,7 +54,7 @@ def _described(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _messages(whole: dict[str, Any], asked: Asked, left_out: Counter[str]) -> Iterator[Said]:
+def _messages(whole: dict[str, Any], asked: ReadOptions, left_out: Counter[str]) -> Iterator[HistoryMessage]:
     for row in mappings(whole.get("messages")):
         files = len(list(mappings(row.get("attached_files"))))
         left_out[ATTACHMENTS] += files
@@ -64,7 +64,7 @@ def _messages(whole: dict[str, Any], asked: Asked, left_out: Counter[str]) -> It
             left_out[DELETED] += 1
         elif text:
             who = word(creator.get("name")) or word(creator.get("email")) or "unknown"
-            yield Said(who, text, word(row.get("message_id")), time_of(word(row.get("created_date")) or "", asked))
+            yield HistoryMessage(who, text, word(row.get("message_id")), time_of(word(row.get("created_date")) or "", asked))
         elif not files:
             left_out[WITHOUT_TEXT] += 1
 
@@ -76,7 +76,7 @@ def _cards(row: dict[str, Any]) -> str:
     return "\n".join(filter(None, shown))
 
 
-def time_of(date: str, asked: Asked) -> datetime | None:
+def time_of(date: str, asked: ReadOptions) -> datetime | None:
     """Read a time in English words, or in figures; one that names no zone is in the caller's."""
     match = _DATE.fullmatch(" ".join(date.split()))
     if match is None or match["month"][:3] not in _MONTHS:
@@ -89,4 +89,4 @@ def time_of(date: str, asked: Asked) -> datetime | None:
     return moment(f"{day}T{hour:02}:{match['minute']}:{match['second']}{zone}", asked.zone)
 
 
-FORMAT: Final = Format("google-chat", recognise, each(_read))
+FORMAT: Final = HistoryFormat("google-chat", recognise, each(_read))

@@ -10,7 +10,7 @@ from querymill_histories.rules.branches import path_to
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, WITHOUT_TEXT, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session
 
 #: The parent of a first message.
 _ROOT: Final = "00000000-0000-0000-0000-000000000000"
@@ -32,7 +32,7 @@ def is_conversation(record: Any) -> bool:
     )
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     return each_record(path, "conversation of LibreChat", is_conversation, _session)
 
 
@@ -63,7 +63,7 @@ def _flat(messages: Any, parent: str | None) -> Iterator[tuple[str, tuple[str | 
         waiting += [(child, id_) for child in reversed(list(mappings(message.get("children"))))]
 
 
-def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[Said | Call]:
+def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
     role = USER if message.get("isCreatedByUser") else ASSISTANT
     id_, at = word(message.get("messageId")), moment(message.get("createdAt"))
     left_out[ATTACHMENTS] += len(list(mappings(message.get("files"))))
@@ -76,16 +76,16 @@ def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[Said |
             held = part.get("text")
             texts.append(text_of(mapping(held).get("value")) or text_of(held))
         elif call:
-            yield Call(str(call.get("name")), call.get("args"), text_of(call.get("output")), word(call.get("id")), at)
+            yield ToolCall(str(call.get("name")), call.get("args"), text_of(call.get("output")), word(call.get("id")), at)
         elif kind == "think":
             left_out[THOUGHTS] += 1
         else:
             left_out[unknown_kind(kind)] += 1
     text = "\n\n".join(filter(None, map(str.strip, texts))) or text_of(message.get("text")).strip()
     if text:
-        yield Said(role, text, id_, at)
+        yield HistoryMessage(role, text, id_, at)
     elif not parts:
         left_out[WITHOUT_TEXT] += 1
 
 
-FORMAT: Final = Format("librechat", recognise, each(_read))
+FORMAT: Final = HistoryFormat("librechat", recognise, each(_read))

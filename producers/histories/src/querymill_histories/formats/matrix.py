@@ -11,7 +11,7 @@ from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.polls import of_poll
 from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, SYSTEM_LINES
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session
 
 _SAID: Final = ("m.text", "m.notice", "m.emote")
 _POLLS: Final = ("m.poll.start", "org.matrix.msc3381.poll.start")
@@ -27,7 +27,7 @@ def recognise(head: Head) -> bool:
     return False
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     room = mapping(object_of(path))
     events = list(mappings(room.get("messages")))
     left_out: Counter[str] = Counter()
@@ -58,7 +58,7 @@ def _edits(events: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]
 
 def _messages(
     events: list[dict[str, Any]], names: dict[str, str], edits: dict[str, dict[str, Any]], left_out: Counter[str]
-) -> Iterator[Said]:
+) -> Iterator[HistoryMessage]:
     for event in sorted(events, key=_sent):
         id_, kind, sender = word(event.get("event_id")), event.get("type"), str(event.get("sender") or "unknown")
         content = mapping(event.get("content"))
@@ -77,7 +77,7 @@ def _messages(
         else:
             left_out[SYSTEM_LINES] += 1
         if text:
-            yield Said(names.get(sender, sender), text, id_, moment(event.get("origin_server_ts")))
+            yield HistoryMessage(names.get(sender, sender), text, id_, moment(event.get("origin_server_ts")))
 
 
 def _text(content: dict[str, Any]) -> str:
@@ -99,4 +99,4 @@ def _worded(value: Any) -> str:
     return word(named) or next((word(part.get("body")) or "" for part in mappings(named)), "")
 
 
-FORMAT: Final = Format("matrix", recognise, each(_read))
+FORMAT: Final = HistoryFormat("matrix", recognise, each(_read))

@@ -18,7 +18,7 @@ from querymill_histories.formats.mail_body import body_of
 from querymill_histories.formats.mbox_messages import messages_in
 from querymill_histories.rules.quotations import own_words
 from querymill_histories.rules.remarks import WITHOUT_TEXT
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 _HEADER: Final = re.compile(r"^[A-Za-z][A-Za-z0-9-]*: ?", re.MULTILINE)
 _REPLY: Final = re.compile(r"^\s*((re|aw|sv|antw|fwd?|wg|回复|答复)\s*(\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
@@ -63,23 +63,23 @@ class _Mail:
     id: str
     answers: tuple[str, ...]
     subject: str
-    said: Said
+    said: HistoryMessage
     path: Path
     left_out: Counter[str]
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read messages. Those of a thread are one session, in whichever files they stand; a copy of one is read once."""
     mails: dict[str, _Mail] = {}
     for path in paths:
         try:
             for mail in _mails(path, asked):
-                if isinstance(mail, Unread):
+                if isinstance(mail, UnreadPlace):
                     yield mail
                 elif mails.setdefault(mail.id, mail) is not mail and mails[mail.id].said.text != mail.said.text:
                     mails[f"{mail.id}-{len(mails)}"] = mail
         except BROKEN as error:
-            yield Unread(str(path), reason_of(error))
+            yield UnreadPlace(str(path), reason_of(error))
     for root, found in threads(list(mails.values())).items():
         thread = sorted(found, key=lambda mail: mail.said.at.timestamp() if mail.said.at else 0.0)
         first, source = thread[0], found[0].path
@@ -90,7 +90,7 @@ def read(paths: Sequence[Path], asked: Asked) -> Read:
         yield Session(root, source, list(said), name, first.said.at, others=others, left_out=+left_out)
 
 
-def _mails(path: Path, asked: Asked) -> Iterator[_Mail | Unread]:
+def _mails(path: Path, asked: ReadOptions) -> Iterator[_Mail | UnreadPlace]:
     head = head_of(path)
     if not is_mailbox(head) and is_mail(head):
         with open_plain(path) as file:
@@ -102,12 +102,12 @@ def _mails(path: Path, asked: Asked) -> Iterator[_Mail | Unread]:
         try:
             yield _mail(message_from_bytes(octets), f"{path.stem}-{count}", path, asked)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            yield Unread(f"{path}: message {count}", str(error))
+            yield UnreadPlace(f"{path}: message {count}", str(error))
     if not count:
-        yield Unread(str(path), 'no message: a mailbox has a line "From address date" above the headers of each')
+        yield UnreadPlace(str(path), 'no message: a mailbox has a line "From address date" above the headers of each')
 
 
-def _mail(message: Message, otherwise: str, path: Path, asked: Asked) -> _Mail:
+def _mail(message: Message, otherwise: str, path: Path, asked: ReadOptions) -> _Mail:
     left_out: Counter[str] = Counter()
     id_ = next(iter(_ID.findall(_header(message, "Message-ID"))), otherwise)
     answers = _ID.findall(_header(message, "References")) + _ID.findall(_header(message, "In-Reply-To"))
@@ -118,7 +118,7 @@ def _mail(message: Message, otherwise: str, path: Path, asked: Asked) -> _Mail:
         left_out["quotations in mails"] += own != text
         text = own
     left_out[WITHOUT_TEXT] += not text
-    said = Said(sender_of(_header(message, "From")), text, id_, _date(_header(message, "Date"), asked))
+    said = HistoryMessage(sender_of(_header(message, "From")), text, id_, _date(_header(message, "Date"), asked))
     return _Mail(id_, tuple(answers), subject, said, path, left_out)
 
 
@@ -175,7 +175,7 @@ def sender_of(header: str) -> str:
     return " ".join((name or address or header).split()) or "unknown"
 
 
-def _date(header: str, asked: Asked) -> datetime | None:
+def _date(header: str, asked: ReadOptions) -> datetime | None:
     try:
         found = parsedate_to_datetime(header)
     except (ValueError, TypeError, IndexError, OverflowError):
@@ -183,4 +183,4 @@ def _date(header: str, asked: Asked) -> datetime | None:
     return found.replace(tzinfo=asked.zone) if found.tzinfo is None else found
 
 
-FORMAT: Final = Format("mbox", recognise, read, together="new")
+FORMAT: Final = HistoryFormat("mbox", recognise, read, together="new")

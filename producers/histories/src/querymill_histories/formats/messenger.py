@@ -10,12 +10,12 @@ from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session
 
 #: Fields of what was sent with a message.
 _MEDIA: Final = ("photos", "videos", "audio_files", "files", "gifs", "media")
 #: Kinds of messages that say what happened.
-_EVENTS: Final = ("Call", "Subscribe", "Unsubscribe", "call", "placeholder", "admin")
+_EVENTS: Final = ("ToolCall", "Subscribe", "Unsubscribe", "call", "placeholder", "admin")
 
 
 def recognise(head: Head) -> bool:
@@ -37,7 +37,7 @@ def in_utf8(text: str) -> str:
         return text
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     thread = mapping(object_of(path))
     left_out: Counter[str] = Counter()
     said = list(_messages(thread, left_out))
@@ -50,7 +50,7 @@ def _read(path: Path, _asked: Asked) -> Read:
     yield Session(id_, path, list(said), name or None, said[0].at if said else None, left_out=+left_out)
 
 
-def _messages(thread: dict[str, Any], left_out: Counter[str]) -> Iterator[Said]:
+def _messages(thread: dict[str, Any], left_out: Counter[str]) -> Iterator[HistoryMessage]:
     for row in mappings(thread.get("messages")):
         files = sum(len(list(mappings(row.get(field)))) for field in _MEDIA) + bool(row.get("sticker"))
         left_out[ATTACHMENTS] += files
@@ -60,7 +60,7 @@ def _messages(thread: dict[str, Any], left_out: Counter[str]) -> Iterator[Said]:
         elif row.get("type") in _EVENTS or "call_duration" in row:
             left_out[SYSTEM_LINES] += 1
         elif text:
-            yield Said(who or "unknown", text, None, moment(at))
+            yield HistoryMessage(who or "unknown", text, None, moment(at))
         elif not files:
             left_out[WITHOUT_TEXT] += 1
 
@@ -76,7 +76,7 @@ def _message(row: dict[str, Any]) -> tuple[str, str, Any]:
     return in_utf8(str(row.get("sender_name") or "")), "\n".join(filter(None, parts)).strip(), row.get("timestamp_ms")
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read threads; one that stands in several files is one session."""
     sessions: list[Session] = []
     for found in each(_read)(paths, asked):
@@ -87,4 +87,4 @@ def read(paths: Sequence[Path], asked: Asked) -> Read:
     yield from one_each(sessions)
 
 
-FORMAT: Final = Format("messenger", recognise, read, together="folder")
+FORMAT: Final = HistoryFormat("messenger", recognise, read, together="folder")

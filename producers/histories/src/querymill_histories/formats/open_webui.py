@@ -11,7 +11,7 @@ from querymill_histories.rules.branches import path_to
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session
 
 #: What the page folds away in an answer: thoughts, and calls of tools.
 _DETAILS: Final = re.compile(
@@ -33,7 +33,7 @@ def is_chat(record: Any) -> bool:
     )
 
 
-def _read(path: Path, _asked: Asked) -> Read:
+def _read(path: Path, _asked: ReadOptions) -> Read:
     return each_record(path, "chat of Open WebUI", is_chat, _session)
 
 
@@ -57,7 +57,7 @@ def _session(path: Path, number: int, row: dict[str, Any]) -> Session:
     return Session(id_, path, list(entries), title, at, about, left_out=+left_out)
 
 
-def _messages(messages: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[Said]:
+def _messages(messages: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[HistoryMessage]:
     for message in messages:
         files = message.get("files")
         left_out[ATTACHMENTS] += len(files) if isinstance(files, list) else 0
@@ -66,9 +66,9 @@ def _messages(messages: list[dict[str, Any]], left_out: Counter[str]) -> Iterato
         left_out[THOUGHTS] += text != whole.strip()
         if text:
             role = word(message.get("role")) or "unknown"
-            yield Said(role, text, word(message.get("id")), moment(message.get("timestamp")))
+            yield HistoryMessage(role, text, word(message.get("id")), moment(message.get("timestamp")))
         else:
             left_out[WITHOUT_TEXT] += 1
 
 
-FORMAT: Final = Format("open-webui", recognise, each(_read))
+FORMAT: Final = HistoryFormat("open-webui", recognise, each(_read))

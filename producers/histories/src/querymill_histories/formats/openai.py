@@ -11,7 +11,7 @@ from querymill_histories.files import each, elements_of, lines_of
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, THOUGHTS, WITHOUT_TEXT, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, TOOL, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, TOOL, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 _ROLES: Final = ("user", "assistant", "system", "developer", "tool", "function")
 _HIDDEN: Final = ("system", "developer")
@@ -68,11 +68,11 @@ def _answers(record: dict[str, Any]) -> Iterator[Any]:
         yield from (choice["message"] for choice in islice(mappings(within.get("choices")), 1) if "message" in choice)
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     loose: list[tuple[int | None, dict[str, Any]]] = []
     for number, line, row in _rows(path):
         messages = _messages_in(row) if isinstance(row, dict) else None
-        if isinstance(row, Unread):
+        if isinstance(row, UnreadPlace):
             yield row
         elif isinstance(row, list) and any(map(is_message, row)):
             yield _session(path, number, {}, [(line, message) for message in row], asked)
@@ -81,7 +81,7 @@ def _read(path: Path, asked: Asked) -> Read:
         elif messages is not None:
             yield _session(path, number, row, [(line, message) for message in messages], asked)
         else:
-            yield Unread(f"{path}: record {number}", "neither a message with a role and a content nor a list of them")
+            yield UnreadPlace(f"{path}: record {number}", "neither a message with a role and a content nor a list of them")
     if loose:
         yield _session(path, None, {}, loose, asked)
 
@@ -90,7 +90,7 @@ def _rows(path: Path) -> Iterator[tuple[int, int | None, Any]]:
     """Yield the records of a file with their numbers, and those of their lines where it has one for each."""
     if _has_lines(path):
         for number, found in enumerate(lines_of(path), 1):
-            line, row = (None, found) if isinstance(found, Unread) else found
+            line, row = (None, found) if isinstance(found, UnreadPlace) else found
             yield number, line, row
     else:
         for number, row in enumerate(elements_of(path), 1):
@@ -113,7 +113,7 @@ def _has_lines(path: Path) -> bool:
 
 
 def _session(
-    path: Path, number: int | None, row: dict[str, Any], messages: list[tuple[int | None, Any]], asked: Asked
+    path: Path, number: int | None, row: dict[str, Any], messages: list[tuple[int | None, Any]], asked: ReadOptions
 ) -> Session:
     left_out: Counter[str] = Counter()
     results = {word(mapping(message).get("tool_call_id")): result_of(mapping(message).get("content"))
@@ -133,8 +133,8 @@ def _session(
 
 
 def _entries(
-    message: dict[str, Any], line: int | None, results: dict[str | None, str], left_out: Counter[str], asked: Asked
-) -> Iterator[Said | Call]:
+    message: dict[str, Any], line: int | None, results: dict[str | None, str], left_out: Counter[str], asked: ReadOptions
+) -> Iterator[HistoryMessage | ToolCall]:
     role = str(message.get("role") or _OTHER_ROLES.get(str(message.get("from"))) or "unknown")
     at = moment(message.get("created_at") or message.get("timestamp"), asked.zone)
     if role in _HIDDEN:
@@ -147,7 +147,7 @@ def _entries(
     left_out[THOUGHTS] += bool(message.get("reasoning_content") or message.get("reasoning"))
     text = "\n\n".join(filter(None, (part.strip() for part in _texts(content, left_out))))
     if text:
-        yield Said(role, text, word(message.get("id")), at, line)
+        yield HistoryMessage(role, text, word(message.get("id")), at, line)
     calls = list(_calls(message, results, line))
     yield from calls
     if not (text or calls or isinstance(content, list)):
@@ -171,15 +171,15 @@ def _texts(content: Any, left_out: Counter[str]) -> Iterator[str]:
             left_out[unknown_kind(kind)] += 1
 
 
-def _calls(message: dict[str, Any], results: dict[str | None, str], line: int | None) -> Iterator[Call]:
+def _calls(message: dict[str, Any], results: dict[str | None, str], line: int | None) -> Iterator[ToolCall]:
     for call in mappings(message.get("tool_calls")):
         told, id_ = mapping(call.get("function")) or call, word(call.get("id"))
-        yield Call(str(told.get("name")), told.get("arguments"), results.get(id_, ""), id_, None, line)
+        yield ToolCall(str(told.get("name")), told.get("arguments"), results.get(id_, ""), id_, None, line)
     if called := mapping(message.get("function_call")):
-        yield Call(str(called.get("name")), called.get("arguments"), "", None, None, line)
+        yield ToolCall(str(called.get("name")), called.get("arguments"), "", None, None, line)
     for part in mappings(message.get("content")):
         if part.get("type") == "tool_use":
-            yield Call(str(part.get("name")), part.get("input"), "", word(part.get("id")), None, line)
+            yield ToolCall(str(part.get("name")), part.get("input"), "", word(part.get("id")), None, line)
 
 
-FORMAT: Final = Format("openai", recognise, each(_read))
+FORMAT: Final = HistoryFormat("openai", recognise, each(_read))

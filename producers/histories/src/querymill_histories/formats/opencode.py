@@ -11,7 +11,7 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 _DATABASE: Final = b"SQLite format 3\x00"
 _TABLES: Final = ("session", "message", "part")
@@ -27,7 +27,7 @@ def recognise(head: Head) -> bool:
     return '{"info":{' in packed[:4_000] and ('"id":"ses' in packed or '"messages":[{"info":{' in packed)
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read sessions. Those that an agent had with another are left out."""
     sessions: list[Session] = []
     for path in paths:
@@ -36,7 +36,7 @@ def read(paths: Sequence[Path], _asked: Asked) -> Read:
         try:
             sessions += _sessions(path)
         except BROKEN as error:
-            yield Unread(str(path), reason_of(error))
+            yield UnreadPlace(str(path), reason_of(error))
     yield from one_each(sessions)
 
 
@@ -109,7 +109,7 @@ def _session(path: Path, info: dict[str, Any], messages: list[dict[str, Any]]) -
     return Session(word(info.get("id")) or path.stem, path, entries, word(info.get("title")), started, about)
 
 
-def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
+def _entries(message: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
     info = mapping(message.get("info"))
     role, id_ = info.get("role"), word(info.get("id"))
     at = moment(mapping(info.get("time")).get("created"))
@@ -120,14 +120,14 @@ def _entries(message: dict[str, Any]) -> Iterator[Said | Call]:
         if kind == "text" and not part.get("synthetic") and not part.get("ignored"):
             text = str(part.get("text") or "")
             if text := typed(text) if role == USER else text.strip():
-                yield Said(str(role), text, id_, at)
+                yield HistoryMessage(str(role), text, id_, at)
         elif kind == "tool":
             state = mapping(part.get("state"))
             result = result_of(state.get("output") or state.get("error"))
-            yield Call(str(part.get("tool")), state.get("input"), result, word(part.get("callID")), at)
+            yield ToolCall(str(part.get("tool")), state.get("input"), result, word(part.get("callID")), at)
 
 
-FORMAT: Final = Format(
+FORMAT: Final = HistoryFormat(
     "opencode",
     recognise,
     read,

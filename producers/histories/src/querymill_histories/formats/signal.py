@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from querymill_histories.files import each, head_of, lines_of
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 #: ``[2026-01-05 10:00:00] Ann: `` of Markdown, and ``[Jan 05, 2026 10:00:00] <Ann> `` of text, with ``***`` for events.
 _IN_MARKDOWN: Final = re.compile(
@@ -66,11 +66,11 @@ class _Line:
     text: str
 
 
-def _read(path: Path, asked: Asked) -> Read:
-    entries: list[Said] = []
+def _read(path: Path, asked: ReadOptions) -> Read:
+    entries: list[HistoryMessage] = []
     if _is_json(head_of(path)):
         for line in lines_of(path):
-            if isinstance(line, Unread):
+            if isinstance(line, UnreadPlace):
                 yield line
             elif (said := _of_row(*line, asked)) is not None:
                 entries.append(said)
@@ -81,11 +81,11 @@ def _read(path: Path, asked: Asked) -> Read:
     yield Session(id_, path, list(entries), name, None, {"time_zone": str(asked.zone)})
 
 
-def _of_row(number: int, row: dict[str, Any], asked: Asked) -> Said | None:
+def _of_row(number: int, row: dict[str, Any], asked: ReadOptions) -> HistoryMessage | None:
     text = str(row.get("body") or "").strip()
     if row.get("deleted") or row.get("call") or not text:
         return None
-    return Said(str(row.get("sender") or "unknown"), text, None, moment(row.get("date"), asked.zone), number)
+    return HistoryMessage(str(row.get("sender") or "unknown"), text, None, moment(row.get("date"), asked.zone), number)
 
 
 def _lines(path: Path) -> Iterator[_Line]:
@@ -115,13 +115,13 @@ def _without_answered(text: str) -> str:
     return text[match.end() :] if match else text
 
 
-def _said(line: _Line, asked: Asked) -> Said | None:
+def _said(line: _Line, asked: ReadOptions) -> HistoryMessage | None:
     """Return a message, None for an event and for what has no text."""
     text = _BESIDE.sub("", _without_answered(line.text)).strip()
     text = _REACTIONS.sub("", text)
     if line.author is None or not text or _CALL.match(text):
         return None
-    return Said(line.author, text, None, line.at.replace(tzinfo=asked.zone), line.number)
+    return HistoryMessage(line.author, text, None, line.at.replace(tzinfo=asked.zone), line.number)
 
 
-FORMAT: Final = Format("signal", recognise, each(_read))
+FORMAT: Final = HistoryFormat("signal", recognise, each(_read))

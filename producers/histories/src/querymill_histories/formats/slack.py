@@ -12,7 +12,7 @@ from querymill_histories.formats.slack_blocks import text_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 #: Lists of channels, and other files of an export that hold no messages.
 _CHANNELS: Final = ("channels.json", "groups.json", "dms.json", "mpims.json")
@@ -43,7 +43,7 @@ def recognise(head: Head) -> bool:
     return first.startswith("[") and is_message and (has_day or '"subtype":' in first or '"user":"U' in first)
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read channels: the days of one are one session, in the order of time."""
     for folder, files in _days(paths).items():
         messages: dict[str, dict[str, Any]] = {}
@@ -51,7 +51,7 @@ def read(paths: Sequence[Path], _asked: Asked) -> Read:
             try:
                 messages |= {str(row["ts"]): row for row in mappings(object_of(path)) if row.get("ts")}
             except BROKEN as error:
-                yield Unread(str(path), reason_of(error))
+                yield UnreadPlace(str(path), reason_of(error))
         yield _session(folder, [messages[ts] for ts in sorted(messages, key=_seconds)])
 
 
@@ -87,7 +87,7 @@ def _session(folder: Path, rows: list[dict[str, Any]]) -> Session:
     listed = [channel for file in _CHANNELS for channel in _list_at(folder.parent / file)]
     channel = next((each for each in listed if folder.name in (each.get("name"), each.get("id"))), {})
     id_ = word(channel.get("id")) or folder.name
-    entries: list[Said] = []
+    entries: list[HistoryMessage] = []
     left_out: Counter[str] = Counter()
     for row in rows:
         files = len(list(mappings(row.get("files"))))
@@ -96,7 +96,7 @@ def _session(folder: Path, rows: list[dict[str, Any]]) -> Session:
         if row.get("hidden") or row.get("subtype") not in _WRITTEN or _UPLOADED.match(str(row.get("text") or "")):
             left_out[SYSTEM_LINES] += 1
         elif text:
-            entries.append(Said(author_of(row, names), text, f"{id_}-{row['ts']}", moment(row["ts"])))
+            entries.append(HistoryMessage(author_of(row, names), text, f"{id_}-{row['ts']}", moment(row["ts"])))
         elif not files:
             left_out[WITHOUT_TEXT] += 1
     members = [names.get(str(member), str(member)) for member in channel.get("members") or ()]
@@ -121,4 +121,4 @@ def name_of(user: dict[str, Any]) -> str:
     return next((name for name in map(word, shown) if name), "unknown")
 
 
-FORMAT: Final = Format("slack", recognise, read, together="folder")
+FORMAT: Final = HistoryFormat("slack", recognise, read, together="folder")

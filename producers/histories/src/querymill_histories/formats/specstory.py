@@ -12,7 +12,7 @@ from querymill_histories.rules.contents import given
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, Asked, Call, Format, Head, Read, Said, Session
+from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session
 
 _SESSION: Final = re.compile(r"<!-- (?P<tool>[\w .-]+?) Session (?P<id>[\w-]+)(?: \((?P<at>[^)]*)\))? -->\s*$")
 _SPEAKER: Final = re.compile(
@@ -37,7 +37,7 @@ def recognise(head: Head) -> bool:
     return is_named and any(_SPEAKER.match(line) for line in head.text.splitlines())
 
 
-def _moment(text: str | None, asked: Asked) -> datetime | None:
+def _moment(text: str | None, asked: ReadOptions) -> datetime | None:
     match = _TIME.search(text or "")
     if match is None:
         return None
@@ -45,7 +45,7 @@ def _moment(text: str | None, asked: Asked) -> datetime | None:
     return moment(f"{day}T{hour}:{minute}:{second or '00'}{zone or ''}", asked.zone)
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     text = path.read_bytes().decode("utf-8-sig", "replace").replace("\r\n", "\n")
     lines = text.split("\n")
     starts = [number for number, line in enumerate(lines) if _SESSION.match(line)]
@@ -53,9 +53,9 @@ def _read(path: Path, asked: Asked) -> Read:
         yield _session(path, lines[start:end], start, asked, heading=lines[:start])
 
 
-def _session(path: Path, lines: list[str], start: int, asked: Asked, *, heading: list[str]) -> Session:
+def _session(path: Path, lines: list[str], start: int, asked: ReadOptions, *, heading: list[str]) -> Session:
     match = _SESSION.match(lines[0])
-    entries: list[Said | Call] = []
+    entries: list[HistoryMessage | ToolCall] = []
     models: dict[str, None] = {}
     for number, speaker, body in _blocks(lines):
         if speaker["side"]:
@@ -86,15 +86,15 @@ def _blocks(lines: list[str]) -> Iterator[tuple[int, re.Match[str], str]]:
         yield *held, "\n".join(body)
 
 
-def _entries(role: str, body: str, at: datetime | None, line: int) -> Iterator[Said | Call]:
+def _entries(role: str, body: str, at: datetime | None, line: int) -> Iterator[HistoryMessage | ToolCall]:
     body = _THOUGHT.sub("", body)
     for tool in _TOOL.finditer(body):
         named = re.search(r'data-tool-name="([^"]*)"', tool["about"] or "")
         name = named[1] if named else (tool["old"] or "tool").strip("* \n")
-        yield Call(name, None, (tool["inside"] or tool["rest"] or "").strip(), None, at, line)
+        yield ToolCall(name, None, (tool["inside"] or tool["rest"] or "").strip(), None, at, line)
     text = _RULE.sub("", _TOOL.sub("", body).strip()).strip()
     if text := typed(text) if role == USER else text:
-        yield Said(role, text, None, at, line)
+        yield HistoryMessage(role, text, None, at, line)
 
 
 def title_of(path: Path, heading: Sequence[str]) -> str | None:
@@ -110,7 +110,7 @@ def _folder(path: Path) -> str | None:
     return str(Path(*parts[: parts.index(".specstory")])) if ".specstory" in parts else None
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read sessions; one that stands under several names is one."""
     sessions: list[Session] = []
     for found in each(_read)(paths, asked):
@@ -121,4 +121,4 @@ def read(paths: Sequence[Path], asked: Asked) -> Read:
     yield from one_each(sessions)
 
 
-FORMAT: Final = Format("specstory", recognise, read, near=(".specstory/history",))
+FORMAT: Final = HistoryFormat("specstory", recognise, read, near=(".specstory/history",))

@@ -14,7 +14,7 @@ from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.polls import of_poll
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session
 
 #: How the ids of chats begin that were exported as web pages.
 _OF_PAGES: Final = "telegram-"
@@ -43,7 +43,7 @@ def _is_export(record: dict[str, Any]) -> bool:
     return any(isinstance(mapping(record.get(part)).get("list"), list) for part in ("chats", "left_chats"))
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     if is_html(head_of(path)):
         yield _of_page(path, asked)
         return
@@ -55,7 +55,7 @@ def _read(path: Path, asked: Asked) -> Read:
             yield _session(path, chat, asked)
 
 
-def _of_page(path: Path, asked: Asked) -> Session:
+def _of_page(path: Path, asked: ReadOptions) -> Session:
     """Read a page of a chat. Pages tell no id: a chat is known by its name, in an export of all by its folder too."""
     page = read_page(path, asked.zone)
     folder = path.parent.name if path.parent.name.startswith("chat_") else ""
@@ -63,7 +63,7 @@ def _of_page(path: Path, asked: Asked) -> Session:
     return Session(id_, path, list(page.said), page.name or None, None, {"time_zone": str(asked.zone)})
 
 
-def read(paths: Sequence[Path], asked: Asked) -> Read:
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read chats; the pages of one chat are one session."""
     pages: list[Session] = []
     for found in each(_read)(paths, asked):
@@ -74,7 +74,7 @@ def read(paths: Sequence[Path], asked: Asked) -> Read:
     yield from one_each(sorted(pages, key=lambda page: (page.source.parent, len(page.source.name), page.source.name)))
 
 
-def _session(path: Path, chat: dict[str, Any], asked: Asked) -> Session:
+def _session(path: Path, chat: dict[str, Any], asked: ReadOptions) -> Session:
     left_out: Counter[str] = Counter()
     said = list(_messages(chat, asked, left_out))
     said.sort(key=lambda one: one.at.timestamp() if one.at else 0.0)
@@ -83,7 +83,7 @@ def _session(path: Path, chat: dict[str, Any], asked: Asked) -> Session:
     return Session(word(chat.get("id")) or path.stem, path, list(said), name, None, about, left_out=+left_out)
 
 
-def _messages(chat: dict[str, Any], asked: Asked, left_out: Counter[str]) -> Iterator[Said]:
+def _messages(chat: dict[str, Any], asked: ReadOptions, left_out: Counter[str]) -> Iterator[HistoryMessage]:
     for row in mappings(chat.get("messages")):
         text = text_of(row.get("text") or row.get("text_entities")).strip()
         left_out[ATTACHMENTS] += any(field in row for field in _MEDIA)
@@ -95,12 +95,12 @@ def _messages(chat: dict[str, Any], asked: Asked, left_out: Counter[str]) -> Ite
             left_out[SYSTEM_LINES] += 1
         elif text:
             author = word(row.get("from")) or word(row.get("from_id")) or "unknown"
-            yield Said(author, text, word(row.get("id")), _time(row, asked))
+            yield HistoryMessage(author, text, word(row.get("id")), _time(row, asked))
         elif not any(field in row for field in _MEDIA):
             left_out[WITHOUT_TEXT] += 1
 
 
-def _time(row: dict[str, Any], asked: Asked) -> datetime | None:
+def _time(row: dict[str, Any], asked: ReadOptions) -> datetime | None:
     """Return the time of a message: ``date`` is local, and only newer exports have the other."""
     return moment(row.get("date_unixtime")) or moment(row.get("date"), asked.zone)
 
@@ -113,4 +113,4 @@ def text_of(text: Any) -> str:
     return "".join(part if isinstance(part, str) else str(mapping(part).get("text") or "") for part in parts)
 
 
-FORMAT: Final = Format("telegram", recognise, read, together="new")
+FORMAT: Final = HistoryFormat("telegram", recognise, read, together="new")

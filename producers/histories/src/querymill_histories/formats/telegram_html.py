@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
 
-from querymill_histories.session import Head, Said
+from querymill_histories.session import Head, HistoryMessage
 
 _VOID: Final = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"])
 #: ``28.07.2025 01:29:21 UTC+01:00``; older exports name no zone.
@@ -56,7 +56,7 @@ class Page(HTMLParser):
     def __init__(self, zone: tzinfo) -> None:
         super().__init__()
         self.name = ""
-        self.said: list[Said] = []
+        self.said: list[HistoryMessage] = []
         self._zone = zone
         self._depth = 0
         self._message: _Message | None = None
@@ -108,7 +108,7 @@ class Page(HTMLParser):
         if self._message is not None and self._begun == self._depth:
             text = "\n".join(filter(None, self._message.texts))
             if text:
-                self.said.append(Said(self._author, text, self._message.id or None, self._message.at))
+                self.said.append(HistoryMessage(self._author, text, self._message.id or None, self._message.at))
             self._message = None
         self._header = 0 if self._header == self._depth else self._header
         self._forwarded = 0 if self._forwarded == self._depth else self._forwarded

@@ -13,7 +13,7 @@ from querymill_histories.files import each
 from querymill_histories.rules.day_order import Stamp, order_of
 from querymill_histories.rules.phone_dates import MARKS, START, stamp_of
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 #: An author is whatever stands before the first colon.
 _AUTHOR: Final = re.compile(r"(?P<author>[^:\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)
@@ -83,16 +83,16 @@ class _Line:
     text: str
 
 
-def _read(path: Path, asked: Asked) -> Read:
+def _read(path: Path, asked: ReadOptions) -> Read:
     lines = list(_lines(path))
     order = order_of([line.stamp for line in lines])
-    entries: list[Said] = []
+    entries: list[HistoryMessage] = []
     left_out: Counter[str] = Counter()
     authors = authors_of([line.text for line in lines])
     for place, line in enumerate(lines):
         at = line.stamp.moment(order)
         if at is None:
-            yield Unread(f"{path}:{line.number}", "a date that the others of the file rule out")
+            yield UnreadPlace(f"{path}:{line.number}", "a date that the others of the file rule out")
             continue
         said = _said(line, at.replace(tzinfo=asked.zone), authors, left_out, is_at_top=place < 3)
         if said is not None:
@@ -152,7 +152,7 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 def _said(
     line: _Line, at: datetime, authors: frozenset[str], left_out: Counter[str], *, is_at_top: bool
-) -> Said | None:
+) -> HistoryMessage | None:
     """Return a message, None for what is none; that is counted."""
     match = _AUTHOR.match(line.text.lstrip(MARKS))
     text = (match["text"] or "") if match else ""
@@ -170,7 +170,7 @@ def _said(
         left_out[WITHOUT_TEXT] += attached is None
         return None
     author = match["author"].translate(dict.fromkeys(map(ord, MARKS))).lstrip("~\u202f\u00a0 ").strip()
-    return Said(author or "unknown", text, None, at, line.number)
+    return HistoryMessage(author or "unknown", text, None, at, line.number)
 
 
-FORMAT: Final = Format("whatsapp", recognise, each(_read))
+FORMAT: Final = HistoryFormat("whatsapp", recognise, each(_read))

@@ -10,7 +10,7 @@ from querymill_histories.files import BROKEN, object_of, reason_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.remarks import WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Asked, Format, Head, Read, Said, Session, Unread
+from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
 
 _PEOPLE: Final = ("zerver_userprofile", "zerver_userprofile_crossrealm", "zerver_userprofile_mirrordummy")
 _REALM: Final = "realm.json"
@@ -29,7 +29,7 @@ def recognise(head: Head) -> bool:
     return False
 
 
-def read(paths: Sequence[Path], _asked: Asked) -> Read:
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read messages; a topic that goes on in another file is one session."""
     by_folder: defaultdict[Path, list[Path]] = defaultdict(list)
     for path in paths:
@@ -43,7 +43,7 @@ def read(paths: Sequence[Path], _asked: Asked) -> Read:
                 for row in _rows(mapping(object_of(path))):
                     held[_place(row, realm)].append((path, row))
             except BROKEN as error:
-                yield Unread(str(path), reason_of(error))
+                yield UnreadPlace(str(path), reason_of(error))
         for place, rows in held.items():
             yield _session(place, rows, realm)
 
@@ -107,13 +107,13 @@ def _session(place: str, rows: list[tuple[Path, dict[str, Any]]], realm: _Realm)
     rows = sorted(rows, key=lambda row: _seconds(row[1]))
     source = rows[0][0]
     left_out: Counter[str] = Counter()
-    said: list[Said] = []
+    said: list[HistoryMessage] = []
     for path, row in rows:
         text = str(row.get("content") or "").strip()
         author = word(row.get("sender_full_name")) or _name(row.get("sender"), realm)
         if text:
             where = None if path == source else path
-            said.append(Said(author, text, word(row.get("id")), moment(_seconds(row)), None, where))
+            said.append(HistoryMessage(author, text, word(row.get("id")), moment(_seconds(row)), None, where))
         else:
             left_out[WITHOUT_TEXT] += 1
     if place.startswith("group "):
@@ -128,4 +128,4 @@ def _seconds(row: dict[str, Any]) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-FORMAT: Final = Format("zulip", recognise, read, together="folder")
+FORMAT: Final = HistoryFormat("zulip", recognise, read, together="folder")

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from querymill_histories.session import Call, Said, Session
+from querymill_histories.session import ToolCall, HistoryMessage, Session
 
 
 def one_each(sessions: Iterable[Session]) -> list[Session]:
@@ -19,8 +19,8 @@ def one_each(sessions: Iterable[Session]) -> list[Session]:
     return list(found.values())
 
 
-def _key(entry: Said | Call) -> tuple[object, ...]:
-    if isinstance(entry, Said):
+def _key(entry: HistoryMessage | ToolCall) -> tuple[object, ...]:
+    if isinstance(entry, HistoryMessage):
         return (entry.role, entry.text, entry.at, entry.id)
     return (entry.name, entry.id, entry.at)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from querymill_histories.session import Said, Session
+from querymill_histories.session import HistoryMessage, Session
 
 
 def joined(
@@ -35,7 +35,7 @@ def _started(session: Session) -> float:
 
 
 def _keys(session: Session) -> set[tuple[object, ...]]:
-    return {(entry.role, entry.at, entry.text) for entry in session.entries if isinstance(entry, Said)}
+    return {(entry.role, entry.at, entry.text) for entry in session.entries if isinstance(entry, HistoryMessage)}
 
 
 def _continuation(

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from querymill_histories.session import Call, Tools
+from querymill_histories.session import ToolCall, Tools
 
 #: Arguments that say most about a call, the first that is there.
 _TELLING: Final = (
@@ -14,7 +14,7 @@ _TELLING: Final = (
 SUMMARY_CHARS: Final = 200
 
 
-def shown(call: Call, tools: Tools) -> str:
+def shown(call: ToolCall, tools: Tools) -> str:
     """Return the text of a tool call, "" if it is not shown.
 
     ``Bash`` with ``{"command": "ls -la"}`` becomes ``[Bash] ls -la``; in full, the result follows in lines of its own.

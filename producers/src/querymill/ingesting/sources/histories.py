@@ -15,10 +15,10 @@ from querymill.broken_rules import rule_broken
 from querymill.ingesting.jsonl import STDIN, GoodLine, Lines
 from querymill.ingesting.path_options import UnusablePath
 from querymill_histories.files import BROKEN, head_of
-from querymill_histories.finding import Found, find, format_of, places, read_sessions, why_unknown
+from querymill_histories.finding import FoundFiles, find, format_of, places, read_sessions, why_unknown
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import counted, rows_of
-from querymill_histories.session import Asked, Format, Session, Tools, Unread
+from querymill_histories.session import ReadOptions, HistoryFormat, Session, Tools, UnreadPlace
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Unreadable
 from querymill_reading.process import Reader
@@ -44,7 +44,7 @@ class HistoryOptions:
         """Whether there is any."""
         return any((self.origin, self.tools, self.time_zone))
 
-    def format(self) -> Format | None:
+    def format(self) -> HistoryFormat | None:
         """Return the format.
 
         Raises:
@@ -66,14 +66,14 @@ class HistoryOptions:
             raise UnusablePath(f"tools: {self.tools}: must be none, summary or full")
         return TOOLS[self.tools or "none"]
 
-    def asked(self) -> Asked:
+    def asked(self) -> ReadOptions:
         """Return what is asked of a format.
 
         Raises:
             UnusablePath: There is no such time zone.
         """
         try:
-            return Asked(zone_named(self.time_zone)) if self.time_zone else Asked()
+            return ReadOptions(zone_named(self.time_zone)) if self.time_zone else ReadOptions()
         except ValueError as error:
             raise UnusablePath(f"time_zone: {error}") from error
 
@@ -89,14 +89,14 @@ def are_histories(paths: Sequence[str], options: HistoryOptions) -> bool:
         return False
 
 
-def found_at(paths: Sequence[str], only: Format | None, folder: Path) -> Found:
+def found_at(paths: Sequence[str], only: HistoryFormat | None, folder: Path) -> FoundFiles:
     """Return the files to read. Standard input is kept in ``folder``.
 
     Raises:
         UnusablePath: There is none.
     """
     given = [Path(path) for path in paths]
-    unread: list[Unread] = []
+    unread: list[UnreadPlace] = []
     archives: dict[Path, str] = {}
     for number, path in enumerate(given):
         if path == STDIN:
@@ -114,7 +114,7 @@ def found_at(paths: Sequence[str], only: Format | None, folder: Path) -> Found:
     found.archives |= archives
     if not found.files:
         where = " ".join(paths) or "none given, and in the places where the tools keep them"
-        bad = [*found.unread, *(Unread(found.shown(str(path)), why_unknown(path)) for path in found.unknown[:3])]
+        bad = [*found.unread, *(UnreadPlace(found.shown(str(path)), why_unknown(path)) for path in found.unknown[:3])]
         why = "; ".join(f"{unread.place}: {unread.reason}" for unread in bad[:3])
         raise UnusablePath(
             f"path: {where}: no history of {only.name if only else FROM} there" + (f" ({why})" if why else "")
@@ -122,7 +122,7 @@ def found_at(paths: Sequence[str], only: Format | None, folder: Path) -> Found:
     return found
 
 
-def unpacked(archive: Path, into: Path) -> list[Unread]:
+def unpacked(archive: Path, into: Path) -> list[UnreadPlace]:
     """Unpack an archive into a folder, and return the members that were left out.
 
     Raises:
@@ -134,11 +134,11 @@ def unpacked(archive: Path, into: Path) -> list[Unread]:
             members = reader.unpack(archive, into)
     except Unreadable as error:
         raise UnusablePath(f"path: {archive}: {error}") from error
-    return [Unread(f"{archive}!/{member}", why) for member, why in members if why]
+    return [UnreadPlace(f"{archive}!/{member}", why) for member, why in members if why]
 
 
-def _found_in_places(only: Format | None) -> Found:
-    found = Found()
+def _found_in_places(only: HistoryFormat | None) -> FoundFiles:
+    found = FoundFiles()
     for known, place in places(FORMATS if only is None else (only,), Path.home(), Path.cwd(), os.environ):
         here = find([place], known)
         for path in here.files.get(known.name, ()):
@@ -155,13 +155,13 @@ class Feed:
     """
 
     lines: Lines[Any]
-    asked: Asked
+    asked: ReadOptions
     tools: Tools
-    on_unread: Callable[[Unread], None]
+    on_unread: Callable[[UnreadPlace], None]
     sessions: Counter[str] = field(default_factory=Counter)
     left_out: dict[str, Counter[str]] = field(default_factory=dict)
 
-    def sessions_of(self, found: Found) -> Iterator[GoodLine[Any]]:
+    def sessions_of(self, found: FoundFiles) -> Iterator[GoodLine[Any]]:
         """Read the files, format by format."""
         for name, read in read_sessions(found, self.asked):
             if isinstance(read, Session):
@@ -172,15 +172,15 @@ class Feed:
                 if self.sessions.total() == before:
                     held["sessions without a message"] += 1
             else:
-                self.on_unread(Unread(found.shown(read.place), read.reason))
+                self.on_unread(UnreadPlace(found.shown(read.place), read.reason))
 
-    def remarks(self) -> Iterator[Unread]:
+    def remarks(self) -> Iterator[UnreadPlace]:
         """Yield the files that hold more than was read of them, with what was left out, counted."""
         for place, left_out in self.left_out.items():
             if left_out:
-                yield Unread(place, f"left out: {', '.join(counted(left_out))}")
+                yield UnreadPlace(place, f"left out: {', '.join(counted(left_out))}")
 
-    def missing(self, found: Found, *, is_named: bool) -> str:
+    def missing(self, found: FoundFiles, *, is_named: bool) -> str:
         """Say which files gave no session, "" if none did so.
 
         Args:
@@ -194,7 +194,7 @@ class Feed:
         first = found.shown(str(found.files[without[0]][0]))
         return f"no session with a message in {files} files, which look like those of {', '.join(without)}: {first}"
 
-    def _lines(self, session: Session, name: str, found: Found) -> Iterator[GoodLine[Any]]:
+    def _lines(self, session: Session, name: str, found: FoundFiles) -> Iterator[GoodLine[Any]]:
         for row in rows_of(session, name, self.tools):
             if session.source.name == _PIPED:
                 row["source"] = str(STDIN)
@@ -204,7 +204,7 @@ class Feed:
             try:
                 told = self.lines.document.model_validate(row)
             except pydantic.ValidationError as error:
-                self.on_unread(Unread(f"{session.source}: {session.id}", rule_broken(error)))
+                self.on_unread(UnreadPlace(f"{session.source}: {session.id}", rule_broken(error)))
                 continue
             self.sessions[name] += 1
             size = sum(len(message["text"]) for message in row["messages"])

@@ -18,7 +18,7 @@ from querymill.ingesting.sources.lines import are_lines, plain_file
 from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest, pack
 from querymill_histories.compressed import open_plain
 from querymill_histories.finding import why_unknown
-from querymill_histories.session import Unread
+from querymill_histories.session import UnreadPlace
 from querymill_reading.process import Reader
 from querymill_reading.sources import LeftOut
 
@@ -95,7 +95,7 @@ def _load_histories(
     done = Ingestion()
     only, asked, tools = options.format(), options.asked(), options.shown()
 
-    def leave_out(unread: Unread) -> None:
+    def leave_out(unread: UnreadPlace) -> None:
         _note(UnreadPath(unread.place, unread.reason), done, tell)
 
     with tempfile.TemporaryDirectory(prefix="querymill-") as folder:
