@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from querymill_embedded import Part, Stack, temporary_stack
+from querymill_embedded import Stack, StackPart, temporary_stack
 from querymill_workers.postgres.migrate import migrate
 from tests.fakes.openai_server import OpenAIServer
 from tests.fixtures import own_services  # noqa: F401  # read before the settings are hidden below
@@ -86,7 +86,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Stack]:
     """Valkey and PostgreSQL in a temporary folder."""
-    with temporary_stack(parts={Part.VALKEY, Part.POSTGRES}) as running:
+    with temporary_stack(parts={StackPart.VALKEY, StackPart.POSTGRES}) as running:
         yield running
 
 

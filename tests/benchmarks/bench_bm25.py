@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from querymill_embedded import Part, temporary_stack
+from querymill_embedded import StackPart, temporary_stack
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.migrate import migrate
 from querymill_workers.text.words import words as words_of
@@ -56,7 +56,7 @@ def main() -> int:
     """Load every size once, then ask all three in turn as often as asked."""
     large = harness.options("bm25").large
     sizes = SIZES if large else {"100k": SIZES["100k"]}
-    with temporary_stack(parts={Part.POSTGRES}) as stack:
+    with temporary_stack(parts={StackPart.POSTGRES}) as stack:
         url = stack.environment()["DATABASE_URL"]
         migrate(url)
         with open_pool(url, max_size=3) as pool, psycopg.connect(url, autocommit=True) as connection:

@@ -21,7 +21,7 @@ import httpx
 import psutil
 
 from querymill import EmbedTexts, Settings, TextToEmbed
-from querymill_embedded import Part, temporary_stack
+from querymill_embedded import StackPart, temporary_stack
 from querymill_shared.board import ValkeyBoard, Verdict
 from querymill_shared.contracts.events import Progress
 from tests.benchmarks import harness
@@ -38,7 +38,7 @@ TARGETS: dict[str, harness.Target] = {
 
 def main() -> int:
     """Start the servers once; measure."""
-    with temporary_stack(parts={Part.VALKEY}) as stack:
+    with temporary_stack(parts={StackPart.VALKEY}) as stack:
         url = stack.environment()["REDIS_URL"]
         board = ValkeyBoard.connect(Settings(redis_url=url))
         try:
@@ -97,7 +97,7 @@ def tell(board: ValkeyBoard, jobs: list[str]) -> int:
     count = EVENTS_PER_S * SECONDS
     for number in range(count):
         time.sleep(max(started + number / EVENTS_PER_S - time.perf_counter(), 0))
-        board.tell(jobs[number % len(jobs)], Progress(stage=repr(time.time()), done=number, total=count))
+        board.append_event(jobs[number % len(jobs)], Progress(stage=repr(time.time()), done=number, total=count))
     return count
 
 

@@ -28,7 +28,7 @@ from querymill import Querymill, Settings
 from querymill.ingesting.jsonl import GoodLine
 from querymill.ingesting.kinds import loadable_named
 from querymill.ingesting.submitting import LoadProgress, ingest, pack
-from querymill_embedded import Part, temporary_stack
+from querymill_embedded import StackPart, temporary_stack
 from querymill_workers.postgres.migrate import migrate
 from tests.benchmarks import harness
 from tests.benchmarks.fleet import workers_alive
@@ -246,7 +246,7 @@ def rates(kind: str, size: int, seconds: float, outcomes: list[LoadProgress]) ->
 def main() -> int:
     """Start the stack and the workers once, measure as often as asked."""
     short, long = (LARGE_SHORT, LARGE_LONG) if harness.options("ingest").large else (SHORT, LONG)
-    with temporary_stack(parts={Part.VALKEY, Part.POSTGRES}) as stack:
+    with temporary_stack(parts={StackPart.VALKEY, StackPart.POSTGRES}) as stack:
         common = {
             **stack.environment(), "EMBEDDING_MODEL": "multilingual-e5-small", "PYTHONPATH": os.getcwd(),  # noqa: PTH109
             "MONGODB_URI": "mongodb://127.0.0.1:1/none",

@@ -18,7 +18,7 @@ from uuid import uuid4
 import redis
 
 from querymill import IngestReports, JobFailed, Querymill, ReportSearch, Settings
-from querymill_embedded import Part, Program, temporary_stack
+from querymill_embedded import Program, StackPart, temporary_stack
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.contracts.reports.search import MultiQueryMethod
 from querymill_workers.inference.prompts import turns
@@ -81,7 +81,7 @@ def fleet(programs: Sequence[Program]) -> Any:
     def prepare(environment: Mapping[str, str]) -> None:
         migrate(environment["DATABASE_URL"])
 
-    with temporary_stack(parts={Part.VALKEY, Part.POSTGRES}, programs=programs, prepare=prepare) as stack:
+    with temporary_stack(parts={StackPart.VALKEY, StackPart.POSTGRES}, programs=programs, prepare=prepare) as stack:
         yield stack
 
 

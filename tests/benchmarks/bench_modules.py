@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from querymill_embedded import Part, temporary_stack
+from querymill_embedded import StackPart, temporary_stack
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.contracts.modules.search import CANDIDATES
 from querymill_workers.jobs.revisions import Revision
@@ -45,7 +45,7 @@ def main() -> int:
     """Fill the store once, measure as often as asked."""
     lot = random.Random(2_026)
     names = invented_names(lot)
-    with temporary_stack(parts={Part.POSTGRES}) as stack:
+    with temporary_stack(parts={StackPart.POSTGRES}) as stack:
         url = stack.environment()["DATABASE_URL"]
         migrate(url)
         with open_pool(url, max_size=2) as pool:

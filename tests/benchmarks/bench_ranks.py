@@ -21,7 +21,7 @@ from uuid import uuid4
 import numpy as np
 import psycopg
 
-from querymill_embedded import Part, temporary_stack
+from querymill_embedded import StackPart, temporary_stack
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.migrate import migrate
@@ -166,7 +166,7 @@ def measure(store: Store, filled: dict[str, tuple[str, list[SessionFacts]]]) -> 
 
 def main() -> int:
     """Fill the store once, measure as often as asked."""
-    with temporary_stack(parts={Part.POSTGRES}) as stack:
+    with temporary_stack(parts={StackPart.POSTGRES}) as stack:
         url = stack.environment()["DATABASE_URL"]
         migrate(url)
         filled = {}

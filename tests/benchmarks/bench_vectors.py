@@ -25,7 +25,7 @@ import psycopg
 from pgvector.psycopg import register_vector
 from pgvector.psycopg.vector import VectorBinaryDumper
 
-from querymill_embedded import Part, temporary_stack
+from querymill_embedded import StackPart, temporary_stack
 from querymill_shared.settings import Settings
 from querymill_workers.postgres.connection import literal, open_pool
 from querymill_workers.postgres.migrate import migrate
@@ -74,7 +74,7 @@ def main() -> int:
     large = harness.options("vectors").large
     sizes = SIZES if large else {"100k": SIZES["100k"]}
     small = SMALL | ({"100k": SIZES["100k"]} if large else {})
-    with temporary_stack(parts={Part.POSTGRES}) as stack, ExitStack() as opened:
+    with temporary_stack(parts={StackPart.POSTGRES}) as stack, ExitStack() as opened:
         url = stack.environment()["DATABASE_URL"]
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("ALTER ROLE CURRENT_USER SET maintenance_work_mem = '2GB'")

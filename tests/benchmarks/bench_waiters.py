@@ -20,7 +20,7 @@ import psycopg
 import redis
 
 from querymill import EmbedResult, Settings
-from querymill_embedded import Part, temporary_stack
+from querymill_embedded import StackPart, temporary_stack
 from querymill_shared.board import ValkeyBoard, Verdict
 from tests.benchmarks import harness
 
@@ -43,7 +43,7 @@ TARGETS = {
 def main() -> int:
     """Start the servers once; measure each way in turn."""
     peer = harness.is_installed(PEER)
-    parts = {Part.VALKEY, Part.POSTGRES} if peer else {Part.VALKEY}
+    parts = {StackPart.VALKEY, StackPart.POSTGRES} if peer else {StackPart.VALKEY}
     with temporary_stack(parts=parts) as stack:
         url = stack.environment()["REDIS_URL"]
         board = ValkeyBoard.connect(Settings(redis_url=url))

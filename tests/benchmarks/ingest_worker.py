@@ -15,7 +15,7 @@ from querymill_workers import wiring
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 
 DIMENSIONS: Final = 384
 #: How long a call of the model takes, in seconds.
@@ -29,9 +29,9 @@ class ScriptedEmbeddings:
 
     model, dimensions, max_text_tokens = "multilingual-e5-small", DIMENSIONS, 512
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         time.sleep(CALL_S)
-        return _VECTORS[[hash(text) % len(_VECTORS) for text in texts]], Usage(1, len(texts))
+        return _VECTORS[[hash(text) % len(_VECTORS) for text in texts]], ProviderUsage(1, len(texts))
 
     def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:
         return None

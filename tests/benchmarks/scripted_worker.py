@@ -22,7 +22,7 @@ from querymill_workers.dispatch.ports import Ports
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports.ports import FoundPassage, PassageText, PreparedReport
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
@@ -41,10 +41,10 @@ class WaitingEmbeddings:
 
     model, dimensions, max_text_tokens = "scripted", 4, 8_191
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         if not all(text.startswith("cached") for text in texts):
             time.sleep(EMBEDDING_S)
-        return np.ones((len(texts), 4), np.float32), Usage(1, 1)
+        return np.ones((len(texts), 4), np.float32), ProviderUsage(1, 1)
 
     def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:
         return None
@@ -53,9 +53,11 @@ class WaitingEmbeddings:
 class WaitingRewriter:
     """Waits, then gives one new query, in the form that its branch asks for."""
 
-    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
+    def rewrite(
+        self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller
+    ) -> tuple[str, ProviderUsage]:
         time.sleep(LLM_S)
-        return f"| {method} | {question} |" if method == HYDE else f"<{method} of {question}>", Usage(1, 1)
+        return f"| {method} | {question} |" if method == HYDE else f"<{method} of {question}>", ProviderUsage(1, 1)
 
 
 class WaitingReports(MemoryReports):

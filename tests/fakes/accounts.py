@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import Meters, Refusal
+from querymill_shared.counters import FleetCounters, Refusal
 from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome, RateLimitHeaders
 
 
-class CountingMeters(Meters):
+class CountingFleetCounters(FleetCounters):
     """Counts in memory, where a test can look."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class ScriptedAccount(Account):
     """Grants at once, unless told otherwise."""
 
     def __init__(self, *, void: int = 0, refuse_after: int | None = None) -> None:
-        self.meters = CountingMeters()
+        self.fleet_counters = CountingFleetCounters()
         self.model = "scripted"
         self.reserved: list[tuple[int, int]] = []
         self.reported: list[tuple[Outcome, int, int | None]] = []

@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
+from querymill_workers.inference.answer_ports import AnswerEnd, AnswerScores, Hear
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.languages import Language
 
 _FENCED = re.compile(
@@ -35,26 +35,26 @@ class ScriptedAnswers:
         passages: Sequence[str],
         *,
         language: Language,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         hear: Hear,
-    ) -> Written:
-        self.asked.append((question, list(passages), language, most_tokens, caller))
+    ) -> AnswerEnd:
+        self.asked.append((question, list(passages), language, max_tokens, caller))
         for part in self.reply():
             if isinstance(part, Exception):
                 raise part
             self.parts_heard += 1
             if not hear(part):
                 break
-        return Written(self.is_whole, Usage(1, 20), fault=self.fault)
+        return AnswerEnd(self.is_whole, ProviderUsage(1, 20), fault=self.fault)
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
-    ) -> tuple[AnswerScores, Usage]:
+    ) -> tuple[AnswerScores, ProviderUsage]:
         self.judged.append((list(passages), list(sentences), language))
         if isinstance(self.judgement, Exception):
             raise self.judgement
-        return self.judgement, Usage(1, 10)
+        return self.judgement, ProviderUsage(1, 10)
 
 
 class NoAnswers(ScriptedAnswers):
@@ -66,10 +66,10 @@ class NoAnswers(ScriptedAnswers):
         passages: Sequence[str],
         *,
         language: Language,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         hear: Hear,
-    ) -> Written:
+    ) -> AnswerEnd:
         raise Unavailable("chat model: no answer in time")
 
 

@@ -7,7 +7,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_workers.documents.memory import MemoryDocuments
 from querymill_workers.documents.ports import Body, Entry
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Version
+from querymill_workers.versions.ports import Version
 
 
 class KeptBody(Body):
@@ -35,5 +35,5 @@ class KeptBody(Body):
         self.documents.drop(collection, [document])
         return 0 if self.stored.get(collection, {}).pop(document, None) is None else 1
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         self.left.append(collection)

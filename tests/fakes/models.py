@@ -7,7 +7,7 @@ import numpy as np
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from tests.fakes.vectors import DIMENSIONS, vector_of
 
 
@@ -25,12 +25,12 @@ class WordEmbeddings:
     def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:
         return np.stack([vector_of(text) for text in texts]) if self.known.issuperset(texts) else None
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         if self.fails_with is not None:
             raise self.fails_with
         self.asked += [(text, input_type) for text in texts]
         rows = [vector_of(text) for text in texts]
-        return np.stack(rows) if rows else np.empty((0, DIMENSIONS), np.float32), Usage(1, len(texts))
+        return np.stack(rows) if rows else np.empty((0, DIMENSIONS), np.float32), ProviderUsage(1, len(texts))
 
 
 class ScriptedJudge:
@@ -42,13 +42,15 @@ class ScriptedJudge:
         self.asked: list[tuple[list[str], Caller]] = []
         self.fails_with: Exception | None = None
 
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+    def judge(
+        self, query: str, passages: Mapping[str, str], *, caller: Caller
+    ) -> tuple[Mapping[str, float], ProviderUsage]:
         self.asked.append((list(passages), caller))
         if self.fails_with is not None:
             raise self.fails_with
         judged = {hit_id: self.rule(text) for hit_id, text in passages.items()}
         said = {hit_id: relevance for hit_id, relevance in judged.items() if relevance is not None}
-        return said | dict(self.also), Usage(1, len(passages))
+        return said | dict(self.also), ProviderUsage(1, len(passages))
 
 
 class ScriptedRewriter:
@@ -58,9 +60,11 @@ class ScriptedRewriter:
         self.replies = dict(replies)
         self.asked: list[tuple[str, Mapping[str, str], Caller]] = []
 
-    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
+    def rewrite(
+        self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller
+    ) -> tuple[str, ProviderUsage]:
         self.asked.append((method, terms, caller))
         if method not in self.replies:
             raise Unavailable("chat model: no answer in time")
         reply = self.replies[method]
-        return (reply if isinstance(reply, str) else reply(question)), Usage(1, 10)
+        return (reply if isinstance(reply, str) else reply(question)), ProviderUsage(1, 10)

@@ -9,7 +9,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
 from querymill_workers.stores import vectors_in
@@ -46,7 +46,7 @@ def files(pool: Pool) -> PostgresFiles:
 
 @pytest.fixture
 def vectors(pool: Pool) -> Vectors:
-    return vectors_in(pool, Meters(None))["files"]
+    return vectors_in(pool, FleetCounters(None))["files"]
 
 
 def test_a_code_base_killed_half_way_is_taken_in_whole(

@@ -191,7 +191,7 @@ def nothing_is_left(deployment: Deployment, board: ValkeyBoard) -> Iterator[None
         while left := [entry for shard in keys.SHARDS for entry in swept_soon(server, keys.prefix(shard) + "due")]:
             assert time.monotonic() < until, left
             time.sleep(0.1)
-    for job_id in board.recent(most=1000):
+    for job_id in board.recent(limit=1000):
         try:
             assert board.picture(job_id).record.is_over
         except QuerymillError:

@@ -11,17 +11,17 @@ import pytest
 from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocumentsResult, Reembed, ReembedResult
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
-from querymill_workers.ledger.postgres import PostgresLedger
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages import embed
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
 from querymill_workers.stores import vectors_in
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.chats import messages_in
@@ -41,10 +41,10 @@ class Strict(WordEmbeddings):
         super().__init__(model)
         self.dimensions = DIMENSIONS
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         if "refused by the provider" in texts:
             raise Unacceptable("embedding rejected: HTTP 400", words="input cannot be read")
-        return np.stack([direction_of(text) for text in texts]), Usage(1, len(texts))
+        return np.stack([direction_of(text) for text in texts]), ProviderUsage(1, len(texts))
 
 
 def direction_of(text: str) -> np.ndarray:
@@ -77,8 +77,8 @@ def stored(world: World, database_url: str) -> Iterator[World]:
             messages=messages_in(pool),
             sessions=PostgresSessions(pool),
             words=PostgresWords(pool),
-            ledger=PostgresLedger(pool),
-            vectors=vectors_in(pool, Meters(None)),
+            versions=PostgresVersions(pool),
+            vectors=vectors_in(pool, FleetCounters(None)),
             embeddings=Strict("strict"),
         )
         yield world

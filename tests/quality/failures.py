@@ -28,7 +28,7 @@ from querymill_shared.shorthands import MODULE_SHORTHANDS
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
 from querymill_workers.retrievers.reports import glossary
 from querymill_workers.text.tokens import estimate
@@ -53,7 +53,7 @@ class BundledModel:
 
     def embed(
         self, texts: Sequence[str], *, input_type: InputType, caller: Caller
-    ) -> tuple[Vectors, Usage]:  # the port's signature
+    ) -> tuple[Vectors, ProviderUsage]:  # the port's signature
         """See `Embeddings.embed`."""
         if self._is_away:
             raise Unavailable("embedding: away")
@@ -64,7 +64,7 @@ class BundledModel:
         for text, row in zip(new, np.asarray(encode(new), np.float32) if new else (), strict=True):
             self._known[input_type, text] = row
         rows = [self._known[input_type, text] for text in texts]
-        return np.stack(rows) if rows else np.empty((0, self.dimensions), np.float32), Usage(1, 0)
+        return np.stack(rows) if rows else np.empty((0, self.dimensions), np.float32), ProviderUsage(1, 0)
 
     def cached(
         self, texts: Sequence[str], *, input_type: InputType, collection: str

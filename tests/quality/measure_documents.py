@@ -20,10 +20,10 @@ from typing import Any, Final
 
 import pypdfium2
 
-from querymill_reading.asked import Asked
-from querymill_reading.document import Document, Limits, Unreadable
+from querymill_reading.document import Document, ReadLimits, Unreadable
 from querymill_reading.formats import BY_NAME
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
+from querymill_reading.read_request import ReadRequest
 from querymill_reading.rules.tables import is_value
 
 HEADING: Final = "## Documents"
@@ -46,7 +46,7 @@ def plain(text: str) -> str:
     return re.sub(r"\s+", "", re.sub(r"[*`_\\/]", "", text)).casefold()
 
 
-def checks(kind: Path, reader: Reader) -> Iterator[Check]:
+def checks(kind: Path, reader: FileReader) -> Iterator[Check]:
     """Yield the checks of a folder of samples."""
     expected = json.loads((kind / "expectations.json").read_text(encoding="utf-8"))
     for file in expected["files"]:
@@ -135,7 +135,7 @@ def _in_table(table: tuple[list[str], list[list[str]]], cell: Mapping[str, Any])
     )
 
 
-def drawn_cells(kinds: Sequence[Path], reader: Reader, number: int, seed: int) -> list[dict[str, Any]]:
+def drawn_cells(kinds: Sequence[Path], reader: FileReader, number: int, seed: int) -> list[dict[str, Any]]:
     """Draw figures of tables at random, each with the names that it came out with."""
     every: list[dict[str, Any]] = []
     for kind in kinds:
@@ -168,11 +168,11 @@ def speeds(kinds: Sequence[Path]) -> list[tuple[str, int, float, float]]:
     found = []
     for path in sorted(path for kind in kinds for path in kind.glob("*.pdf")):
         try:
-            pages = len(BY_NAME["pdf"].read(Asked(path, path.name, Limits())).pages)
+            pages = len(BY_NAME["pdf"].read(ReadRequest(path, path.name, ReadLimits())).pages)
         except Unreadable:
             continue
         engine = min(_timed(lambda path=path: _text_of(path)) for _ in range(REPEATS))
-        whole = min(_timed(lambda path=path: BY_NAME["pdf"].read(Asked(path, path.name))) for _ in range(REPEATS))
+        whole = min(_timed(lambda path=path: BY_NAME["pdf"].read(ReadRequest(path, path.name))) for _ in range(REPEATS))
         found.append((path.name, pages, pages / engine, pages / whole))
     return found
 
@@ -246,7 +246,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     kinds = sorted(path.parent for path in given.samples.glob("*/expectations.json"))
-    with Reader() as reader:
+    with FileReader() as reader:
         if given.draw:
             for cell in drawn_cells(kinds, reader, given.draw, given.seed):
                 print(json.dumps(cell, ensure_ascii=False))

@@ -19,7 +19,7 @@ from querymill import IngestReports, Querymill, ReportSearch
 from querymill.testing import MemoryMill
 from querymill_evaluation.measures import measure_run
 from querymill_evaluation.sets import SetQuery, read_parts
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
 from querymill_shared.contracts.reports.ingest import Report, ReportPage
 
 TOP_N: Final = 10
@@ -33,7 +33,7 @@ def main() -> None:
     texts = _texts_of_set(corpus, set(pdfs))
     asked = [query for query in queries if query.metadata["doc_name"] in texts]
     judged = {query.query_id: qrels[query.query_id] for query in asked}
-    with Reader() as reader:
+    with FileReader() as reader:
         read = {name: _texts_of_pdf(reader, pdfs[name]) for name in texts}
     rows = []
     for name, pages in (("read from PDF", read), ("page texts of the set", texts)):
@@ -75,7 +75,7 @@ def _texts_of_set(corpus: Sequence[Mapping[str, Any]], names: set[str]) -> dict[
     return texts
 
 
-def _texts_of_pdf(reader: Reader, path: Path) -> dict[int, str]:
+def _texts_of_pdf(reader: FileReader, path: Path) -> dict[int, str]:
     """Return the pages of a file, numbered from 0 as in the set."""
     return {page.number - 1: page.text for page in reader.read(path).pages}
 

@@ -15,7 +15,7 @@ from typing import Final
 from querymill import IngestReports, ReportResult, ReportSearch
 from querymill.testing import MemoryMill
 from querymill_evaluation.sets import read_parts
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
 from querymill_shared.contracts.reports.ingest import Report, ReportPage
 
 FOLDER: Final = Path(__file__).parent
@@ -55,7 +55,7 @@ def _is_answered(result: ReportResult, sides: str) -> bool:
 def _reports(folder: Path, pdfs: Path) -> Iterator[Report]:
     corpus = read_parts(folder)[2]
     described = {page["metadata"]["doc_name"]: page["metadata"] for page in corpus}
-    with Reader() as reader:
+    with FileReader() as reader:
         for path in sorted(pdfs.glob("**/*.pdf")):
             if path.stem in described:
                 pages = {page.number: page.text for page in reader.read(path).pages}

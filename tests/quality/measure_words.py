@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import rjieba
 
-from querymill_embedded import Part, temporary_stack
+from querymill_embedded import StackPart, temporary_stack
 from querymill_evaluation import sets
 from querymill_evaluation.measures import measure_run
 from querymill_workers.postgres.connection import open_pool
@@ -77,7 +77,7 @@ class WordSet:
 def main() -> int:
     """Print the figures as Markdown; 1 when a score differs from the library's."""
     options = _options()
-    with temporary_stack(parts={Part.POSTGRES}) as stack:
+    with temporary_stack(parts={StackPart.POSTGRES}) as stack:
         url = stack.environment()["DATABASE_URL"]
         migrate(url)
         with open_pool(url) as pool:

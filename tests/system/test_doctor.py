@@ -11,7 +11,7 @@ import psycopg
 import pytest
 import redis
 
-from querymill.cli.doctor import Finding, diagnose
+from querymill.cli.doctor import DoctorFinding, diagnose
 from querymill_shared.settings import Settings
 from querymill_workers.postgres.migrate import migrate
 from tests.fakes.answers import judgement
@@ -43,7 +43,7 @@ class Diagnosis:
     def __init__(self, environment: pytest.MonkeyPatch) -> None:
         self._environment = environment
 
-    def __call__(self, **changed: str) -> dict[str, Finding]:
+    def __call__(self, **changed: str) -> dict[str, DoctorFinding]:
         for name, value in changed.items():
             self._environment.setenv(name, value)
         findings = diagnose()
@@ -55,7 +55,7 @@ def test_a_keyword_string_is_probed_where_it_says(found: Diagnosis, database_url
     place = urlsplit(database_url)
     named = f"host={place.hostname} port={place.port} dbname=querymill password=HUNTER"
     database = found(DATABASE_URL=named)["PostgreSQL"]
-    assert database == Finding("PostgreSQL", named.replace("HUNTER", "***"), ok=True)
+    assert database == DoctorFinding("PostgreSQL", named.replace("HUNTER", "***"), ok=True)
     away = found(DATABASE_URL="host=127.0.0.1 port=1 password='HUNTER TWO'")["PostgreSQL"]
     assert (away.value, away.ok) == ("host=127.0.0.1 port=1 password=***", False)
     assert away.mend.startswith("DATABASE_URL: 127.0.0.1:1: ")
@@ -149,7 +149,7 @@ def test_a_wall_that_fell_is_named(deployment: Deployment, empty_url: str, monke
         monkeypatch.setenv(name, value)
     found = Diagnosis(monkeypatch)
     migrate(empty_url)
-    assert found(DATABASE_URL=empty_url)["walls"] == Finding(
+    assert found(DATABASE_URL=empty_url)["walls"] == DoctorFinding(
         "walls", "migrations, role, pgvector, row-level security", ok=True
     )
     with psycopg.connect(empty_url) as connection:

@@ -12,13 +12,13 @@ import psycopg
 import pytest
 import redis
 
-from querymill_embedded import Part, Stack, temporary_stack
+from querymill_embedded import Stack, StackPart, temporary_stack
 from querymill_embedded.postgres import SUPERUSER, programs_folder, server_account
 from tests.fixtures.stacks import kept
 
 __all__ = ["kept"]
 
-SERVERS = {Part.VALKEY, Part.POSTGRES}
+SERVERS = {StackPart.VALKEY, StackPart.POSTGRES}
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_the_environment_opens_each_server(stack: Stack) -> None:
 
 
 def test_each_data_folder_and_each_server_has_a_password_of_its_own(stack: Stack) -> None:
-    with temporary_stack(parts={Part.VALKEY}) as other:
+    with temporary_stack(parts={StackPart.VALKEY}) as other:
         others = urlsplit(other.environment()["REDIS_URL"]).password
     passwords = [*passwords_of(stack.environment()).values(), others]
     assert len(set(passwords)) == 3
@@ -98,7 +98,7 @@ def test_a_password_stands_in_private_files_only_and_in_no_log_and_no_command_li
 def open_up(stack: Stack) -> None:
     """Take all passwords from a folder: PostgreSQL trusts everybody, and no file has one."""
     account = server_account(os.geteuid())
-    cluster = stack.data / Part.POSTGRES / "cluster"
+    cluster = stack.data / StackPart.POSTGRES / "cluster"
     hba = cluster / "pg_hba.conf"
     hba.write_text("local all all trust\nhost all all 127.0.0.1/32 trust\nhost all all ::1/128 trust\n")
     postgres = [str(programs_folder(account) / "postgres"), "--single", "-j", "-D", str(cluster), "querymill"]
@@ -132,7 +132,7 @@ def test_a_folder_without_passwords_gets_them_at_its_next_start_and_keeps_its_da
 
 
 def test_a_part_that_runs_without_a_password_is_reached(kept: Stack) -> None:
-    kept.up(parts={Part.VALKEY})
+    kept.up(parts={StackPart.VALKEY})
     (kept.data / "passwords" / "valkey").rename(kept.data / "elsewhere")
     assert kept.environment()["REDIS_URL"].startswith("redis://127.0.0.1:")
     (kept.data / "elsewhere").rename(kept.data / "passwords" / "valkey")

@@ -17,12 +17,12 @@ import pytest
 import redis
 
 from querymill_embedded import (
-    Part,
     PartStatus,
     ProcessState,
     Program,
     Stack,
     StackError,
+    StackPart,
     free_ports,
     temporary_stack,
 )
@@ -50,7 +50,7 @@ def full() -> Iterator[Stack]:
 
 def test_all_parts_answer_a_real_request(full: Stack) -> None:
     at = full.environment()
-    assert {status.name: status.state for status in full.status()} == dict.fromkeys(Part, ProcessState.RUNNING)
+    assert {status.name: status.state for status in full.status()} == dict.fromkeys(StackPart, ProcessState.RUNNING)
     assert all(status.log.is_file() and status.pid and status.address for status in full.status())
 
     with redis.Redis.from_url(at["REDIS_URL"]) as valkey:
@@ -90,7 +90,7 @@ def test_a_killed_valkey_is_back_at_its_address_with_its_data(full: Stack) -> No
 
 
 def test_two_stacks_run_side_by_side(full: Stack) -> None:
-    with temporary_stack(parts={Part.VALKEY}) as other:
+    with temporary_stack(parts={StackPart.VALKEY}) as other:
         assert set(other.environment()) == {"REDIS_URL"}
         ours, theirs = full.environment()["REDIS_URL"], other.environment()["REDIS_URL"]
         with redis.Redis.from_url(ours) as valkey, redis.Redis.from_url(theirs) as second:
@@ -129,7 +129,7 @@ def test_programs_start_after_prepare_with_the_environment_of_the_stack_under_th
         command=(sys.executable, "-c", script),
         environment={"AWKWARD": awkward, "OUT": str(found), "ORDER": "own"},
     )
-    with temporary_stack(parts={Part.VALKEY}, programs=[program], prepare=order.append) as stack:
+    with temporary_stack(parts={StackPart.VALKEY}, programs=[program], prepare=order.append) as stack:
         assert order == [stack.environment()]
         _wait_for(lambda: found.is_file() and found.stat().st_size)
         assert found.read_text().split("\0") == [stack.environment()["REDIS_URL"], awkward, "own"]
@@ -143,20 +143,20 @@ def test_nothing_stays_up_when_prepare_fails(kept: Stack) -> None:
         raise ConnectionError("no migration")
 
     with pytest.raises(ConnectionError, match="no migration"):
-        kept.up(parts={Part.VALKEY}, prepare=refuse)
+        kept.up(parts={StackPart.VALKEY}, prepare=refuse)
     assert [status.state for status in seen] != []
     assert kept.status() == []
     assert _gone(seen)
 
 
 def test_a_kept_stack_survives_the_kill_of_its_supervisor_and_leaves_nothing_when_down(kept: Stack) -> None:
-    parts = {Part.VALKEY, Part.POSTGRES}
+    parts = {StackPart.VALKEY, StackPart.POSTGRES}
     kept.up(parts=parts, programs=[SLEEPER])
     first = kept.status()
     kept.up(parts=parts)
     assert [status.pid for status in kept.status()] == [status.pid for status in first]
     with pytest.raises(StackError, match="without chat"):
-        kept.up(parts={Part.CHAT})
+        kept.up(parts={StackPart.CHAT})
     _rows(kept.environment(), "CREATE TABLE kept AS SELECT 1 AS one; SELECT 1")
     # A part that was started again is not the one whose pid was written down.
     os.kill(first[0].pid or 0, signal.SIGKILL)
@@ -178,10 +178,10 @@ def test_a_kept_stack_survives_the_kill_of_its_supervisor_and_leaves_nothing_whe
 
 
 def test_a_stack_that_was_stopped_comes_back_at_the_same_addresses(kept: Stack) -> None:
-    kept.up(parts={Part.VALKEY})
+    kept.up(parts={StackPart.VALKEY})
     before = kept.environment()
     kept.down()
-    kept.up(parts={Part.VALKEY})
+    kept.up(parts={StackPart.VALKEY})
     assert kept.environment() == before
     kept.down()
 

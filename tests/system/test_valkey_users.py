@@ -18,7 +18,7 @@ import pytest
 import redis
 
 from querymill import AsyncQuerymill, JobCancelled, Querymill, ReportResult, ReportSearch
-from querymill.cli.demo import Shown, sample_folder, show_everything
+from querymill.cli.demo import DemoResults, sample_folder, show_everything
 from querymill.cli.sample import COLLECTION
 from querymill.cli.terminal import Console
 from querymill.keys import Keyring, Scope
@@ -56,7 +56,7 @@ class Server:
         quiet = subprocess.DEVNULL
         self.process = subprocess.Popen([str(valkey_server()), *words], stdout=quiet, stderr=quiet)
         #: What the demo showed when it ran here, and what it printed.
-        self.demo: tuple[Shown, str] | None = None
+        self.demo: tuple[DemoResults, str] | None = None
         self.tester = redis.Redis(port=self.port, username="tester", password="", decode_responses=True)
 
     def await_ready(self) -> None:

@@ -242,10 +242,10 @@ def until_all_jobs_are_over(fleet: Fleet) -> None:
     board = ValkeyBoard.connect(fleet.settings)
     fleet.running.callback(board.close)
     until = time.monotonic() + 90
-    while open_ := [job_id for job_id in board.recent(most=1000) if not board.picture(job_id).record.is_over]:
+    while open_ := [job_id for job_id in board.recent(limit=1000) if not board.picture(job_id).record.is_over]:
         assert time.monotonic() < until, [board.picture(job_id) for job_id in open_]
         time.sleep(0.2)
-    records = [board.picture(job_id).record for job_id in board.recent(most=1000)]
+    records = [board.picture(job_id).record for job_id in board.recent(limit=1000)]
     assert [record for record in records if record.state != "done"] == []
 
 

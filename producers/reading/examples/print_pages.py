@@ -8,7 +8,7 @@ Run it in this folder of a checkout:
 import sys
 from pathlib import Path
 
-from querymill_reading import Document, Reader, Unreadable
+from querymill_reading import Document, FileReader, Unreadable
 
 
 def print_document(document: Document) -> None:
@@ -22,7 +22,7 @@ def print_document(document: Document) -> None:
 
 def main(paths: list[str]) -> int:
     unread = 0
-    with Reader() as reader:  # one process for all files, which a hostile one cannot leave
+    with FileReader() as reader:  # one process for all files, which a hostile one cannot leave
         for path in paths:
             try:
                 print_document(reader.read(Path(path)))

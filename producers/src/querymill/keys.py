@@ -130,7 +130,7 @@ class Keyring:
     @classmethod
     def connect(cls, settings: Settings) -> Self:
         """Open it at the settings' Redis URL."""
-        return cls(open_commands(settings.redis_url, most=CLIENT_COMMANDS))
+        return cls(open_commands(settings.redis_url, max_connections=CLIENT_COMMANDS))
 
     def close(self) -> None:
         """Close the connections."""

@@ -24,7 +24,7 @@ FLUSH_EVERY_S = 1.0
 MAX_REFUSALS, MAX_REFUSAL_CHARS = 200, 100
 
 
-class Meters:
+class FleetCounters:
     """Counts in memory and adds the counts to the fleet's in a background thread."""
 
     def __init__(self, client: redis.Redis | None) -> None:

@@ -16,14 +16,14 @@ class UnreadableSetting(ValueError):
     """Raised when a setting is given twice, or its file cannot be read; the message names the setting."""
 
 
-def given() -> dict[str, str]:
+def set_variables() -> dict[str, str]:
     """Return the variables of the environment, and beside them those of ``.env`` that the environment does not set."""
     return {name: value for name, value in dotenv_values(DOT_ENV).items() if value is not None} | dict(os.environ)
 
 
-def given_settings() -> dict[str, str]:
+def dotenv_settings() -> dict[str, str]:
     """Return the variables of ``.env`` that the environment does not set, for a process that starts elsewhere."""
-    beside = {name: value for name, value in given().items() if name not in os.environ}
+    beside = {name: value for name, value in set_variables().items() if name not in os.environ}
     return {name: str(Path(value).resolve()) if name.endswith(IN_A_FILE) else value for name, value in beside.items()}
 
 
@@ -32,9 +32,9 @@ def instead_of_files(names: Iterable[str]) -> dict[str, str]:
     return {name + IN_A_FILE: "" for name in names}
 
 
-def names_given(names: Iterable[str]) -> set[str]:
+def names_set(names: Iterable[str]) -> set[str]:
     """Return those of some settings that are given, by themselves or in a file."""
-    variables = given()
+    variables = set_variables()
     return {name for name in names if variables.get(name) or variables.get(name + IN_A_FILE)}
 
 
@@ -44,7 +44,7 @@ def read_files(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     Raises:
         UnreadableSetting: a setting is given by itself too, or its file cannot be read as UTF-8.
     """
-    variables = given()
+    variables = set_variables()
     for name in names:
         path = variables.get(name + IN_A_FILE)
         if not path:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from querymill_embedded import Part, temporary_stack
+from querymill_embedded import StackPart, temporary_stack
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import REAL, empty_board, simulated_board
@@ -36,5 +36,5 @@ def server(valkey_url: str) -> Iterator[redis.Redis]:
 @pytest.fixture(scope="session")
 def quiet_valkey_url() -> Iterator[str]:
     """A server of its own, for tests that count what it is asked: workers of other tests ask the other one."""
-    with temporary_stack(parts={Part.VALKEY}) as running:
+    with temporary_stack(parts={StackPart.VALKEY}) as running:
         yield running.environment()["REDIS_URL"]

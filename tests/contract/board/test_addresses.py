@@ -30,7 +30,7 @@ Opened = Callable[[str], object]
 
 def command(url: str) -> object:
     with closing(ValkeyBoard.connect(Settings(redis_url=url))) as board:
-        return board.recent(most=1)
+        return board.recent(limit=1)
 
 
 def several_commands(url: str) -> object:

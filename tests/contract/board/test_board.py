@@ -187,7 +187,7 @@ def test_nothing_is_written_to_a_job_that_is_over(board: Board) -> None:
     board.settle(job_id, Verdict("cancelled"))
     assert not board.extend(claim)
     assert board.finish(claim, Outcome(hits={"revenue?": (HIT,)})) is None
-    assert not board.tell(job_id, Progress(stage="original", done=1, total=2))
+    assert not board.append_event(job_id, Progress(stage="original", done=1, total=2))
     assert not board.postpone(claim, delay_s=0, reason="again", cause="failure")
     assert board.claim(job_id, "hyde") is None
     assert board.picture(job_id).hits == {}
@@ -207,7 +207,7 @@ def test_events_tell_the_way_of_a_job_in_order(board: Board) -> None:
     job_id = submitted(board)
     claim = claimed(board, job_id)
     board.finish(claim, Outcome(ms=2.5))
-    board.tell(job_id, Hits(after_stage="original", total=0, hits=()))
+    board.append_event(job_id, Hits(after_stage="original", total=0, hits=()))
     board.settle(job_id, Verdict("done", result="{}", complete=False))
     events = board.events(job_id)
     assert [event for _, event in events] == [
@@ -356,7 +356,7 @@ def test_recent_jobs_are_listed_newest_first(board: Board) -> None:
     for _ in range(3):
         jobs.append(submitted(board))
         time.sleep(0.003)
-    assert board.recent(most=2) == [jobs[2], jobs[1]]
+    assert board.recent(limit=2) == [jobs[2], jobs[1]]
 
 
 @on_both_servers
@@ -369,7 +369,7 @@ def test_collections_are_known_by_kind(board: Board) -> None:
 def test_the_board_remembers_when_the_ranking_was_last_told(board: Board) -> None:
     job_id = submitted(board)
     assert board.picture(job_id).record.told is None
-    board.tell(job_id, Hits(after_stage="original", total=0, hits=()))
+    board.append_event(job_id, Hits(after_stage="original", total=0, hits=()))
     assert board.picture(job_id).record.told == pytest.approx(time.time(), abs=5)
 
 

@@ -6,7 +6,7 @@ import redis
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_shared.board import Attempt, Board, Claim, Outcome, Part, Step, ValkeyBoard, Verdict
+from querymill_shared.board import Attempt, AttemptPart, Board, Claim, Outcome, Step, ValkeyBoard, Verdict
 from querymill_shared.board.attempts import encode_facts, read_facts, read_past
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.ingest import IngestReports
@@ -15,7 +15,7 @@ from tests.fixtures.boards import claimed, on_both_servers, with_settings
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True)
 LIFE = "search@host#1a2b3c4d"
-PARTS = (Part("expand", 2_020.0, 400.0, 1), Part("search", 60.12))
+PARTS = (AttemptPart("expand", 2_020.0, 400.0, 1), AttemptPart("search", 60.12))
 
 
 def step_of(board: Board, job_id: str, name: str = "hyde") -> Step:
@@ -24,7 +24,7 @@ def step_of(board: Board, job_id: str, name: str = "hyde") -> Step:
 
 
 def held(board: Board, job_id: str, name: str = "hyde") -> Claim:
-    (claim,) = board.claim_steps(job_id, name, life=LIFE, most=1).held
+    (claim,) = board.claim_steps(job_id, name, life=LIFE, limit=1).held
     return claim
 
 
@@ -77,7 +77,7 @@ def test_the_attempt_of_a_worker_that_died_is_lost_and_that_of_one_that_stopped_
     job_id, _ = board.submit(SEARCH)
     for is_planned in (False, True):
         held(board, job_id)
-        board.bury(LIFE, planned=is_planned)
+        board.release_life(LIFE, planned=is_planned)
     lost, withdrawn = step_of(board, job_id).attempts
     assert (lost.outcome, lost.code, lost.worker) == ("lost", "lost", "search@host")
     assert (withdrawn.outcome, withdrawn.code) == ("withdrawn", None)
@@ -167,10 +167,10 @@ def test_open_jobs_are_listed_by_age(board: Board) -> None:
     board.submit(SEARCH.model_copy(update={"query": "1"}))  # follows the second
     board.settle(jobs[0], Verdict("failed", reason="no"))
     times = {job_id: board.picture(job_id).record.created for job_id in jobs}
-    listed = board.open_jobs(most=10)
+    listed = board.open_jobs(limit=10)
     assert sorted(listed) == sorted(jobs[1:])
     assert [times[job_id] for job_id in listed] == sorted(times[job_id] for job_id in listed)
-    assert board.open_jobs(most=1) == listed[:1]
+    assert board.open_jobs(limit=1) == listed[:1]
 
 
 def test_jobs_that_ended_in_another_way_leave_the_list_of_open_ones(board: ValkeyBoard, server: redis.Redis) -> None:
@@ -192,7 +192,7 @@ def test_what_another_program_wrote_of_attempts_is_left_out(board: ValkeyBoard, 
 
 
 parts = st.builds(
-    Part,
+    AttemptPart,
     st.text(max_size=10),
     st.floats(0, 1e7).map(lambda ms: round(ms, 2)),
     st.floats(0, 1e7).map(lambda ms: round(ms, 2)),
@@ -203,7 +203,7 @@ parts = st.builds(
 
 
 @given(st.sampled_from([None, "limit", "bug"]), st.lists(parts, max_size=5))
-def test_facts_are_read_as_they_were_written(code: None, listed: list[Part]) -> None:
+def test_facts_are_read_as_they_were_written(code: None, listed: list[AttemptPart]) -> None:
     assert read_facts(encode_facts(code, listed)) == (code, tuple(listed))
 
 

@@ -146,8 +146,8 @@ def test_each_step_of_a_buried_worker_is_a_lease_lost(board: Board) -> None:
     job_id, _ = board.submit(SEARCH)
     board.beat("w#1", {"name": "w", "queues": ["search", "expand"], "slots": 2})
     for step in ("original", "hyde"):
-        assert board.claim_steps(job_id, step, life="w#1", most=1).held
-    assert len(board.bury("w#1")) == 2
+        assert board.claim_steps(job_id, step, life="w#1", limit=1).held
+    assert len(board.release_life("w#1")) == 2
     assert board.counts().leases_lost == 2
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 import redis
 
-from querymill_shared.board import Board, Counts, Outcome, Verdict
+from querymill_shared.board import Board, Outcome, SetbackCounts, Verdict
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Failed, Progress, Queued
@@ -41,12 +41,12 @@ def test_dead_jobs_are_listed_and_no_others_the_latest_first(board: Board) -> No
     time.sleep(0.01)
     second = dead(board)
     assert board.dead() == [second, first]
-    assert board.dead(most=1) == [second]
+    assert board.dead(limit=1) == [second]
 
 
 def test_why_steps_were_put_back_is_counted_apart(board: Board) -> None:
     (step,) = board.picture(dead(board)).steps
-    assert step.counts == Counts(deaths=0, failures=1, outages=1, conflicts=1, pauses=1)
+    assert step.counts == SetbackCounts(deaths=0, failures=1, outages=1, conflicts=1, pauses=1)
 
 
 @with_settings(querymill_result_ttl_s=0.3)
@@ -68,7 +68,7 @@ def test_a_replayed_job_waits_as_on_its_first_day_and_is_due_at_once(board: Boar
     (step,) = after.steps
     assert (step.state, step.reason, step.notes) == ("waiting", "", {})
     # A pause before the work is not repeated.
-    assert step.counts == Counts(pauses=1)
+    assert step.counts == SetbackCounts(pauses=1)
     assert [(due.job_id, due.step) for due in board.due()] == [(job_id, "embed")]
     assert board.dead() == []
 
@@ -79,7 +79,7 @@ def test_a_replayed_job_runs_to_its_end_and_stays_no_longer_than_others(board: B
     board.replay(job_id)
     time.sleep(0.05)
     claim = claimed(board, job_id, "embed")
-    assert (claim.attempt, claim.counts, claim.request) == (6, Counts(pauses=1), EMBED)
+    assert (claim.attempt, claim.counts, claim.request) == (6, SetbackCounts(pauses=1), EMBED)
     assert 0 < claim.age_s < 30
     assert board.finish(claim, Outcome()) is not None
     settled = time.monotonic()
@@ -179,7 +179,7 @@ def test_a_step_that_comes_further_has_all_its_attempts_again(board: Board) -> N
 
     def fail_after(done: int) -> int:
         claim = claimed(board, job_id, "embed")
-        board.tell(job_id, Progress(stage="embed", done=done, total=9))
+        board.append_event(job_id, Progress(stage="embed", done=done, total=9))
         counted = spent()
         board.postpone(claim, delay_s=0, reason="again", cause="failure")
         return counted

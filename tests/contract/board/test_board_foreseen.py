@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import redis
 
-from querymill_shared.board import Board, Outcome, Part, Verdict, foresee
+from querymill_shared.board import AttemptPart, Board, Outcome, Verdict, foresee
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.events import Done, StageFinished
 from querymill_shared.contracts.jobs import JobRequest
@@ -20,7 +20,7 @@ WITHOUT_DEADLINE = EmbedTexts(collection="c", texts=(TextToEmbed(id="1", text="n
 BOTH = ALONE.model_copy(update={"hyde": True})
 FOUND = Outcome(
     hits={"revenue?": (BoardHit("r1/page/1", 0.8, 3),)}, notes={"timing": {"embed": 1.5}}, ms=7.0,
-    parts=(Part("embed", 1.5),),
+    parts=(AttemptPart("embed", 1.5),),
 )  # fmt: skip
 DONE = Verdict("done", result='{"n": 1}')
 
@@ -32,7 +32,7 @@ def begin(board: Board, request: JobRequest = ALONE) -> str:
 @pytest.mark.parametrize("outcome", [FOUND, Outcome("failed", "no vectors", code="provider_down")])
 @pytest.mark.parametrize("request_", [ALONE, WITHOUT_DEADLINE])
 def test_what_is_foreseen_is_what_the_board_shows(board: Board, outcome: Outcome, request_: JobRequest) -> None:
-    (claim,) = board.claim_steps(begin(board, request_), request_.steps[0], life="worker#1", most=4).held
+    (claim,) = board.claim_steps(begin(board, request_), request_.steps[0], life="worker#1", limit=4).held
     foreseen = foresee(claim, outcome)
     shown = board.finish(claim, outcome)
     assert foreseen is not None
@@ -70,7 +70,7 @@ def test_nothing_is_foreseen_of_a_job_that_is_replayed(board: Board) -> None:
 @pytest.mark.parametrize("request_", [ALONE, WITHOUT_DEADLINE])
 def test_a_verdict_ends_the_job_with_its_step(board: Board, request_: JobRequest) -> None:
     job_id, (name,) = begin(board, request_), request_.steps
-    (claim,) = board.claim_steps(job_id, name, life="worker#1", most=1).held
+    (claim,) = board.claim_steps(job_id, name, life="worker#1", limit=1).held
     assert board.finish(claim, FOUND, verdict=DONE) is None
     assert board.result(job_id) == '{"n": 1}'
     shown = board.picture(job_id)
@@ -81,7 +81,7 @@ def test_a_verdict_ends_the_job_with_its_step(board: Board, request_: JobRequest
     told = [event for _, event in board.events(job_id)]
     assert told[-2:] == [StageFinished(stage=name, state="done", ms=7.0), Done(complete=True)]
     assert board.due() == []
-    assert board.bury("worker#1") == []
+    assert board.release_life("worker#1") == []
 
 
 def test_one_script_ends_a_job_with_its_step(quiet_valkey_url: str) -> None:

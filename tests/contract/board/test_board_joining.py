@@ -74,7 +74,7 @@ def test_every_caller_is_told_everything_whenever_it_came(board: Board) -> None:
     claim = claimed(board, leader)
     late, _ = board.submit(SEARCH)
     board.finish(claim, Outcome(ms=2.5))
-    board.tell(leader, Hits(after_stage="original", total=0, hits=()))
+    board.append_event(leader, Hits(after_stage="original", total=0, hits=()))
     board.settle(leader, Verdict("done", result=result_of(leader), complete=False))
     assert told(board, leader) == [
         Queued(stages=("original",)),

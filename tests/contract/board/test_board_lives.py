@@ -45,7 +45,7 @@ def names(claims: Claims) -> list[str]:
 
 
 def test_one_call_claims_the_steps_of_one_queue(board: Board) -> None:
-    claims = board.claim_steps(submitted(board), "hyde", life=A, most=10)
+    claims = board.claim_steps(submitted(board), "hyde", life=A, limit=10)
     assert names(claims) == list(EXPANDING)
     assert all((claim.attempt, claim.life, claim.request) == (1, A, SEARCH) for claim in claims.held)
     assert claims.left is None
@@ -53,36 +53,36 @@ def test_one_call_claims_the_steps_of_one_queue(board: Board) -> None:
 
 def test_what_a_process_has_no_thread_for_is_named_for_another(board: Board) -> None:
     job_id = submitted(board)
-    claims = board.claim_steps(job_id, "hyde", life=A, most=3)
+    claims = board.claim_steps(job_id, "hyde", life=A, limit=3)
     assert (names(claims), claims.left) == (["hyde", "synonym", "subquestion"], "variant")
-    assert names(board.claim_steps(job_id, "variant", life=B, most=3)) == ["variant"]
-    assert names(board.claim_steps(job_id, "original", life=B, most=3)) == ["original"]
+    assert names(board.claim_steps(job_id, "variant", life=B, limit=3)) == ["variant"]
+    assert names(board.claim_steps(job_id, "original", life=B, limit=3)) == ["original"]
 
 
 def test_with_one_thread_one_step_is_claimed(board: Board) -> None:
-    claims = board.claim_steps(submitted(board), "subquestion", life=A, most=1)
+    claims = board.claim_steps(submitted(board), "subquestion", life=A, limit=1)
     assert (names(claims), claims.left) == (["subquestion"], "hyde")
 
 
 def test_a_step_that_is_held_brings_no_other(board: Board) -> None:
     job_id = submitted(board)
-    board.claim_steps(job_id, "hyde", life=A, most=1)
-    assert board.claim_steps(job_id, "hyde", life=B, most=5) == Claims()
+    board.claim_steps(job_id, "hyde", life=A, limit=1)
+    assert board.claim_steps(job_id, "hyde", life=B, limit=5) == Claims()
     assert [step.state for step in board.picture(job_id).steps[2:]] == ["waiting"] * 3
 
 
 def test_a_step_that_was_put_back_is_claimed_by_its_own_bell_only(board: Board) -> None:
     job_id = submitted(board)
     board.postpone(claimed(board, job_id, "synonym"), delay_s=60, reason="provider away", cause="outage")
-    assert names(board.claim_steps(job_id, "hyde", life=A, most=10)) == ["hyde", "subquestion", "variant"]
+    assert names(board.claim_steps(job_id, "hyde", life=A, limit=10)) == ["hyde", "subquestion", "variant"]
 
 
 def test_added_steps_are_claimed_together_if_their_queue_is_known(board: Board) -> None:
     job_id = submitted(board)
     board.add_steps(job_id, ["first", "second", "third"], queue_of=lambda _: Queue.RANKS)
     board.add_steps(job_id, ["unlisted"])
-    assert names(board.claim_steps(job_id, "second", life=A, most=10)) == ["second", "first", "third"]
-    assert names(board.claim_steps(job_id, "unlisted", life=A, most=10)) == ["unlisted"]
+    assert names(board.claim_steps(job_id, "second", life=A, limit=10)) == ["second", "first", "third"]
+    assert names(board.claim_steps(job_id, "unlisted", life=A, limit=10)) == ["unlisted"]
 
 
 def test_every_step_is_claimed_once_however_many_claim_at_once(board: Board) -> None:
@@ -90,7 +90,7 @@ def test_every_step_is_claimed_once_however_many_claim_at_once(board: Board) -> 
     found: list[str] = []
 
     def claim(step: str) -> None:
-        found.extend(names(board.claim_steps(job_id, step, life=A, most=3)))
+        found.extend(names(board.claim_steps(job_id, step, life=A, limit=3)))
 
     workers = [threading.Thread(target=claim, args=(step,)) for step in SEARCH.steps * 3]
     for worker in workers:
@@ -102,7 +102,7 @@ def test_every_step_is_claimed_once_however_many_claim_at_once(board: Board) -> 
 
 def test_a_held_step_needs_no_renewal(board: Board) -> None:
     job_id = submitted(board)
-    board.claim_steps(job_id, "original", life=A, most=1)
+    board.claim_steps(job_id, "original", life=A, limit=1)
     time.sleep(LEASE + 0.1)
     assert board.claim(job_id, "original") is None
     assert board.due() == []
@@ -110,10 +110,10 @@ def test_a_held_step_needs_no_renewal(board: Board) -> None:
 
 def test_the_steps_of_a_dead_process_are_put_back_and_due_at_once(board: Board) -> None:
     job_id = submitted(board)
-    first = board.claim_steps(job_id, "hyde", life=A, most=2).held[0]
+    first = board.claim_steps(job_id, "hyde", life=A, limit=2).held[0]
     board.beat(B, {"name": "b@host"})
-    other = board.claim_steps(job_id, "original", life=B, most=1).held[0]
-    assert sorted(board.bury(A)) == [(job_id, "hyde"), (job_id, "synonym")]
+    other = board.claim_steps(job_id, "original", life=B, limit=1).held[0]
+    assert sorted(board.release_life(A)) == [(job_id, "hyde"), (job_id, "synonym")]
     assert {(due.job_id, due.step) for due in board.due()} == {(job_id, "hyde"), (job_id, "synonym")}
     steps = {step.name: step for step in board.picture(job_id).steps}
     assert (steps["hyde"].state, steps["hyde"].reason) == ("waiting", "its worker died")
@@ -122,13 +122,13 @@ def test_the_steps_of_a_dead_process_are_put_back_and_due_at_once(board: Board) 
     )
     assert board.finish(first, Outcome()) is None
     assert board.finish(other, Outcome()) is not None
-    assert board.claim_steps(job_id, "hyde", life=B, most=1).held[0].attempt == 2
+    assert board.claim_steps(job_id, "hyde", life=B, limit=1).held[0].attempt == 2
 
 
 def test_a_planned_stop_is_no_death(board: Board) -> None:
     job_id = submitted(board)
-    board.claim_steps(job_id, "original", life=A, most=1)
-    assert board.bury(A, planned=True) == [(job_id, "original")]
+    board.claim_steps(job_id, "original", life=A, limit=1)
+    assert board.release_life(A, planned=True) == [(job_id, "original")]
     (step,) = [step for step in board.picture(job_id).steps if step.name == "original"]
     assert (step.state, step.reason) == ("waiting", "its worker was stopped")
     assert (step.counts.deaths, step.counts.pauses, step.counts.spent) == (0, 1, 0)
@@ -137,7 +137,7 @@ def test_a_planned_stop_is_no_death(board: Board) -> None:
 
 def test_what_a_living_process_holds_without_knowing_is_put_back_and_no_death(board: Board) -> None:
     job_id = submitted(board)
-    kept, *_ = board.claim_steps(job_id, "hyde", life=A, most=2).held
+    kept, *_ = board.claim_steps(job_id, "hyde", life=A, limit=2).held
     assert board.put_back_lost(A, [kept], held_for_s=60) == []  # it may be about to keep it
     assert board.put_back_lost(A, [kept], held_for_s=0) == [(job_id, "synonym")]
     assert [(due.job_id, due.step) for due in board.due()] == [(job_id, "synonym")]
@@ -145,33 +145,33 @@ def test_what_a_living_process_holds_without_knowing_is_put_back_and_no_death(bo
     assert (step.state, step.reason) == ("waiting", "the reply to its claim was lost")
     assert (step.counts.deaths, step.counts.outages, step.counts.spent) == (0, 1, 0)
     assert board.put_back_lost(A, [kept], held_for_s=0) == []
-    assert board.bury(A) == [(job_id, "hyde")]
+    assert board.release_life(A) == [(job_id, "hyde")]
 
 
 def test_a_process_that_is_buried_twice_loses_nothing_of_its_next_life(board: Board) -> None:
     job_id = submitted(board)
-    board.claim_steps(job_id, "original", life=A, most=1)
-    board.bury(A)
+    board.claim_steps(job_id, "original", life=A, limit=1)
+    board.release_life(A)
     board.beat("a@host#2", {"name": "a@host"})
-    again = board.claim_steps(job_id, "original", life="a@host#2", most=1).held[0]
-    assert board.bury(A) == []
+    again = board.claim_steps(job_id, "original", life="a@host#2", limit=1).held[0]
+    assert board.release_life(A) == []
     assert board.finish(again, Outcome()) is not None
 
 
 def test_a_closed_or_postponed_step_is_held_by_nobody(board: Board) -> None:
     job_id = submitted(board)
-    done, later = board.claim_steps(job_id, "hyde", life=A, most=2).held
+    done, later = board.claim_steps(job_id, "hyde", life=A, limit=2).held
     board.finish(done, Outcome())
     board.postpone(later, delay_s=60, reason="provider away", cause="outage")
-    assert board.bury(A) == []
+    assert board.release_life(A) == []
     assert board.picture(job_id).steps[2].reason == "provider away"
 
 
 def test_the_steps_of_an_ended_job_are_held_by_nobody(board: Board) -> None:
     job_id = submitted(board)
-    board.claim_steps(job_id, "hyde", life=A, most=2)
+    board.claim_steps(job_id, "hyde", life=A, limit=2)
     board.settle(job_id, Verdict("cancelled"))
-    assert board.bury(A) == []
+    assert board.release_life(A) == []
     assert board.due() == []
 
 
@@ -180,8 +180,8 @@ def test_a_step_taken_over_meanwhile_is_not_put_back_again(board: Board) -> None
     job_id = submitted(board)
     board.claim(job_id, "original")
     time.sleep(LEASE + 0.05)
-    taken_over = board.claim_steps(job_id, "original", life=B, most=1).held[0]
-    assert board.bury(A) == []
+    taken_over = board.claim_steps(job_id, "original", life=B, limit=1).held[0]
+    assert board.release_life(A) == []
     assert board.finish(taken_over, Outcome()) is not None
 
 
@@ -204,7 +204,7 @@ def test_a_silent_process_is_reported_to_the_others_until_it_beats_or_is_buried(
     assert is_heard_of()
     time.sleep(LEASE + 0.05)
     assert board.beat(B, {}) == [A]
-    board.bury(A)
+    board.release_life(A)
     assert board.beat(B, {}) == []
     assert [worker.life for worker in board.workers()] == [B]
     assert is_heard_of()
@@ -214,9 +214,9 @@ def test_a_dead_sweeper_makes_room_for_another(valkey_url: str) -> None:
     with empty_board(Settings(redis_url=valkey_url)) as board:
         assert board.elect(A, term_s=60)
         assert not board.elect(B, term_s=60)
-        board.bury(A)
+        board.release_life(A)
         assert board.elect(B, term_s=60)
-        board.bury(A)
+        board.release_life(A)
         assert not board.elect(A, term_s=60)
 
 
@@ -229,16 +229,16 @@ def test_what_another_program_wrote_about_workers_is_passed_over(valkey_url: str
         assert {worker.life: worker.name for worker in board.workers()} == {"x": "", "y#1": "y", "z#1": "z"}
         job_id = submitted(board)
         board.beat(A, {})
-        board.claim_steps(job_id, "original", life=A, most=1)
+        board.claim_steps(job_id, "original", life=A, limit=1)
         shard = job_id[0]
         client.sadd(f"qm:{{{shard}}}:held:{A}", "garbage", "no such 1", f"{job_id} hyde 1", f"{job_id} none 9")
         client.set(f"qm:{{{'0' if shard != '0' else '1'}}}:held:{A}", "no set")
-        assert board.bury(A) == [(job_id, "original")]
+        assert board.release_life(A) == [(job_id, "original")]
 
 
 def test_of_a_job_that_is_done_the_board_keeps_what_readers_need(board: Board) -> None:
     job_id = submitted(board)
-    claims = [*board.claim_steps(job_id, "hyde", life=A, most=10).held, claimed(board, job_id)]
+    claims = [*board.claim_steps(job_id, "hyde", life=A, limit=10).held, claimed(board, job_id)]
     hits = tuple(BoardHit(f"r/page/{page}", 0.5, page) for page in range(20))
     for claim in claims:
         board.take_queries(claim, [f"text of {claim.step}"], rivals=SEARCH.steps)
@@ -278,7 +278,7 @@ def test_a_job_that_is_done_takes_little_memory_and_goes_in_time(valkey_url: str
 
 def test_the_picture_comes_with_the_first_step_that_ends_and_with_the_last(board: Board) -> None:
     job_id = submitted(board)
-    claims = {claim.step: claim for claim in board.claim_steps(job_id, "hyde", life=A, most=10).held}
+    claims = {claim.step: claim for claim in board.claim_steps(job_id, "hyde", life=A, limit=10).held}
     claims["original"] = claimed(board, job_id)
     assert board.finish(claims["synonym"], Outcome(state="failed", reason="no reply")) is None
     told_at = time.monotonic()

@@ -12,7 +12,7 @@ HIT = BoardHit("r1/page/1", 0.8, 3)
 def test_branches_that_were_claimed_together_take_queries_among_themselves(board: Board) -> None:
     asked = SEARCH.model_copy(update={"multi_query": ("synonym", "variant")})
     job_id = board.submit(asked)[0]
-    hyde, synonym, variant = board.claim_steps(job_id, "hyde", life="", most=10).held
+    hyde, synonym, variant = board.claim_steps(job_id, "hyde", life="", limit=10).held
     assert board.take_queries(hyde, ["a", "b"], rivals=asked.expansions) == ["a", "b"]
     assert board.take_queries(synonym, ["b", "c"], rivals=asked.expansions) == ["c"]
     assert board.take_queries(variant, ["b", "c"], rivals=asked.expansions) == []
@@ -28,7 +28,7 @@ def test_branches_that_were_claimed_together_take_queries_among_themselves(board
 def test_branches_that_were_claimed_one_by_one_take_queries_on_the_board(board: Board) -> None:
     asked = SEARCH.model_copy(update={"multi_query": ("synonym",)})
     job_id = board.submit(asked)[0]
-    (hyde,) = board.claim_steps(job_id, "hyde", life="", most=1).held
-    (synonym,) = board.claim_steps(job_id, "synonym", life="", most=1).held
+    (hyde,) = board.claim_steps(job_id, "hyde", life="", limit=1).held
+    (synonym,) = board.claim_steps(job_id, "synonym", life="", limit=1).held
     assert board.take_queries(hyde, ["a"], rivals=asked.expansions) == ["a"]
     assert board.take_queries(synonym, ["a"], rivals=asked.expansions) == []

@@ -101,5 +101,5 @@ def test_a_round_is_told_like_any_event(board: Board) -> None:
         files=(PartialHit(key="a.py", score=0.9),),
         gaps=("Channel",),
     )
-    assert board.tell(job_id, told)
+    assert board.append_event(job_id, told)
     assert board.events(job_id)[-1][1] == told

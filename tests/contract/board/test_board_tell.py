@@ -25,8 +25,8 @@ def test_only_the_attempt_that_holds_the_step_is_heard(board: Board) -> None:
     time.sleep(LEASE + 0.05)
     second = claimed(board, job_id, "original")
     parts = [AnswerPart(stage="original", attempt=held.attempt, offset=0, text="hello") for held in (first, second)]
-    assert not board.tell(job_id, parts[0], held=first)
-    assert board.tell(job_id, parts[1], held=second)
+    assert not board.append_event(job_id, parts[0], held=first)
+    assert board.append_event(job_id, parts[1], held=second)
     assert board.events(job_id)[-1][1] == parts[1]
     assert parts[0] not in [event for _, event in board.events(job_id)]
 
@@ -35,4 +35,4 @@ def test_nothing_is_told_of_a_job_that_is_over(board: Board) -> None:
     job_id = board.submit(SEARCH)[0]
     held = claimed(board, job_id, "original")
     board.settle(job_id, Verdict("cancelled"))
-    assert not board.tell(job_id, Progress(stage="original", done=1, total=2), held=held)
+    assert not board.append_event(job_id, Progress(stage="original", done=1, total=2), held=held)

@@ -72,14 +72,14 @@ def outcome(ask: Callable[[], object]) -> str:
 
 
 def test_threads_wait_for_a_connection_while_the_server_answers(valkey_url: str) -> None:
-    with open_commands(valkey_url, most=2) as client, ThreadPoolExecutor(CALLERS) as callers:
+    with open_commands(valkey_url, max_connections=2) as client, ThreadPoolExecutor(CALLERS) as callers:
         asked = [callers.submit(outcome, lambda: client.blpop("qm:nothing", HELD_S)) for _ in range(CALLERS)]
         assert Counter(each.result() for each in asked) == {"None": CALLERS}
 
 
 def test_coroutines_wait_for_a_connection_while_the_server_answers(valkey_url: str) -> None:
     async def ask_all() -> Counter[str]:
-        async with open_async_commands(valkey_url, most=2) as client:
+        async with open_async_commands(valkey_url, max_connections=2) as client:
             pops = [client.blpop("qm:nothing", HELD_S) for _ in range(CALLERS)]
             return Counter(map(str, await asyncio.gather(*pops, return_exceptions=True)))
 
@@ -89,7 +89,7 @@ def test_coroutines_wait_for_a_connection_while_the_server_answers(valkey_url: s
 def test_coroutines_are_served_in_the_order_in_which_they_came(valkey_url: str) -> None:
     async def ask_all() -> list[int]:
         served: list[int] = []
-        async with open_async_commands(valkey_url, most=1) as client:
+        async with open_async_commands(valkey_url, max_connections=1) as client:
 
             async def ask(number: int) -> None:
                 await client.ping()
@@ -107,7 +107,7 @@ def test_coroutines_are_served_in_the_order_in_which_they_came(valkey_url: str) 
 
 def test_a_caller_that_gives_up_leaves_its_turn_to_the_next(valkey_url: str) -> None:
     async def ask() -> object:
-        async with open_async_commands(valkey_url, most=1) as client:
+        async with open_async_commands(valkey_url, max_connections=1) as client:
             holds = asyncio.ensure_future(client.blpop("qm:nothing", 2 * HELD_S))
             await asyncio.sleep(0)
             waits = [asyncio.ensure_future(client.ping()) for _ in range(10)]
@@ -121,7 +121,7 @@ def test_a_caller_that_gives_up_leaves_its_turn_to_the_next(valkey_url: str) -> 
 
 
 def test_threads_give_up_if_the_server_answers_nobody(silent_url: str) -> None:
-    with open_commands(silent_url, most=1) as client, ThreadPoolExecutor(4) as callers:
+    with open_commands(silent_url, max_connections=1) as client, ThreadPoolExecutor(4) as callers:
         asked = [callers.submit(outcome, client.ping) for _ in range(4)]
         assert {each.result() for each in asked} <= {"BoardSilent", "BoardUnavailable"}
 
@@ -130,7 +130,7 @@ def test_threads_give_up_if_the_server_answers_nobody(silent_url: str) -> None:
 @pytest.mark.parametrize("silent_url", ["TCP", "a socket"], indirect=True)
 def test_coroutines_give_up_if_the_server_answers_nobody(silent_url: str) -> None:
     async def ask_all() -> set[str]:
-        async with open_async_commands(silent_url, most=1) as client:
+        async with open_async_commands(silent_url, max_connections=1) as client:
             asked = await asyncio.gather(*(client.ping() for _ in range(4)), return_exceptions=True)
             return {type(each).__name__ for each in asked}
 

@@ -36,7 +36,7 @@ def answering(valkey_url: str) -> Iterator[Settings]:
 
     def answer() -> None:
         while not stopping.wait(0.01):
-            for job_id in board.open_jobs(most=50):
+            for job_id in board.open_jobs(limit=50):
                 if board.picture(job_id).request is not None:
                     board.settle(job_id, Verdict("done", result=result_of(job_id)))
 
@@ -105,7 +105,7 @@ def test_a_loop_that_ended_leaves_no_connection(answering: Settings, valkey_url:
 
 
 def test_a_loop_that_ends_while_others_wait_takes_nothing_from_them(answering: Settings, valkey_url: str) -> None:
-    client = open_async_commands(valkey_url, most=1)
+    client = open_async_commands(valkey_url, max_connections=1)
     popped: list[object] = []
 
     async def pop(wait_s: float) -> None:

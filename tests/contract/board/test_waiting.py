@@ -50,7 +50,7 @@ def work(board: Board, job_id: str, *, pause_s: float = 0.0) -> None:
     (name,) = INGEST.steps
     held = claimed(board, job_id, name)
     for done in range(1, 4):
-        board.tell(job_id, Progress(stage=name, done=done, total=3), held=held)
+        board.append_event(job_id, Progress(stage=name, done=done, total=3), held=held)
         time.sleep(pause_s)
     board.finish(held, Outcome())
     board.settle(job_id, DONE)
@@ -205,7 +205,7 @@ def test_events_come_once_and_in_order_though_the_connections_break(
                 cut(server)
             # A worker of its own, whose connections are not cut.
             with redis.Redis.from_url(settings.redis_url, decode_responses=True) as client:
-                ValkeyBoard(client, settings).tell(job_id, Progress(stage=name, done=done, total=8))
+                ValkeyBoard(client, settings).append_event(job_id, Progress(stage=name, done=done, total=8))
         cut(server)
         with redis.Redis.from_url(settings.redis_url, decode_responses=True) as client:
             ValkeyBoard(client, settings).settle(job_id, DONE)
@@ -224,12 +224,12 @@ def test_what_no_watcher_was_told_is_found_by_looking(
         while not server.hget(job, "watch"):
             time.sleep(0.01)
         (name,) = INGEST.steps
-        board.tell(job_id, Progress(stage=name, done=1, total=9))
+        board.append_event(job_id, Progress(stage=name, done=1, total=9))
         watchers = str(server.hget(job, "watch"))
         server.hdel(job, "watch")  # nobody is told what comes now
-        board.tell(job_id, Progress(stage=name, done=2, total=9))
+        board.append_event(job_id, Progress(stage=name, done=2, total=9))
         server.hset(job, "watch", watchers)
-        board.tell(job_id, Progress(stage=name, done=3, total=9))
+        board.append_event(job_id, Progress(stage=name, done=3, total=9))
         server.hdel(job, "watch")
         board.settle(job_id, DONE)
         assert followed.result() == ["queued", *["progress"] * 3, "done"]

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 import redis
 
-from querymill_shared.board import Board, Look, Outcome, Seen, ValkeyBoard, Verdict, WatchedBoard, keys
+from querymill_shared.board import Board, Outcome, Seen, Subscription, ValkeyBoard, Verdict, WatchedBoard, keys
 from querymill_shared.board.valkey_watching import MAX_WATCHERS
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Progress
@@ -42,15 +42,15 @@ def submitted_branches(board: Board, number: int) -> str:
     return board.submit(asked)[0]
 
 
-def every_event(job_id: str, after: str = "0-0") -> Look:
-    return Look(job_id, every_event=True, after=after)
+def every_event(job_id: str, after: str = "0-0") -> Subscription:
+    return Subscription(job_id, every_event=True, after=after)
 
 
-def the_end(job_id: str) -> Look:
-    return Look(job_id, every_event=False)
+def the_end(job_id: str) -> Subscription:
+    return Subscription(job_id, every_event=False)
 
 
-def seen(watching: WatchedBoard, look: Look) -> Seen:
+def seen(watching: WatchedBoard, look: Subscription) -> Seen:
     (reply,) = watching.watch([look], WATCHER)
     assert isinstance(reply, Seen)
     return reply
@@ -68,7 +68,7 @@ def test_what_was_before_is_seen_and_what_comes_after_is_told(
     held = claimed(board, job_id)
     before = seen(watching, every_event(job_id))
     assert (types(before), before.count) == (["queued", "stage_started"], 2)
-    board.tell(job_id, Progress(stage="original", done=1, total=2), held=held)
+    board.append_event(job_id, Progress(stage="original", done=1, total=2), held=held)
     board.finish(held, Outcome())
     board.settle(job_id, Verdict("done", result="{}"))
     told = listener.hear(wait_s=10)
@@ -231,7 +231,7 @@ def test_a_listener_deletes_what_it_has_read(board: ValkeyBoard, settings: Setti
         seen(watching, every_event(job_id))
         heard, longest = 0, 0
         for number in range(1, 2_101):
-            board.tell(job_id, Progress(stage="original", done=number, total=9_999))
+            board.append_event(job_id, Progress(stage="original", done=number, total=9_999))
             if number % 300 == 0:
                 heard += len(listener.hear(wait_s=10))
                 (stream,) = server.keys("*watch:*")

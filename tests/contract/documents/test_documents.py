@@ -13,7 +13,7 @@ from querymill_workers.retrievers.files.compare import drop_files
 from querymill_workers.retrievers.files.stores.memory import MemoryFiles
 from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.modules.rules.documents import read_id, shown_id
-from querymill_workers.vectors.ports import Refused
+from querymill_workers.vectors.ports import RefusedEmbedding
 from tests.fixtures.document_suite import LATER, DocumentSuite, ports_on
 
 
@@ -104,7 +104,7 @@ class TestReports(DocumentSuite):
     def test_dropping_takes_the_words_and_what_was_refused(self, ports: Ports, collection: str) -> None:
         ids, vectors = self.put_teams(ports, collection), ports.vectors["reports"]
         refused = vectors.pending(collection, model="words", limit=99, documents=[ids[0]])
-        vectors.fill(collection, dict.fromkeys(refused, Refused("HTTP 400")), model="words")
+        vectors.fill(collection, dict.fromkeys(refused, RefusedEmbedding("HTTP 400")), model="words")
         self.drop(ports, collection, ids[0])
         assert len(ports.words.search(collection, "reports", "soup", limit=99)) == 4
         assert vectors.count_refused(collection) == 0
@@ -173,7 +173,7 @@ class TestMessages(SessionSuite):
     def test_a_dropped_session_leaves_no_word_and_nothing_refused(self, ports: Ports, collection: str) -> None:
         (dropped, *_), vectors = self.put_teams(ports, collection), ports.vectors["messages"]
         refused = vectors.pending(collection, model="words", limit=99, documents=[dropped])
-        vectors.fill(collection, dict.fromkeys(refused, Refused("HTTP 400")), model="words")
+        vectors.fill(collection, dict.fromkeys(refused, RefusedEmbedding("HTTP 400")), model="words")
         assert self.drop(ports, collection, dropped) == len(refused)
         assert len(ports.words.search(collection, "messages", "ships", limit=9)) == 4
         assert vectors.count_refused(collection) == 0
@@ -233,7 +233,7 @@ class TestModules(DocumentSuite):
         self.put_teams(ports, collection)
         self.drop(ports, collection, "1")
         assert len(ports.words.search(collection, "modules", "cone", limit=9)) == 4
-        requests = [ports.board.picture(job_id).request for job_id in ports.board.recent(most=99)]
+        requests = [ports.board.picture(job_id).request for job_id in ports.board.recent(limit=99)]
         assert LearnLexicon(collection=collection, background=True) in requests
 
 

@@ -105,7 +105,7 @@ def test_a_statement_within_a_joined_transaction_does_not_keep_the_role_of_the_o
         ((reader,),) = connection.execute("SELECT current_user").fetchall()
         with lent(pool) as again:
             ((owner,),) = again.execute("SELECT current_user").fetchall()
-    assert reader == "querymill_messages"
+    assert reader == "querymill_reader"
     assert owner != reader
 
 
@@ -118,7 +118,7 @@ def test_statements_that_are_fetched_together_are_one_transaction(pool: Pool) ->
 def test_the_role_of_a_transaction_ends_with_it(pool: Pool) -> None:
     _, inside = fetch_all(pool, (SESSION["as_reader"], {"collection": "c"}), ("SELECT current_user", {}))
     (after,) = fetch_all(pool, ("SELECT current_user", {}))
-    assert inside == [("querymill_messages",)]
+    assert inside == [("querymill_reader",)]
     assert after != inside
 
 

@@ -150,7 +150,7 @@ def test_a_dump_is_restored_to_another_owner(server: str, source: str, tmp_path:
     dumped = run_program("pg_dump", "--format=custom", f"--file={file}", address(server, source, "postgres"))
     assert dumped.returncode == 0, dumped.stderr
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-        connection.execute("CREATE ROLE heir LOGIN; GRANT querymill_messages TO heir")
+        connection.execute("CREATE ROLE heir LOGIN; GRANT querymill_reader TO heir")
     target = empty_database(server, owner="heir")
     url = address(server, target, "heir")
     restored = run_program("pg_restore", "--no-owner", "--no-comments", "--exit-on-error", f"--dbname={url}", file)

@@ -13,13 +13,11 @@ import numpy as np
 import psycopg
 import pytest
 
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.documents.store import PostgresDocuments
-from querymill_workers.ledger.ports import Subject, Version
-from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import CheckedConnection, Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
-from querymill_workers.postgres.vector_index import NearIndexes
+from querymill_workers.postgres.vector_index import VectorIndexes
 from querymill_workers.retrievers.conversations.ports.passages import PassageFilter
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
@@ -38,6 +36,8 @@ from querymill_workers.retrievers.reports.stores.postgres_life import PostgresRe
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.stores import documents_in, vectors_in
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Version, WrittenDocument
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import messages_in
 from tests.fixtures.tenant_rows import fill
@@ -63,11 +63,11 @@ def messages_of(pool: Pool) -> PostgresMessages:
 
 
 def passages_of(pool: Pool) -> PostgresPassages:
-    return PostgresPassages(pool, NearIndexes(pool, "conversation_vectors"), ef_search=40)
+    return PostgresPassages(pool, VectorIndexes(pool, "conversation_vectors"), ef_search=40)
 
 
 def files_of(pool: Pool) -> Vectors:
-    return vectors_in(pool, Meters(None))["files"]
+    return vectors_in(pool, FleetCounters(None))["files"]
 
 
 def near_conversations(pool: Pool) -> Any:
@@ -78,9 +78,9 @@ def near_conversations(pool: Pool) -> Any:
 
 
 def standing_of_write(pool: Pool) -> Any:
-    """Ask the ledger how a write stands to what was written and forgotten."""
-    subjects = [Subject(document) for document in IDS]
-    with PostgresLedger(pool).changing(ASKS, "messages", subjects, Version(1, "job"), whole=False) as standings:
+    """Ask `versions` how a write stands to what was written and forgotten."""
+    subjects = [WrittenDocument(document) for document in IDS]
+    with PostgresVersions(pool).changing(ASKS, "messages", subjects, Version(1, "job"), whole=False) as standings:
         return {document: (standing.known, len(standing.filters)) for document, standing in standings.items()}
 
 
@@ -103,7 +103,7 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "conversations by vector": lambda pool: passages_of(pool).nearest(
         ASKS, VECTOR, model="m", limit=9, where=PassageFilter(start=datetime(2025, 1, 1, tzinfo=UTC))
     ),
-    "passages that wait": lambda pool: vectors_in(pool, Meters(None))["conversations"].pending(
+    "passages that wait": lambda pool: vectors_in(pool, FleetCounters(None))["conversations"].pending(
         ASKS, model="next", limit=9
     ),
     "conversations that pass": lambda pool: PostgresDocuments(pool, "conversations").ids(ASKS, TOPIC),
@@ -140,7 +140,7 @@ QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
     "code documents that pass": lambda pool: PostgresDocuments(pool, "modules").ids(ASKS, TOPIC),
     "code documents counted": lambda pool: PostgresDocuments(pool, "modules").count(ASKS, TOPIC),
     "descriptions by vector": lambda pool: PostgresDescriptions(pool).nearest(ASKS, VECTOR, model="m", limit=9),
-    "descriptions that wait": lambda pool: vectors_in(pool, Meters(None))["modules"].pending(
+    "descriptions that wait": lambda pool: vectors_in(pool, FleetCounters(None))["modules"].pending(
         ASKS, model="next", limit=9
     ),
     "vectors of texts": lambda pool: PostgresTextVectors(pool).stored(ASKS, IDS, model="m"),
@@ -202,7 +202,7 @@ def rows_of(url: str, collection: str, tables: Iterable[str]) -> dict[str, list[
     """Return what stands in each table, as a role that sees one collection. Walls must stand."""
     with psycopg.connect(url) as connection:
         connection.execute("SELECT set_config('querymill.collection', %s, true)", [collection])
-        connection.execute("SET LOCAL ROLE querymill_messages")
+        connection.execute("SET LOCAL ROLE querymill_reader")
         return {
             table: [row for (row,) in connection.execute(f"SELECT t::text FROM {table} AS t ORDER BY 1".encode())]
             for table in tables
@@ -227,7 +227,7 @@ def drop_all(url: str) -> None:
         sessions, reports, files = PostgresSessions(pool), PostgresReportLife(pool), PostgresFiles(pool)
         conversations, words = PostgresConversations(pool), PostgresWords(pool)
         for id_ in ("s1", "s2", "s3"):
-            sessions.forget(ASKS, id_)
+            sessions.drop(ASKS, id_)
             conversations.drop(ASKS, id_)
             reports.drop(ASKS, id_)
         files.drop(ASKS, ["s1", "s2", "s3"])
@@ -237,16 +237,16 @@ def drop_all(url: str) -> None:
         for id_ in ("s1", "s2", "s3"):
             modules.drop(ASKS, id_)
         for kind in ("messages", "conversations", "reports", "files"):
-            PostgresLedger(pool).forget(ASKS, kind, Version(99, "drop"))
-        PostgresTextVectors(pool).clear(ASKS)
+            PostgresVersions(pool).leave_filter_tombstone(ASKS, kind, Version(99, "drop"))
+        PostgresTextVectors(pool).drop_all(ASKS)
         for space in ("messages", "pages"):
-            words.clear(ASKS, space)
+            words.drop_all(ASKS, space)
         for store in (conversations, modules):
-            store.leave(ASKS)
+            store.drop_remains(ASKS)
         for documents in documents_in(pool).values():
             documents.drop(ASKS, ["s1", "s2", "s3"])
-        for vectors in vectors_in(pool, Meters(None)).values():
-            vectors.forget_model(ASKS)
+        for vectors in vectors_in(pool, FleetCounters(None)).values():
+            vectors.drop_model(ASKS)
 
 
 def test_every_table_with_a_wall_shows_a_collection_its_own_rows_alone(own_url: str) -> None:

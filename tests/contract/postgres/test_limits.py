@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from querymill_workers.jobs.faults import Conflict, Failed, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Conflict, Unavailable
 from querymill_workers.postgres import connection as limits
 from querymill_workers.postgres.connection import (
     Pool,
@@ -256,8 +256,8 @@ def test_a_transaction_that_freezes_within_a_pipeline_ends(
     (errors.LockNotAvailable(), Conflict),
     (errors.DeadlockDetected(), Conflict),
     (errors.SerializationFailure(), Conflict),
-    (errors.QueryCanceled(), Failed),
-    (errors.ProgramLimitExceeded(), Failed),
+    (errors.QueryCanceled(), CallFailed),
+    (errors.ProgramLimitExceeded(), CallFailed),
     (errors.DiskFull(), Unavailable),
     (errors.TooManyConnections(), Unavailable),
     (errors.AdminShutdown(), Unavailable),

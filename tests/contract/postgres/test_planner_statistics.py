@@ -9,11 +9,11 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill_workers.ledger.ports import Subject, Version
-from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres import planner_statistics
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.postgres.planner_statistics import PostgresSamples
+from querymill_workers.versions.ports import Version, WrittenDocument
+from querymill_workers.versions.postgres import PostgresVersions
 
 #: Columns of walled tables that hold texts of documents, or what users say of them, by type or by name.
 TEXTS: Final = """
@@ -83,15 +83,15 @@ def test_samples_of_what_a_worker_dropped_that_died_right_after_are_taken_by_ano
     database_url: str, pool: Pool
 ) -> None:
     collection, document = f"c{uuid4().hex}", f"d{uuid4().hex}"
-    ledger, another = PostgresLedger(pool), PostgresSamples(pool)
-    with ledger.changing(collection, "messages", [Subject(document)], Version(1, "j1")):
+    versions, another = PostgresVersions(pool), PostgresSamples(pool)
+    with versions.changing(collection, "messages", [WrittenDocument(document)], Version(1, "j1")):
         pass
     time.sleep(2 * planner_statistics.SOON_S)  # what other tests dropped is long ago
     another.renew()
     before = taken_at(database_url)
     another.catch_up()
     assert not taken_within(database_url, before, seconds=1), "nothing was dropped since"
-    with ledger.dropping(collection, "messages", document, Version(2, "j2")):
+    with versions.dropping(collection, "messages", document, Version(2, "j2")):
         pass  # the worker dies before it asks for new samples
     another.catch_up()
     assert taken_within(database_url, before, seconds=60)

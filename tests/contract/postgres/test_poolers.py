@@ -17,7 +17,7 @@ from querymill_workers.postgres.connection import Pool, across, holding, joined,
 from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
 from querymill_workers.postgres.queries import SESSION
 from querymill_workers.postgres.reading import fetch_all, snapshot
-from querymill_workers.postgres.vector_index import NearIndexes
+from querymill_workers.postgres.vector_index import VectorIndexes
 from querymill_workers.services.ports import TextVector
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.words.ports import WordUnit
@@ -122,15 +122,17 @@ def test_a_near_index_is_made_by_one_worker_and_the_right_to_make_one_ends(
         with open_pool(pooled_url, max_size=2) as other:
             begin = threading.Barrier(2)
 
-            def make(indexes: NearIndexes, collection: str = collection, begin: threading.Barrier = begin) -> bool:
+            def make(indexes: VectorIndexes, collection: str = collection, begin: threading.Barrier = begin) -> bool:
                 begin.wait(10)
                 return indexes.make(collection, "m", dimensions=8)
 
             with ThreadPoolExecutor(2) as workers:
-                made = list(workers.map(make, (NearIndexes(pool, "text_vectors"), NearIndexes(other, "text_vectors"))))
+                made = list(
+                    workers.map(make, (VectorIndexes(pool, "text_vectors"), VectorIndexes(other, "text_vectors")))
+                )
         assert sorted(made) == [False, True], collection
-        NearIndexes(pool, "text_vectors").drop(collection, "m")
-        store.clear(collection)
+        VectorIndexes(pool, "text_vectors").drop(collection, "m")
+        store.drop_all(collection)
 
 
 def test_migrations_run_there_again_and_again(empty_url: str, pooled_url: str) -> None:

@@ -76,7 +76,7 @@ def test_the_role_sees_no_row_of_any_walled_table_without_a_collection(own_url: 
                 r"current_setting\('querymill.collection'|SELECT \w+\.number\s+FROM word_indexes", plans[0][0]
             )
         with connection.transaction():
-            connection.execute("SET LOCAL ROLE querymill_messages")
+            connection.execute("SET LOCAL ROLE querymill_reader")
             for table in tables:
                 statement = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))
                 assert connection.execute(statement).fetchone() == (0,), table
@@ -86,7 +86,7 @@ def test_a_wall_that_fell_is_named_and_raised_again(own_url: str) -> None:
     with psycopg.connect(own_url) as connection:
         connection.execute("ALTER TABLE report_pages DISABLE ROW LEVEL SECURITY")
         connection.execute("DROP POLICY own_collection ON report_vectors")
-        connection.execute("REVOKE SELECT ON code_chunks FROM querymill_messages")
+        connection.execute("REVOKE SELECT ON code_chunks FROM querymill_reader")
     with pytest.raises(SchemaMismatch, match=r"may not use the table code_chunks; .*report_pages .*report_vectors"):
         check(own_url)
     assert migrate(own_url) == []
@@ -114,11 +114,11 @@ def test_an_owner_without_rights_migrates_once_an_administrator_has_granted_the_
     plain_url: str, database: psycopg.Connection
 ) -> None:
     expected = (
-        f'must run in this database: GRANT "querymill_messages" TO "{owner_of(plain_url)}"; then run querymill migrate'
+        f'must run in this database: GRANT "querymill_reader" TO "{owner_of(plain_url)}"; then run querymill migrate'
     )
     with pytest.raises(SchemaMismatch, match=expected):
         migrate(plain_url)
-    database.execute(f"GRANT querymill_messages TO {owner_of(plain_url)}")
+    database.execute(f"GRANT querymill_reader TO {owner_of(plain_url)}")
     assert migrate(plain_url)
     check(plain_url)
     with open_pool(plain_url, max_size=2) as pool:
@@ -148,10 +148,10 @@ def test_an_owner_without_rights_is_told_to_have_the_role_made(
 
 def test_a_role_that_may_be_granted_but_not_taken_on_is_refused(plain_url: str, database: psycopg.Connection) -> None:
     name = owner_of(plain_url)
-    database.execute(f"GRANT querymill_messages TO {name} WITH SET FALSE")
+    database.execute(f"GRANT querymill_reader TO {name} WITH SET FALSE")
     with psycopg.connect(plain_url) as connection:
-        assert row_security.prepare_role(connection) == [f'GRANT "querymill_messages" TO "{name}"']
-    database.execute(f"GRANT querymill_messages TO {name} WITH SET TRUE")
+        assert row_security.prepare_role(connection) == [f'GRANT "querymill_reader" TO "{name}"']
+    database.execute(f"GRANT querymill_reader TO {name} WITH SET TRUE")
     with psycopg.connect(plain_url) as connection:
         assert row_security.prepare_role(connection) == []
 
@@ -161,12 +161,12 @@ def test_a_wrong_owner_and_functions_that_could_act_for_somebody_else_are_named(
 ) -> None:
     check(own_url)
     with psycopg.connect(own_url) as connection:
-        connection.execute("GRANT CREATE ON SCHEMA public TO querymill_messages")
-        connection.execute("ALTER TABLE tombstones OWNER TO querymill_messages")
+        connection.execute("GRANT CREATE ON SCHEMA public TO querymill_reader")
+        connection.execute("ALTER TABLE tombstones OWNER TO querymill_reader")
         connection.execute("ALTER FUNCTION note_embedded() RESET search_path")
         connection.execute("ALTER FUNCTION metadata_hashes(jsonb) SECURITY DEFINER")
     expected = (
-        r"table tombstones belongs to querymill_messages: .*metadata_hashes\(jsonb\) runs with the rights of its owner"
+        r"table tombstones belongs to querymill_reader: .*metadata_hashes\(jsonb\) runs with the rights of its owner"
         r".*note_embedded\(\) has no search_path"
     )
     with pytest.raises(SchemaMismatch, match=expected):
@@ -229,7 +229,7 @@ def test_a_session_of_a_worker_sees_no_row_as_the_owner_and_any_other_session_of
 
 def test_a_policy_that_opens_a_wall_is_named_and_dropped_and_that_of_another_role_is_left_alone(own_url: str) -> None:
     with psycopg.connect(own_url) as connection:
-        connection.execute("CREATE POLICY open ON code_files TO querymill_messages USING (true)")
+        connection.execute("CREATE POLICY open ON code_files TO querymill_reader USING (true)")
         connection.execute("CREATE POLICY analysts ON code_files TO pg_monitor USING (true)")
         connection.execute("CREATE POLICY lately ON tombstones USING (true)")
     with pytest.raises(SchemaMismatch, match=r"code_files .*: open; .*tombstones .*: lately"):

@@ -48,7 +48,7 @@ def test_the_migrations_since_the_baseline_lead_to_the_schema(
         "DROP TRIGGER chat_vectors_added ON chat_vectors",
         "ALTER TABLE reports DISABLE ROW LEVEL SECURITY",
         "ALTER FUNCTION note_embedded() SET search_path = public",
-        "REVOKE INSERT ON reports FROM querymill_messages",
+        "REVOKE INSERT ON reports FROM querymill_reader",
     ],
 )
 def test_a_change_without_a_migration_is_seen(

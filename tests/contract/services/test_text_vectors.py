@@ -109,10 +109,10 @@ def test_parts_of_a_document_are_forgotten_with_it_and_a_changed_text_is_no_part
     text_vectors.store(collection, [vector("a", "a"), vector("b", "soup"), vector("d", "d")], model="words")
     text_vectors.assign(collection, {"d": "doc", "unknown": "doc"}, model="words")
     text_vectors.assign(collection, {"c": "other"}, model="words")
-    text_vectors.forget(collection, text_ids=["doc"], texts=[])
+    text_vectors.drop(collection, text_ids=["doc"], texts=[])
     assert ids_of(text_vectors, collection) == {"b", "c"}
     text_vectors.store(collection, [replace(vector("b", "soup"), document="other")], model="words")
-    text_vectors.forget(collection, text_ids=["other"], texts=[])
+    text_vectors.drop(collection, text_ids=["other"], texts=[])
     assert ids_of(text_vectors, collection) == set()
 
 
@@ -132,8 +132,8 @@ def test_texts_are_forgotten_by_their_ids_and_where_they_are_the_same(
     other = f"{collection}x"
     for model, into in (("words", collection), ("others", collection), ("words", other)):
         text_vectors.store(into, rows, model=model)
-    text_vectors.forget(collection, text_ids=["d"], texts=["ships"])
+    text_vectors.drop(collection, text_ids=["d"], texts=["ships"])
     assert [ids_of(text_vectors, collection, model) for model in ("words", "others")] == [{"c"}, {"c"}]
     assert ids_of(text_vectors, other) == {"a", "b", "c", "d"}
-    text_vectors.clear(collection)
+    text_vectors.drop_all(collection)
     assert [text_vectors.holds(each) for each in (collection, other)] == [False, True]

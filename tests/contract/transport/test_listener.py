@@ -13,12 +13,12 @@ import redis
 from querymill_shared import bells
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.queues import Queue
-from querymill_workers.bell_consumer import LOOK_PAST_S, Listener
-from querymill_workers.dispatch.step_pool import Crew
+from querymill_workers.bell_consumer import LOOK_PAST_S, BellListener
+from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from tests.fakes.ports import memory_ports
 from tests.fixtures.boards import new_board
 
@@ -58,19 +58,19 @@ def heard() -> Iterator[Heard]:
     heard.may_end.set()
 
 
-Listening = Callable[..., Listener]
+Listening = Callable[..., BellListener]
 
 
 @pytest.fixture
 def listening(valkey_url: str, heard: Heard) -> Iterator[Listening]:
-    """Start a listener for a crew."""
-    started: list[Listener] = []
+    """Start a listener for a pool of threads."""
+    started: list[BellListener] = []
 
-    def start(*, threads: int, queues: tuple[str, ...] = ("search", "expand"), url: str = valkey_url) -> Listener:
-        crew = Crew()
-        crew.widen(threads)
-        listener = Listener(
-            lambda: redis.Redis.from_url(url), lambda: queues, crew, heard, lambda jobs: [""] * len(jobs)
+    def start(*, threads: int, queues: tuple[str, ...] = ("search", "expand"), url: str = valkey_url) -> BellListener:
+        step_pool = StepPool()
+        step_pool.widen(threads)
+        listener = BellListener(
+            lambda: redis.Redis.from_url(url), lambda: queues, step_pool, heard, lambda jobs: [""] * len(jobs)
         )
         started.append(listener)
         listener.start()
@@ -163,16 +163,16 @@ class Blocked:
         self.asked: list[str] = []
         self.may_end = threading.Event()
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         self.asked.append(caller.collection)
         self.may_end.wait(PATIENCE_S)
-        return np.ones((len(texts), 4), np.float32), Usage(1, 1)
+        return np.ones((len(texts), 4), np.float32), ProviderUsage(1, 1)
 
 
 def test_the_flood_of_one_collection_does_not_keep_the_bells_of_another_in_the_queue(server: redis.Redis) -> None:
-    board, crew, embeddings = new_board(), Crew(), Blocked()
+    board, step_pool, embeddings = new_board(), StepPool(), Blocked()
     ports = memory_ports(board=board, embeddings=embeddings)
-    crew.widen(16)
+    step_pool.widen(16)
 
     def submit(collection: str, number: int) -> None:
         texts = ({"id": "a", "text": f"{collection} {number}"},)
@@ -183,11 +183,11 @@ def test_the_flood_of_one_collection_does_not_keep_the_bells_of_another_in_the_q
         submit("hog", number)
     for number in range(5):
         submit("shy", number)
-    listener = Listener(
+    listener = BellListener(
         lambda: server,
         lambda: ("embed",),
-        crew,
-        lambda bell: crew.answer(bell, ports, lambda rung: None),
+        step_pool,
+        lambda bell: step_pool.answer(bell, ports, lambda rung: None),
         lambda jobs: [board.picture(job).record.collection for job in jobs],
     )
     listener.start()

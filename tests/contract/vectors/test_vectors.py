@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 from querymill_workers.postgres.connection import Pool, joined, open_pool
-from querymill_workers.vectors.ports import WHOLE, Counts, Part, Passage, Refused, RefusedKey
+from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, PassageCounts, RefusedEmbedding, RefusedKey
 from tests.fakes.vectors import vector_of
 from tests.fixtures.passages import IN_MEMORY, IN_POSTGRES, StoredPassages, embed, text_of
 from tests.fixtures.plans import plans_of, recorded, rows_read
 
-REFUSED = Refused("HTTP 400")
+REFUSED = RefusedEmbedding("HTTP 400")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,12 @@ def collection() -> str:
 
 
 def pending(
-    stored: StoredPassages, collection: str, *, model: str = "m", documents: list[str] | None = None, part: Part = WHOLE
+    stored: StoredPassages,
+    collection: str,
+    *,
+    model: str = "m",
+    documents: list[str] | None = None,
+    part: CollectionPart = WHOLE,
 ) -> list[tuple[str, str]]:
     """The documents and texts that wait, in order."""
     waiting = stored.vectors.pending(collection, model=model, limit=99, documents=documents, part=part)
@@ -80,7 +85,7 @@ def test_a_list_goes_on_behind_a_passage_and_names_each_once(stored: StoredPassa
 def test_the_parts_of_a_collection_are_all_of_it(stored: StoredPassages, collection: str) -> None:
     documents = {f"{number}.js": [f"soup {number}", "tea"] for number in range(40)}
     stored.put(collection, documents)
-    parts = [Part(number, 8) for number in range(8)]
+    parts = [CollectionPart(number, 8) for number in range(8)]
     found = [pending(stored, collection, part=part) for part in parts]
     assert sum(map(bool, found)) > 1
     assert sorted(chain.from_iterable(found)) == pending(stored, collection)
@@ -146,8 +151,8 @@ def test_refused_texts_are_tried_again_a_part_at_a_time(stored: StoredPassages, 
     stored.put(collection, {f"{number}.js": ["poison"] for number in range(40)})
     waiting = stored.vectors.pending(collection, model="m", limit=99)
     stored.vectors.fill(collection, dict.fromkeys(waiting, REFUSED), model="m")
-    stored.vectors.retry(collection, model="m", part=Part(3, 8))
-    assert pending(stored, collection) == pending(stored, collection, part=Part(3, 8))
+    stored.vectors.retry(collection, model="m", part=CollectionPart(3, 8))
+    assert pending(stored, collection) == pending(stored, collection, part=CollectionPart(3, 8))
     assert 0 < len(pending(stored, collection)) < 40
 
 
@@ -156,8 +161,8 @@ def test_refused_texts_are_listed_with_who_refused_them_and_why(stored: StoredPa
     waiting = stored.vectors.pending(collection, model="m", limit=9)
     stored.vectors.fill(collection, dict.fromkeys(waiting, REFUSED), model="m")
     last = waiting[-1]
-    stored.vectors.fill(collection, {last: Refused("too long")}, model="n")
-    stored.vectors.fill(collection, {last: Refused("still too long")}, model="n")
+    stored.vectors.fill(collection, {last: RefusedEmbedding("too long")}, model="n")
+    stored.vectors.fill(collection, {last: RefusedEmbedding("still too long")}, model="n")
     listed = stored.vectors.refused(collection, limit=9)
     assert [(each.key, each.reason) for each in listed] == [
         *((RefusedKey(passage.document, passage.key, "m"), "HTTP 400") for passage in waiting),
@@ -220,7 +225,7 @@ def test_a_collection_that_is_left_has_no_model_and_nothing_waits(stored: Stored
     stored.put(collection, {"a.js": ["soup"]})
     stored.vectors.active_model(collection, first="m")
     stored.vectors.await_embedding(collection, {"a.js": "first"}, models=["m"])
-    stored.vectors.forget_model(collection)
+    stored.vectors.drop_model(collection)
     assert stored.vectors.active_model(collection) is None
     assert stored.vectors.await_embedding(collection, {"a.js": "second"}, models=["m"]) == {"a.js": "second"}
 
@@ -237,7 +242,7 @@ def test_no_collection_sees_the_vectors_of_another(stored: StoredPassages, colle
     assert not stored.vectors.switch(other, model="m")
     stored.vectors.retry(other)
     stored.vectors.drop_other_models(other, model="none")
-    stored.vectors.forget_model(other)
+    stored.vectors.drop_model(other)
     assert (counts(stored, collection), stored.vectors.active_model(collection)) == ((2, 0, 2), "m")
     assert stored.vectors.await_embedding(collection, {"a.js": "late"}, models=["n"]) == {"a.js": collection}
 
@@ -254,7 +259,7 @@ def test_a_refusal_comes_with_its_transaction_or_not_at_all(pool: Pool, kind: st
 
     with pytest.raises(ZeroDivisionError):
         refuse_and_fail()
-    assert stored.vectors.counts(collection, model="m") == Counts(1, 1, 0)
+    assert stored.vectors.counts(collection, model="m") == PassageCounts(1, 1, 0)
 
 
 def test_many_vectors_of_other_models_are_dropped(pool: Pool, collection: str) -> None:

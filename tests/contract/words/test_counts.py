@@ -57,7 +57,7 @@ def test_given_counts_stand_for_the_words_of_the_text(words: Words, collection: 
     words.put(collection, SPACE, [counted("u", {"ship": 20, "soup": 6}, text="rope rope"), WordUnit("v", "soup")])
     (hit,) = words.search(collection, SPACE, "ships and rope", limit=9)
     assert hit.scored is not None
-    assert (hit.id, hit.scored.length, hit.scored.statistics) == ("u", 26, bm25.Statistics(units=2, length=27))
+    assert (hit.id, hit.scored.length, hit.scored.statistics) == ("u", 26, bm25.IndexStatistics(units=2, length=27))
     assert tfs(hit) == {"ship": (1, 20)}
 
 
@@ -71,7 +71,7 @@ def test_an_entry_without_counts_is_counted_and_not_found(words: Words, collecti
     words.put(collection, SPACE, [counted("u", {}, text="ship"), WordUnit("v", "ship")])
     (hit,) = words.search(collection, SPACE, "ship", limit=9)
     assert hit.scored is not None
-    assert (hit.id, hit.scored.statistics, words.count(collection, SPACE)) == ("v", bm25.Statistics(2, 1), 2)
+    assert (hit.id, hit.scored.statistics, words.count(collection, SPACE)) == ("v", bm25.IndexStatistics(2, 1), 2)
 
 
 def test_counts_replace_a_text_and_a_text_replaces_counts(words: Words, collection: str) -> None:
@@ -155,7 +155,7 @@ def test_entries_are_counted_by_index_and_by_collection(words: Words, collection
     words.put(collection, SPACE, [WordUnit(part_id("p", number), "ship") for number in range(5)])
     words.trim(collection, SPACE, {"p": 2})
     assert words.count(collection, SPACE) == 5
-    words.clear(collection, SPACE)
+    words.drop_all(collection, SPACE)
     assert [words.count(collection, space) for space in (SPACE, "other")] == [0, 1]
 
 

@@ -338,7 +338,7 @@ class IndexMachine(RuleBasedStateMachine):
     @rule()
     def clear(self) -> None:
         for words in (self.words, self.brute):
-            words.clear(self.collection, SPACE)
+            words.drop_all(self.collection, SPACE)
 
     @invariant()
     def finds_the_same(self) -> None:

@@ -93,7 +93,7 @@ def test_a_hit_says_what_its_score_came_from(words: Words, collection: str) -> N
     put(words, collection, "nine ships and a ship", "soup")
     (hit,) = words.search(collection, SPACE, "rope of ships", limit=9)
     assert hit.scored is not None
-    assert (hit.scored.length, hit.scored.statistics) == (3, bm25.Statistics(units=2, length=4))
+    assert (hit.scored.length, hit.scored.statistics) == (3, bm25.IndexStatistics(units=2, length=4))
     assert hit.scored.terms == (bm25.TermScore("ship", 1, 2, 1, bm25.idf(2, 1), hit.score),)
 
 
@@ -148,7 +148,7 @@ def test_a_replaced_unit_is_found_by_its_new_words_only(words: Words, collection
     assert found(words, collection, "rope", groups=["monday"]) == []
     (hit,) = words.search(collection, SPACE, "rope", limit=9, groups=["tuesday"])
     assert hit.scored is not None
-    assert hit.scored.statistics == bm25.Statistics(units=2, length=3)
+    assert hit.scored.statistics == bm25.IndexStatistics(units=2, length=3)
 
 
 def test_the_later_of_two_units_with_one_id_counts(words: Words, collection: str) -> None:
@@ -161,7 +161,7 @@ def test_what_is_dropped_is_not_found_and_not_counted(words: Words, collection: 
     words.drop(collection, SPACE, ["u0", "u0", "never there"])
     (hit,) = words.search(collection, SPACE, "ship", limit=9)
     assert hit.scored is not None
-    assert (hit.id, hit.scored.statistics, hit.scored.terms[0].df) == ("u1", bm25.Statistics(2, 3), 1)
+    assert (hit.id, hit.scored.statistics, hit.scored.terms[0].df) == ("u1", bm25.IndexStatistics(2, 3), 1)
     words.drop(f"{collection}x", SPACE, ["u1"])
     assert found(words, collection, "ship") == ["u1"]
 
@@ -169,7 +169,7 @@ def test_what_is_dropped_is_not_found_and_not_counted(words: Words, collection: 
 def test_putting_nothing_and_dropping_nothing_are_no_errors(words: Words, collection: str) -> None:
     words.put(collection, SPACE, [])
     words.drop(collection, SPACE, [])
-    words.clear(collection, SPACE)
+    words.drop_all(collection, SPACE)
     assert found(words, collection, "ship") == []
 
 
@@ -179,9 +179,9 @@ def test_no_collection_and_no_space_sees_anothers_words(words: Words, collection
     put(words, f"{collection}x", "ship", "soup", group="g")
     (hit,) = words.search(collection, SPACE, "ship soup", limit=9)
     assert hit.scored is not None
-    assert (hit.id, hit.scored.statistics) == ("u0", bm25.Statistics(1, 1))
+    assert (hit.id, hit.scored.statistics) == ("u0", bm25.IndexStatistics(1, 1))
     assert found(words, collection, "ship", groups=["g"]) == []
-    words.clear(f"{collection}x", SPACE)
+    words.drop_all(f"{collection}x", SPACE)
     assert found(words, collection, "ship") == ["u0"]
 
 
@@ -209,7 +209,7 @@ def test_a_stale_space_is_made_anew_beside_the_old_one_and_searched_whole(words:
     assert not words.stale(collection, SPACE)
     (hit,) = words.search(collection, SPACE, "kitchen", limit=9)
     assert hit.scored is not None
-    assert (hit.id, hit.scored.statistics) == ("u1", bm25.Statistics(units=2, length=3))
+    assert (hit.id, hit.scored.statistics) == ("u1", bm25.IndexStatistics(units=2, length=3))
     assert found(words, collection, "rope") == []
     words.publish(collection, SPACE)
     assert found(words, collection, "ship") == ["u0"]
@@ -235,12 +235,12 @@ def test_words_of_the_old_tokeniser_are_gone_after_the_new_ones_are_searched(
 def test_a_cleared_space_is_empty_and_fresh(words: Words, collection: str) -> None:
     put(words, collection, "ship", "soup")
     age(words, collection)
-    words.clear(collection, SPACE)
+    words.drop_all(collection, SPACE)
     assert not words.stale(collection, SPACE)
     put(words, collection, "ship rope", first=5)
     (hit,) = words.search(collection, SPACE, "ship soup", limit=9)
     assert hit.scored is not None
-    assert (hit.id, hit.scored.statistics) == ("u5", bm25.Statistics(1, 2))
+    assert (hit.id, hit.scored.statistics) == ("u5", bm25.IndexStatistics(1, 2))
 
 
 def test_a_space_that_is_not_there_is_not_stale(words: Words, collection: str) -> None:
@@ -379,7 +379,7 @@ def test_a_change_that_fails_leaves_nothing_behind(stored: PostgresWords, collec
         stored.put(collection, SPACE, [WordUnit("a", "ship"), WordUnit("b\0", "ship")])
     (hit,) = stored.search(collection, SPACE, "ship", limit=9)
     assert hit.scored is not None
-    assert (hit.id, hit.scored.statistics) == ("u0", bm25.Statistics(1, 1))
+    assert (hit.id, hit.scored.statistics) == ("u0", bm25.IndexStatistics(1, 1))
 
 
 def test_terms_that_no_unit_has_come_with_those_they_may_be_a_misspelling_of(words: Words, collection: str) -> None:

@@ -114,7 +114,7 @@ def test_a_client_that_is_gone_cancels_its_job(quiet_gateway: GatewayHere, board
     def submitted() -> str:
         deadline = time.monotonic() + PATIENCE_S
         while True:
-            for job_id in board.recent(most=5):
+            for job_id in board.recent(limit=5):
                 if getattr(board.picture(job_id).asked, "query", "") == query:
                     return job_id
             assert time.monotonic() < deadline

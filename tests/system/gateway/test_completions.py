@@ -175,11 +175,11 @@ def test_a_job_that_failed_is_no_error_of_the_server(
         return chat_stream("too late")
 
     openai_server.script.chat = held
-    earlier = {job.id for job in mill.recent(most=100)}
+    earlier = {job.id for job in mill.recent(limit=100)}
     with ThreadPoolExecutor() as pool, closing(ValkeyBoard.connect(deployment.settings)) as board:
         asked = pool.submit(ask, client)
         assert is_asked.wait(PATIENCE_S)
-        new = [job for job in mill.recent(most=100) if job.id not in earlier]
+        new = [job for job in mill.recent(limit=100) if job.id not in earlier]
         (job,) = [job for job in new if "answer" in {step.name for step in job.picture().steps}]
         assert board.settle(job.id, Verdict("failed", reason="no search came through"))
         may_go_on.set()
@@ -223,7 +223,7 @@ def test_if_the_client_goes_the_answer_is_cancelled(
 
     try:
         asyncio.run(leave())
-        until(lambda: mill.recent(most=1)[0].picture().record.state == "cancelled", within_s=PATIENCE_S)
+        until(lambda: mill.recent(limit=1)[0].picture().record.state == "cancelled", within_s=PATIENCE_S)
     finally:
         released.set()
 

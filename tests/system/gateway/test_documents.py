@@ -195,7 +195,7 @@ def sessions(name: str, count: int) -> bytes:
 
 def submitted(board: ValkeyBoard, name: str) -> list[str]:
     """The sessions of an upload that are on the board, in their order."""
-    asked = (board.picture(job_id).asked for job_id in reversed(board.recent(most=50)))
+    asked = (board.picture(job_id).asked for job_id in reversed(board.recent(limit=50)))
     loaded = [request for request in asked if isinstance(request, IngestMessages)]
     ids = [session.session_id for request in loaded for session in request.documents]
     return [id_ for id_ in ids if id_.startswith(name)]

@@ -23,7 +23,7 @@ def submitted(board: ValkeyBoard) -> str:
 
 
 def tell(board: ValkeyBoard, job_id: str, done: int) -> None:
-    board.tell(job_id, Progress(stage="embed", done=done, total=1_000))
+    board.append_event(job_id, Progress(stage="embed", done=done, total=1_000))
 
 
 def told(board: ValkeyBoard, job_id: str) -> list[tuple[str, str]]:
@@ -94,7 +94,7 @@ def some_of(client: httpx.Client, job_id: str, after: str, most: int) -> list[Re
 def test_an_event_may_hold_any_separator_of_lines(quiet_http: httpx.Client, board: ValkeyBoard) -> None:
     job_id = submitted(board)
     stage = "a\u2028b\u0085c\r\nd"
-    board.tell(job_id, Progress(stage=stage, done=1, total=2))
+    board.append_event(job_id, Progress(stage=stage, done=1, total=2))
     board.settle(job_id, Verdict("cancelled"))
     text = quiet_http.get(f"/v1/jobs/{job_id}/events").content.decode()
     (data,) = [line for line in text.split("\n") if '"progress"' in line]

@@ -12,7 +12,7 @@ import httpx
 import pytest
 import redis
 
-from querymill.cli.doctor import Finding, diagnose
+from querymill.cli.doctor import DoctorFinding, diagnose
 from querymill.gateway.app import create_app
 from querymill.gateway.http.context import SESSION_S
 from querymill.gateway.server import UnguardedHost, serve
@@ -173,7 +173,7 @@ def test_the_doctor_says_that_keys_are_required_and_none_is_stored(
     for name, value in (deployment.environment | {"REDIS_URL": settings.redis_url}).items():
         monkeypatch.setenv(name, value)
 
-    def keys(hosts: str = "[]") -> Finding | None:
+    def keys(hosts: str = "[]") -> DoctorFinding | None:
         monkeypatch.setenv("QUERYMILL_HOSTS", hosts)
         return next((finding for finding in diagnose() if finding.name == "API keys"), None)
 
@@ -290,6 +290,6 @@ def test_a_session_that_names_no_secret_of_its_key_is_none(settings: Settings, k
 
 def test_the_rule_holds_for_whoever_makes_the_application(settings: Settings) -> None:
     hosts = settings.model_copy(update={"querymill_hosts": ["api.example.com"]})
-    assert create_app(hosts).state.gate.keys_required
-    assert create_app(settings, keys_required=True).state.gate.keys_required
-    assert not create_app(settings).state.gate.keys_required
+    assert create_app(hosts).state.context.keys_required
+    assert create_app(settings, keys_required=True).state.context.keys_required
+    assert not create_app(settings).state.context.keys_required

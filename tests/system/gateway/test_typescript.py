@@ -102,7 +102,7 @@ def long_job(board: ValkeyBoard) -> str:
     """A job that has ended, with many long events."""
     job_id = job_on(board)
     for number in range(EVENTS):
-        board.tell(job_id, Progress(stage="x" * EVENT_CHARS, done=number, total=EVENTS))
+        board.append_event(job_id, Progress(stage="x" * EVENT_CHARS, done=number, total=EVENTS))
     board.settle(job_id, Verdict("done", result="{}"))
     return job_id
 

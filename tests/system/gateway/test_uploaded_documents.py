@@ -15,7 +15,7 @@ from querymill.gateway.http.readers import ReadingRoom
 from querymill.gateway.http.receiving import Received
 from querymill_reading import process
 from querymill_reading.child import INSTALL_HINT
-from querymill_reading.document import EngineMissing, Limits
+from querymill_reading.document import EngineMissing, ReadLimits
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.reports.ingest import IngestReports
 from tests.fakes.worker import WorkerProcess
@@ -31,7 +31,7 @@ TIDES = documents.pdf(documents.lines("Nordhav Annual Report 2022", "the tide tu
 def asked(board: ValkeyBoard, http: httpx.Client, answer: httpx.Response) -> Any:
     """The report that an upload submitted."""
     assert answer.status_code == 202, answer.text
-    (job_id,) = board.recent(most=1)
+    (job_id,) = board.recent(limit=1)
     request = board.picture(job_id).asked
     assert isinstance(request, IngestReports)
     return request.documents[0]
@@ -129,7 +129,7 @@ def test_only_reports_are_read_out_of_documents(quiet_http: httpx.Client) -> Non
 def test_a_document_that_is_too_large_is_refused_while_it_comes(
     quiet_http: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(receiving, "LIMITS", Limits(file_bytes=1_000))
+    monkeypatch.setattr(receiving, "LIMITS", ReadLimits(file_bytes=1_000))
     for sent in ({"content": b"%PDF-" + b"x" * 2_000, "headers": PDF}, {"files": {"file": ("a.pdf", b"x" * 2_000)}}):
         answer = quiet_http.post(AT, **sent)
         assert (answer.status_code, "1000 bytes" in answer.json()["detail"]) == (413, True)
@@ -141,7 +141,7 @@ def test_without_the_engines_the_answer_says_what_to_install(
     def missing(*_: Any, **__: Any) -> None:
         raise EngineMissing(f"pypdfium2 is not installed; {INSTALL_HINT}")
 
-    monkeypatch.setattr(process.Reader, "read", missing)
+    monkeypatch.setattr(process.FileReader, "read", missing)
     answer = quiet_http.post(AT, content=TIDES, headers=PDF)
     assert (answer.status_code, INSTALL_HINT in answer.json()["detail"]) == (415, True)
 

@@ -74,7 +74,7 @@ def test_a_wait_ends_with_the_last_job_whatever_its_end(quiet_http: httpx.Client
     def fail() -> None:
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            (latest,) = board.recent(most=1) or ("",)
+            (latest,) = board.recent(limit=1) or ("",)
             if latest and board.picture(latest).record.collection == "failing":
                 board.settle(latest, Verdict("failed", reason="the disk is full"))
                 return
@@ -125,7 +125,7 @@ def test_a_collection_that_is_being_filled_says_so(quiet_http: httpx.Client, boa
         assert found.json()["errors"][0]["field"] == "collection"
     for found in answers("messages"):
         assert (found.status_code, UNDER_WAY in found.text) == (404, False)
-    (job_id,) = board.recent(most=1)
+    (job_id,) = board.recent(limit=1)
     board.settle(job_id, Verdict("failed", reason="no"))
     for found in answers("reports"):
         assert (found.status_code, UNDER_WAY in found.text) == (404, False)

@@ -267,7 +267,7 @@ def _hammer(url: str, ready: Barrier, times: "Queue[list[float]]", seconds: floa
     with redis.Redis.from_url(url) as client:
         account = Account(
             client, provider="p", key="k", model="m", requests_per_minute=LIMIT, tokens_per_minute=None,
-            meters=counters.Meters(None),
+            fleet_counters=counters.FleetCounters(None),
         )  # fmt: skip
         granted: list[float] = []
         ready.wait()

@@ -12,11 +12,11 @@ import redis
 import redis.asyncio
 
 from querymill.gateway.http.problems import Problem
-from querymill.gateway.http.rate_limit import Meter
+from querymill.gateway.http.rate_limit import RateLimiter
 from querymill.keys import ApiKey, Scope
 from querymill_shared.board.clock import read_clock
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import Meters, accounts
+from querymill_shared.counters import FleetCounters, accounts
 from querymill_workers.inference.account import FAILURES_TO_OPEN, Account, LimitReached, RateLimitHeaders
 from querymill_workers.inference.fleet_cache import FleetCache
 from tests.fixtures.clocks import SteppedServer, stepped_server
@@ -42,11 +42,17 @@ def client(server: SteppedServer) -> Iterator[redis.Redis]:
 
 def account(client: redis.Redis, *, rpm: int | None = None) -> Account:
     return Account(
-        client, provider="p", key="k", model="m", requests_per_minute=rpm, tokens_per_minute=None, meters=Meters(None)
+        client,
+        provider="p",
+        key="k",
+        model="m",
+        requests_per_minute=rpm,
+        tokens_per_minute=None,
+        fleet_counters=FleetCounters(None),
     )
 
 
-def wait_for_grant(opened: Account, *, most_s: float) -> float:
+def wait_for_grant(opened: Account, *, max_s: float) -> float:
     """Return after how many seconds a call is granted to one who waits."""
     began = time.monotonic()
     done = threading.Event()
@@ -56,7 +62,7 @@ def wait_for_grant(opened: Account, *, most_s: float) -> float:
         done.set()
 
     threading.Thread(target=reserve, daemon=True).start()
-    assert done.wait(most_s), "the account waits for a moment that lies in the future"
+    assert done.wait(max_s), "the account waits for a moment that lies in the future"
     return time.monotonic() - began
 
 
@@ -69,7 +75,7 @@ def test_an_open_breaker_lets_a_call_through_when_it_would_have(
         opened.report(opened.reserve(lane=INTERACTIVE, tokens=1, until=None), "failed")
     assert [state.breaker for state in accounts(client)] == ["open"]
     server.step(BACK_S)
-    wait_for_grant(opened, most_s=20)
+    wait_for_grant(opened, max_s=20)
 
 
 @pytest.mark.parametrize("rpm", [None, 600])
@@ -81,7 +87,7 @@ def test_a_pause_of_the_provider_ends_when_it_would_have(
     paused.report(granted, "limited", limits=RateLimitHeaders(retry_after_s=2))
     server.step(BACK_S)
     assert all(state.paused_s <= 2 for state in accounts(client))
-    assert wait_for_grant(paused, most_s=20) > 0.5
+    assert wait_for_grant(paused, max_s=20) > 0.5
 
 
 def test_the_places_of_a_process_that_died_come_back(client: redis.Redis, server: SteppedServer) -> None:
@@ -89,14 +95,14 @@ def test_the_places_of_a_process_that_died_come_back(client: redis.Redis, server
     for number in range(20):
         with suppress(LimitReached):
             died.reserve(lane=INTERACTIVE, tokens=1, until=time.monotonic() + 0.1, collection=f"c{number}")
-    died._places.wake()
-    died._places._held.clear()  # nobody renews them any more
+    died._slots.wake()
+    died._slots._held.clear()  # nobody renews them any more
     server.step(BACK_S)
-    wait_for_grant(account(client), most_s=20)
+    wait_for_grant(account(client), max_s=20)
 
 
 def test_a_value_whose_leader_died_is_computed_by_another(client: redis.Redis, server: SteppedServer) -> None:
-    cache = FleetCache(client, label="vector", ttl_s=60, meters=Meters(None))
+    cache = FleetCache(client, label="vector", ttl_s=60, fleet_counters=FleetCounters(None))
     cache._ask(["qm:vector:c:key"], INTERACTIVE)  # it leads, and dies
     server.step(BACK_S)
     got = cache.obtain(
@@ -117,12 +123,12 @@ def test_the_places_of_an_api_key_are_leased_for_a_minute_and_not_for_an_hour(
 
     async def take_and_renew() -> None:
         async with redis.asyncio.Redis.from_url(server.url) as opened:
-            meter = Meter(opened)
-            place = await meter.take_place(key)
+            rate_limiter = RateLimiter(opened)
+            place = await rate_limiter.take_place(key)
             server.step(BACK_S)
-            await meter.renew(key, place)
+            await rate_limiter.renew(key, place)
             with pytest.raises(Problem):
-                await meter.take_place(key)
+                await rate_limiter.take_place(key)
 
     asyncio.run(take_and_renew())
     leases: Any = client.zrange("qm:gate:{abc}:places", 0, -1, withscores=True)

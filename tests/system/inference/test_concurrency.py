@@ -60,7 +60,7 @@ def test_a_bulk_kind_leaves_places_free_while_questions_are_about(provider: Prov
 def test_the_places_of_a_dead_process_come_back(provider: Provider) -> None:
     dead, alive = provider.account(), provider.account()
     for _ in range(FIRST):
-        dead._places.leave(go(dead).call)  # as if nobody renewed them
+        dead._slots.leave(go(dead).call)  # as if nobody renewed them
     assert full(alive)
     started = time.monotonic()
     go(alive, within_s=60)

@@ -13,9 +13,9 @@ import pytest
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, open_endpoint
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Failed, Refused
+from querymill_workers.jobs.faults import CallFailed, Refused
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_stream, embedded
 from tests.fakes.vectors import vector_of
 from tests.fixtures.inference import Provider
@@ -72,7 +72,7 @@ def test_chat(provider: Provider, openai_server: OpenAIServer, answer: Answer, r
     openai_server.script.chat = lambda request: answer
     started = time.monotonic()
     with pytest.raises(Refused, match=reason):
-        provider.chat(timeout_s=1).ask([Turn(role="user", content="q")], most_tokens=9, caller=within(60))
+        provider.chat(timeout_s=1).ask([ChatTurn(role="user", content="q")], max_tokens=9, caller=within(60))
     check_left(provider, started)
 
 
@@ -99,8 +99,8 @@ def test_a_stream_whose_parts_come_in_time_may_take_longer_than_one_call(
         heard.append(part)
         return True
 
-    turns = [Turn(role="user", content="q")]
-    provider.chat(timeout_s=1).stream(turns, most_tokens=90, caller=within(60), hear=hear)
+    turns = [ChatTurn(role="user", content="q")]
+    provider.chat(timeout_s=1).stream(turns, max_tokens=90, caller=within(60), hear=hear)
     assert "".join(heard) == "ship " * 8
 
 
@@ -111,9 +111,9 @@ def test_a_stream_that_sends_no_more_words_ends(provider: Provider, openai_serve
         b"", headers={"Content-Type": "text/event-stream"}, events=alive, apart_s=0.1, ends="cut"
     )
     started = time.monotonic()
-    turns = [Turn(role="user", content="q")]
-    with pytest.raises(Failed, match="broke off: no response in time"):
-        provider.chat(timeout_s=1).stream(turns, most_tokens=9, caller=within(60), hear=lambda _: True)
+    turns = [ChatTurn(role="user", content="q")]
+    with pytest.raises(CallFailed, match="broke off: no response in time"):
+        provider.chat(timeout_s=1).stream(turns, max_tokens=9, caller=within(60), hear=lambda _: True)
     check_left(provider, started)
 
 
@@ -166,7 +166,7 @@ def sends_a_limit_without_end(connection: socket.socket) -> None:
 @pytest.mark.parametrize("serve", [drips_headers, sends_a_limit_without_end])
 def test_headers(provider: Provider, serve: Callable[[socket.socket], None]) -> None:
     with raw_server(serve) as url:
-        other = Provider(provider.client, url, provider.meters, provider.opened)
+        other = Provider(provider.client, url, provider.fleet_counters, provider.opened)
         started = time.monotonic()
         with pytest.raises(Refused, match=r"no response in time|before the deadline"):
             other.embeddings(timeout_s=0.5).embed(["ships"], input_type="query", caller=within(4))

@@ -15,7 +15,7 @@ import redis
 from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.profiles import EmbeddingProfile
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.text.tokens import cut, estimate
@@ -151,7 +151,7 @@ def test_a_follower_waits_no_longer_than_it_has_time(provider: Provider, openai_
 
 def _lead(valkey_url: str, url: str) -> None:
     with redis.Redis.from_url(valkey_url) as client:
-        Provider(client, url, counters.Meters(client)).embeddings(timeout_s=20).embed(
+        Provider(client, url, counters.FleetCounters(client)).embeddings(timeout_s=20).embed(
             ["a", "b"], input_type="query", caller=ASKING
         )
 
@@ -195,13 +195,13 @@ def test_a_daily_budget_refuses_one_collection_and_not_the_others(provider: Prov
 
 def test_the_same_question_to_a_chat_model_is_asked_once(provider: Provider, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = lambda body: chat_answer("reply", after_s=0.2)
-    turns: list[Turn] = [{"role": "user", "content": "q"}]
+    turns: list[ChatTurn] = [{"role": "user", "content": "q"}]
     with ThreadPoolExecutor(6) as pool:
-        asked = [pool.submit(provider.chat().ask, turns, most_tokens=9, caller=ASKING) for _ in range(6)]
+        asked = [pool.submit(provider.chat().ask, turns, max_tokens=9, caller=ASKING) for _ in range(6)]
         answers = [future.result() for future in asked]
     assert {reply for reply, _ in answers} == {"reply"}
     assert sum(usage.calls for _, usage in answers) == 1
-    provider.chat().ask([{"role": "user", "content": "q, by another prompt"}], most_tokens=9, caller=ASKING)
+    provider.chat().ask([{"role": "user", "content": "q, by another prompt"}], max_tokens=9, caller=ASKING)
     assert len(openai_server.seen("completions")) == 2
 
 
@@ -211,7 +211,7 @@ def test_hits_of_every_level_are_counted(provider: Provider) -> None:
     one.embed(["a"], input_type="query", caller=ASKING)
     other = provider.embeddings()
     other.embed(["a"], input_type="query", caller=ASKING)
-    provider.meters.flush()
+    provider.fleet_counters.flush()
     counts = counters.read(provider.client)
     assert (counts["vector_process_hit"], counts["vector_hit"], counts["vector_miss"]) == (1, 1, 1)
 
@@ -233,7 +233,7 @@ def late_of(provider: Provider, name: str) -> float:
     """Wait for replies whose caller has left, and count those that were kept."""
     stop = time.monotonic() + 20
     while time.monotonic() < stop:
-        provider.meters.flush()
+        provider.fleet_counters.flush()
         if counted := counters.read(provider.client).get(name, 0.0):
             return counted
         time.sleep(0.02)
@@ -284,13 +284,13 @@ def test_a_reply_that_comes_too_late_for_its_caller_is_there_for_the_next(
 ) -> None:
     is_answered = threading.Event()
     openai_server.script.chat = held(is_answered, lambda body: chat_answer("reply"))
-    turns: list[Turn] = [{"role": "user", "content": "q"}]
+    turns: list[ChatTurn] = [{"role": "user", "content": "q"}]
     while not openai_server.requests:
         with pytest.raises(Refused):
-            provider.chat().ask(turns, most_tokens=9, caller=within(0.2))
+            provider.chat().ask(turns, max_tokens=9, caller=within(0.2))
     is_answered.set()
     assert late_of(provider, "chat_late") == 1
-    reply, usage = provider.chat().ask(turns, most_tokens=9, caller=within(60))
+    reply, usage = provider.chat().ask(turns, max_tokens=9, caller=within(60))
     assert (reply, usage.calls, len(openai_server.seen("completions"))) == ("reply", 0, 1)
 
 

@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.inference.fleet_cache import FleetCache, FleetCaches, cache_key
 
 
@@ -20,7 +20,7 @@ def client(valkey_url: str) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 def cache(client: redis.Redis) -> FleetCache:
-    return FleetCache(client, label="chat", ttl_s=60, meters=Meters(client))
+    return FleetCache(client, label="chat", ttl_s=60, fleet_counters=FleetCounters(client))
 
 
 def obtain(cache: FleetCache, key: str, value: bytes = b"reply") -> bytes:
@@ -34,7 +34,7 @@ def test_what_is_cached_for_a_collection_goes_and_that_of_others_stays(client: r
     keys = {scope: cache_key("chat", scope, "question") for scope in ("acme", "acme2", "ac", "other", "")}
     for key in keys.values():
         obtain(cache, key)
-    FleetCaches(client).forget("acme")
+    FleetCaches(client).erase("acme")
     stays = {scope for scope, key in keys.items() if client.exists(key)}
     assert stays == {"acme2", "ac", "other"}, "what all collections share may be made of anybody's text"
 
@@ -54,7 +54,7 @@ def test_a_reply_that_was_under_way_is_returned_and_not_cached(client: redis.Red
     )
     asking.start()
     assert asked.wait(20)
-    FleetCaches(client).forget("acme")
+    FleetCaches(client).erase("acme")
     forgotten.set()
     asking.join(20)
     assert found == [b"made of a forgotten text"]

@@ -18,8 +18,8 @@ from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.gateway import SAME_FAILURES, Gateway
 from querymill_workers.inference.http_judge import HttpJudge, RelevanceByIndex, RerankEndpoint, open_endpoint
-from querymill_workers.inference.prompts import Turn
-from querymill_workers.inference.refusals import Embedded, HalvingJudge, Refusal, embed_each
+from querymill_workers.inference.prompts import ChatTurn
+from querymill_workers.inference.refusals import Embedded, HalvingJudge, TextRefusal, embed_each
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from tests.fakes.openai_server import (
@@ -49,14 +49,14 @@ def texts(count: int = 16, *, ill_at: Sequence[int] = (4,)) -> list[str]:
 def check(found: Sequence[Embedded], asked: Sequence[str]) -> list[str]:
     """Check that every other text has its own vector. Return why the ill ones have none."""
     for text, one in zip(asked, found, strict=True):
-        assert isinstance(one, Refusal) is ("xyzzy" in text)
-        if not isinstance(one, Refusal):
+        assert isinstance(one, TextRefusal) is ("xyzzy" in text)
+        if not isinstance(one, TextRefusal):
             np.testing.assert_allclose(one, vector_of(text), rtol=1e-6)
-    return [one.reason for one in found if isinstance(one, Refusal)]
+    return [one.reason for one in found if isinstance(one, TextRefusal)]
 
 
 def counts(provider: Provider) -> dict[str, float]:
-    provider.meters.flush()
+    provider.fleet_counters.flush()
     return dict(counters.read(provider.client))
 
 
@@ -187,12 +187,12 @@ def test_a_prompt_that_the_chat_model_does_not_answer_leaves_it_to_the_others(
     well.script.chat = lambda body: NAN if "xyzzy" in json.dumps(body) else chat_answer("fine")
     chat = provider.chat()
     for number in range(3):
-        turns = [Turn(role="user", content=f"xyzzy {number}")]
+        turns = [ChatTurn(role="user", content=f"xyzzy {number}")]
         with pytest.raises(Refused, match="chat model rejected: HTTP 500"):
-            chat.ask(turns, most_tokens=9, caller=within(20))
+            chat.ask(turns, max_tokens=9, caller=within(20))
         with pytest.raises(Refused, match="chat model rejected: HTTP 500"):
-            chat.stream(turns, most_tokens=9, caller=within(20), hear=lambda _: True)
-    assert chat.ask([Turn(role="user", content="q")], most_tokens=9, caller=within(20))[0] == "fine"
+            chat.stream(turns, max_tokens=9, caller=within(20), hear=lambda _: True)
+    assert chat.ask([ChatTurn(role="user", content="q")], max_tokens=9, caller=within(20))[0] == "fine"
     assert "provider_calls/failed" not in counts(provider)
 
 

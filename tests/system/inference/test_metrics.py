@@ -24,8 +24,8 @@ def scraped(provider: Provider) -> str:
     account.report(grant, "limited", limits=RateLimitHeaders(retry_after_s=30))
     for _ in range(5):
         account.report(grant, "failed")
-    provider.meters.count("elements_dropped/search")
-    provider.meters.flush()
+    provider.fleet_counters.count("elements_dropped/search")
+    provider.fleet_counters.flush()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

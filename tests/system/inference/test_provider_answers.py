@@ -142,7 +142,7 @@ SLOW = Answer(embedding_answer([[1.0] * DIMENSIONS]).body, after_s=30)
 
 def ended(provider: Provider) -> dict[str, float]:
     """Count the calls that were made by how they ended."""
-    provider.meters.flush()
+    provider.fleet_counters.flush()
     counts = counters.read(provider.client)
     unmade = "provider_calls/unused"
     return {name: count for name, count in counts.items() if name.startswith("provider_calls/") and name != unmade}
@@ -207,7 +207,7 @@ def half_open() -> Iterator[str]:
 
 def test_a_half_open_connection_costs_the_time_limit_and_no_more(provider: Provider) -> None:
     with half_open() as url:
-        mute = Provider(provider.client, url, provider.meters, provider.opened)
+        mute = Provider(provider.client, url, provider.fleet_counters, provider.opened)
         started = time.monotonic()
         with pytest.raises(Refused, match="no response in time"):
             vectors(mute, "ships", seconds=3, timeout_s=0.5)
@@ -221,7 +221,7 @@ class Verdict(BaseModel):
 
 def structured(provider: Provider) -> Verdict:
     turns = [{"role": "user", "content": "grade it"}]
-    return provider.chat().structured(turns, Verdict, most_tokens=20, caller=within(60))[0]  # type: ignore[arg-type]  # plain dictionaries
+    return provider.chat().structured(turns, Verdict, max_tokens=20, caller=within(60))[0]  # type: ignore[arg-type]  # plain dictionaries
 
 
 def test_a_reply_of_another_shape_gets_one_repair_try_and_is_told_what_was_wrong(
@@ -246,14 +246,14 @@ def test_an_empty_reply_says_nothing_against_the_provider(provider: Provider, op
     openai_server.script.chat = lambda body: chat_answer("  ")
     for number in range(8):
         with pytest.raises(Refused, match="empty reply"):
-            provider.chat().ask([{"role": "user", "content": str(number)}], most_tokens=9, caller=within(60))
+            provider.chat().ask([{"role": "user", "content": str(number)}], max_tokens=9, caller=within(60))
     assert len(openai_server.requests) == 8
 
 
 def test_tokens_are_corrected_by_what_the_provider_says(provider: Provider, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = lambda body: chat_answer("short")
-    provider.chat().ask([{"role": "user", "content": "q"}], most_tokens=500, caller=within(60))
-    provider.meters.flush()
+    provider.chat().ask([{"role": "user", "content": "q"}], max_tokens=500, caller=within(60))
+    provider.fleet_counters.flush()
     counts = counters.read(provider.client)
     assert counts["tokens_refunded"] > 400
     assert counts["provider_calls/answered"] == 1

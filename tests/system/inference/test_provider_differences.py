@@ -22,7 +22,7 @@ from querymill_workers.inference.http_judge import (
     RerankShape,
     open_endpoint,
 )
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
@@ -40,7 +40,7 @@ from tests.fakes.openai_server import (
 from tests.fakes.vectors import vector_of
 from tests.fixtures.inference import Provider
 
-TURNS = [Turn(role="user", content="how many ships are there in the harbour of Rotterdam?")]
+TURNS = [ChatTurn(role="user", content="how many ships are there in the harbour of Rotterdam?")]
 TEXTS = ["nine ships", "seven ships", "one ship"]
 
 
@@ -50,7 +50,7 @@ def caller(seconds: float = 60.0) -> Caller:
 
 def ended(provider: Provider) -> Mapping[str, float]:
     """Count the calls by how they ended, over all models."""
-    provider.meters.flush()
+    provider.fleet_counters.flush()
     counts = counters.read(provider.client)
     return {
         name: count for name, count in counts.items() if name.startswith("provider_calls/") and name.count("/") == 1
@@ -70,13 +70,13 @@ def streamed(chat: ChatModel) -> str:
         heard.append(part)
         return True
 
-    chat.stream(TURNS, most_tokens=50, caller=caller(), hear=hear)
+    chat.stream(TURNS, max_tokens=50, caller=caller(), hear=hear)
     return "".join(heard)
 
 
 def judged(chat: ChatModel) -> float:
-    turns = [*TURNS, Turn(role="user", content=f"judge at {time.monotonic()}")]
-    return chat.structured(turns, AnswerScoresReply, most_tokens=50, caller=caller())[0].grounded
+    turns = [*TURNS, ChatTurn(role="user", content=f"judge at {time.monotonic()}")]
+    return chat.structured(turns, AnswerScoresReply, max_tokens=50, caller=caller())[0].grounded
 
 
 REFUSED = [

@@ -10,14 +10,14 @@ from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.chat import OpenAIChat
 from querymill_workers.inference.client import NoResponse, Rejected, open_client
 from querymill_workers.inference.http_judge import open_endpoint, post
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
 from tests.fakes.socks import socks_proxy
 from tests.fixtures.inference import Provider
 
-TURNS = [Turn(role="user", content="how many ships?")]
+TURNS = [ChatTurn(role="user", content="how many ships?")]
 #: No name server knows it: a proxy does.
 ELSEWHERE = "http://models.provider.invalid/v1"
 NAMES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -116,7 +116,7 @@ def test_a_step_whose_proxy_cannot_be_used_fails_with_the_remedy_and_is_not_repe
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "socks4://127.0.0.1:9")
-    away = Provider(provider.client, ELSEWHERE, provider.meters, provider.opened)
+    away = Provider(provider.client, ELSEWHERE, provider.fleet_counters, provider.opened)
     caller = Caller("c", Lane.INTERACTIVE, time.monotonic() + 60)
     with pytest.raises(Refused, match=r"embedding rejected: HTTP_PROXY: must begin with .*; write socks5://"):
         away.embeddings().embed(["nine ships"], input_type="query", caller=caller)

@@ -10,15 +10,15 @@ import redis
 
 from querymill_shared import counters
 from querymill_shared.contracts.fields import Lane
-from querymill_workers.inference.answer_ports import Written
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.answer_ports import AnswerEnd
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
 from tests.fixtures.inference import Provider
 
-TURNS = [Turn(role="user", content="how many ships?")]
+TURNS = [ChatTurn(role="user", content="how many ships?")]
 
 
 def caller(seconds: float | None = 60.0) -> Caller:
@@ -44,9 +44,9 @@ class Ear:
 
 
 def stream(
-    provider: Provider, ear: Ear, *, seconds: float | None = 60.0, most_tokens: int = 50, **options: Any
-) -> Written:
-    return provider.chat(**options).stream(TURNS, most_tokens=most_tokens, caller=caller(seconds), hear=ear)
+    provider: Provider, ear: Ear, *, seconds: float | None = 60.0, max_tokens: int = 50, **options: Any
+) -> AnswerEnd:
+    return provider.chat(**options).stream(TURNS, max_tokens=max_tokens, caller=caller(seconds), hear=ear)
 
 
 def first(*answers: Answer) -> Callable[[dict[str, Any]], Answer]:
@@ -55,7 +55,7 @@ def first(*answers: Answer) -> Callable[[dict[str, Any]], Answer]:
 
 
 def counts(provider: Provider) -> Mapping[str, float]:
-    provider.meters.flush()
+    provider.fleet_counters.flush()
     return counters.read(provider.client)
 
 
@@ -85,7 +85,7 @@ def test_parts_are_heard_as_they_come_and_the_tokens_are_the_providers(
     openai_server.script.chat = lambda body: chat_stream("nine", " ships", " sail", gate=gate)
     written = stream(provider, ear)
     assert ear.text == "nine ships sail"
-    assert written == Written(is_whole=True, usage=Usage(1, 13), completion_tokens=3)
+    assert written == AnswerEnd(is_whole=True, usage=ProviderUsage(1, 13), completion_tokens=3)
     assert all(heard_before)
     (request,) = openai_server.seen("completions")
     assert (request["stream"], request["stream_options"]) == (True, {"include_usage": True})
@@ -233,5 +233,5 @@ def test_a_listener_that_fails_does_not_count_against_the_provider(
 
     chat = provider.chat()
     with pytest.raises(redis.ConnectionError):
-        chat.stream(TURNS, most_tokens=50, caller=caller(), hear=deaf)
+        chat.stream(TURNS, max_tokens=50, caller=caller(), hear=deaf)
     assert counts(provider).get("provider_calls/failed", 0) == 0

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from querymill_reading.document import Limits, Unreadable
-from querymill_reading.process import Reader
+from querymill_reading.document import ReadLimits, Unreadable
+from querymill_reading.process import FileReader
 from tests.fixtures import documents
 
 
 @pytest.fixture(scope="module")
-def reader() -> Iterator[Reader]:
-    with Reader() as opened:
+def reader() -> Iterator[FileReader]:
+    with FileReader() as opened:
         yield opened
 
 
@@ -22,7 +22,7 @@ def written(path: Path, content: bytes) -> Path:
     return path
 
 
-def test_pages_are_told_as_they_are_read(reader: Reader, tmp_path: Path) -> None:
+def test_pages_are_told_as_they_are_read(reader: FileReader, tmp_path: Path) -> None:
     pages: list[int] = []
     path = written(tmp_path / "a.pdf", documents.pdf(documents.lines("one"), documents.lines("two")))
     document = reader.read(path, name="tides.pdf", on_page=pages.append)
@@ -33,14 +33,14 @@ def test_pages_are_told_as_they_are_read(reader: Reader, tmp_path: Path) -> None
 
 def test_a_process_that_was_started_early_reads_and_ends_unused(tmp_path: Path) -> None:
     path = written(tmp_path / "a.pdf", documents.pdf(documents.lines("one")))
-    with Reader() as early:
+    with FileReader() as early:
         early.start()
         assert [page.text for page in early.read(path).pages] == ["one"]
-    with Reader() as unused:
+    with FileReader() as unused:
         unused.start()
 
 
-def test_hostile_files_are_named_and_the_next_file_is_read(reader: Reader, tmp_path: Path) -> None:
+def test_hostile_files_are_named_and_the_next_file_is_read(reader: FileReader, tmp_path: Path) -> None:
     hostile = {
         "circle.pdf": documents.circular_pdf(),
         "long.pdf": documents.long_pdf(10_000),
@@ -65,23 +65,25 @@ def test_hostile_files_are_named_and_the_next_file_is_read(reader: Reader, tmp_p
 
 def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     path = written(tmp_path / "a.pdf", documents.pdf(documents.lines("one")))
-    with Reader(Limits(seconds=0)) as hurried, pytest.raises(Unreadable, match="took longer than 0 s"):
+    with FileReader(ReadLimits(seconds=0)) as hurried, pytest.raises(Unreadable, match="took longer than 0 s"):
         hurried.read(path)
 
 
 def test_a_file_that_needs_too_much_memory_costs_that_file(tmp_path: Path) -> None:
     large = written(tmp_path / "large.txt", b"a" * 150_000_000)
     small = written(tmp_path / "small.txt", b"all is well")
-    with Reader(Limits(memory_bytes=400 << 20)) as frugal:
+    with FileReader(ReadLimits(memory_bytes=400 << 20)) as frugal:
         with pytest.raises(Unreadable, match=r"memory|ended the process|characters"):
             frugal.read(large)
         assert frugal.read(small).pages[0].text == "all is well"
 
 
-@pytest.mark.parametrize("limits", [Limits(memory_bytes=400 << 20), Limits(seconds_a_page=2)], ids=["memory", "time"])
-def test_a_page_that_ends_the_process_costs_itself(tmp_path: Path, limits: Limits) -> None:
+@pytest.mark.parametrize(
+    "limits", [ReadLimits(memory_bytes=400 << 20), ReadLimits(seconds_a_page=2)], ids=["memory", "time"]
+)
+def test_a_page_that_ends_the_process_costs_itself(tmp_path: Path, limits: ReadLimits) -> None:
     heavy = documents.heavy_pdf("one", "two", "three", heavy=2, size=200_000_000)
-    with Reader(limits) as reading:
+    with FileReader(limits) as reading:
         document = reading.read(written(tmp_path / "heavy.pdf", heavy))
     assert [page.text for page in document.pages] == ["one", "three"]
     assert [str(remark).startswith("page 2: ") for remark in document.remarks] == [True]
@@ -89,14 +91,14 @@ def test_a_page_that_ends_the_process_costs_itself(tmp_path: Path, limits: Limit
 
 def test_the_time_of_a_file_bounds_what_its_pages_cost(tmp_path: Path) -> None:
     heavy = documents.heavy_pdf("one", "two", "three", heavy=2, size=200_000_000)
-    with Reader(Limits(seconds=1.0)) as hurried, pytest.raises(Unreadable, match="longer than"):
+    with FileReader(ReadLimits(seconds=1.0)) as hurried, pytest.raises(Unreadable, match="longer than"):
         hurried.read(written(tmp_path / "heavy.pdf", heavy))
 
 
 def test_an_archive_is_unpacked_within_limits(tmp_path: Path) -> None:
     bomb = written(tmp_path / "bomb.zip", documents.zipped({"a.txt": b"0" * 5_000_000}))
     into = tmp_path / "into"
-    with Reader(Limits(unpacked_bytes=1_000_000)) as careful:
+    with FileReader(ReadLimits(unpacked_bytes=1_000_000)) as careful:
         with pytest.raises(Unreadable, match=r"unpacks to more than 1000000 bytes|broken archive"):
             careful.unpack(bomb, into)
         good = written(tmp_path / "good.zip", documents.zipped({"in/a.txt": "all is well", "../b.txt": "out"}))
@@ -105,7 +107,7 @@ def test_an_archive_is_unpacked_within_limits(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("b.txt")) == []
 
 
-def test_a_page_is_drawn_as_it_was_hashed(reader: Reader, tmp_path: Path) -> None:
+def test_a_page_is_drawn_as_it_was_hashed(reader: FileReader, tmp_path: Path) -> None:
     content = documents.pdf(documents.lines("one"), documents.lines("two"))
     path = written(tmp_path / "a.pdf", content)
     sha256 = hashlib.sha256(content).hexdigest()
@@ -128,13 +130,13 @@ def test_a_page_is_drawn_as_it_was_hashed(reader: Reader, tmp_path: Path) -> Non
         (b"", "broken"),
     ],
 )
-def test_what_cannot_be_drawn_is_named(reader: Reader, tmp_path: Path, content: bytes, why: str) -> None:
+def test_what_cannot_be_drawn_is_named(reader: FileReader, tmp_path: Path, content: bytes, why: str) -> None:
     path = written(tmp_path / "a.pdf", content)
     with pytest.raises(Unreadable, match=why):
         reader.draw(path, 1, sha256=hashlib.sha256(content).hexdigest())
 
 
-def test_a_page_of_any_size_gives_a_picture_of_bounded_size(reader: Reader, tmp_path: Path) -> None:
+def test_a_page_of_any_size_gives_a_picture_of_bounded_size(reader: FileReader, tmp_path: Path) -> None:
     content = documents.pdf(documents.lines("one")).replace(b"[0 0 612 792]", b"[0 0 14000 9]")
     picture = reader.draw(written(tmp_path / "a.pdf", content), 1, sha256=hashlib.sha256(content).hexdigest())
     width, height = (int.from_bytes(picture[at : at + 4], "big") for at in (16, 20))

@@ -14,7 +14,7 @@ import pytest
 
 from querymill import EmbedTexts, Querymill, TextToEmbed, UnknownJob
 from querymill.cli.bulk.appended_file import UnusableFile
-from querymill.cli.bulk.embed_file import IN_FLIGHT, Backfill, Order, Piece, read_pieces
+from querymill.cli.bulk.embed_file import IN_FLIGHT, Backfill, EmbedOptions, FileSlice, read_pieces
 from querymill.cli.bulk.vector_file import VectorFile
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.vectors import DIMENSIONS, vector_of
@@ -144,13 +144,13 @@ def test_what_failed_is_named_and_embedded_by_the_next_run(
 def test_collected_results_do_not_stay_on_the_board(mill: Querymill, tmp_path: Path, texts: dict[str, str]) -> None:
     path = write(tmp_path / "texts.jsonl", texts)
     with VectorFile(tmp_path / "first") as file:
-        (advance,) = (a for a in Backfill(mill, Order("c"), file).run(read_pieces(path)) if a.result)
+        (advance,) = (a for a in Backfill(mill, EmbedOptions("c"), file).run(read_pieces(path)) if a.result)
     assert advance.result is not None
     with pytest.raises(UnknownJob):
         mill.job(advance.result.job_id).picture()
     # With that job its idempotency key is gone: another file of the same texts starts the work again.
     with VectorFile(tmp_path / "second") as file:
-        list(Backfill(mill, Order("c"), file).run(read_pieces(path)))
+        list(Backfill(mill, EmbedOptions("c"), file).run(read_pieces(path)))
     assert_right(tmp_path / "second", texts)
 
 
@@ -159,15 +159,15 @@ def test_a_result_that_expires_before_it_is_read_is_asked_for_again(
 ) -> None:
     first, *others = read_pieces(write(tmp_path / "texts.jsonl", texts), texts_per_job=5)
 
-    def expiring() -> Iterator[Piece]:
+    def expiring() -> Iterator[FileSlice]:
         yield first
-        (job,) = mill.recent(most=1)
+        (job,) = mill.recent(limit=1)
         job.result(timeout=20)
         assert job.release()
         yield from others
 
     with VectorFile(tmp_path / "out") as file:
-        list(Backfill(mill, Order("c"), file).run(expiring()))
+        list(Backfill(mill, EmbedOptions("c"), file).run(expiring()))
     assert_right(tmp_path / "out", texts)
 
 
@@ -177,12 +177,12 @@ def test_a_run_that_follows_joins_the_jobs_under_way(
     path, go = write(tmp_path / "texts.jsonl", texts), threading.Event()
     openai_server.script.embeddings = lambda request: (go.wait(1.5), embedded(request))[1]
     with VectorFile(tmp_path / "out") as file:
-        abandoned = Backfill(mill, Order("c"), file).run(read_pieces(path, texts_per_job=5))
+        abandoned = Backfill(mill, EmbedOptions("c"), file).run(read_pieces(path, texts_per_job=5))
         launch = threading.Thread(target=lambda: next(abandoned))
         launch.start()
         while len(asked(openai_server)) < 10:
             time.sleep(0.01)
-        followed = Backfill(mill, Order("c"), file).run(read_pieces(path, texts_per_job=5))
+        followed = Backfill(mill, EmbedOptions("c"), file).run(read_pieces(path, texts_per_job=5))
         go.set()
         list(followed)
         launch.join()
@@ -194,15 +194,15 @@ def test_only_a_few_jobs_are_in_flight(
     mill: Querymill, openai_server: OpenAIServer, tmp_path: Path, texts: dict[str, str]
 ) -> None:
     pieces = list(read_pieces(write(tmp_path / "texts.jsonl", texts), texts_per_job=1))
-    drawn: list[Piece] = []
+    drawn: list[FileSlice] = []
 
-    def counted() -> Iterator[Piece]:
+    def counted() -> Iterator[FileSlice]:
         for piece in pieces:
             drawn.append(piece)
             yield piece
 
     with VectorFile(tmp_path / "out") as file:
-        run = Backfill(mill, Order("c"), file).run(counted())
+        run = Backfill(mill, EmbedOptions("c"), file).run(counted())
         next(run)
         assert len(drawn) == IN_FLIGHT < len(pieces)
         list(run)
@@ -215,9 +215,9 @@ def test_vectors_of_two_models_do_not_meet_in_one_file(
     first, second = read_pieces(write(tmp_path / "texts.jsonl", texts), texts_per_job=5)
     other = deployment.environment | {"EMBEDDING_MODEL": "other", "QUERYMILL_EMBEDDING_DIMENSIONS": str(DIMENSIONS)}
 
-    def changing() -> Iterator[Piece]:
+    def changing() -> Iterator[FileSlice]:
         yield first
-        mill.recent(most=1)[0].result(timeout=20)
+        mill.recent(limit=1)[0].result(timeout=20)
         worker.kill()
         process.start()
         yield second
@@ -225,7 +225,7 @@ def test_vectors_of_two_models_do_not_meet_in_one_file(
     process = WorkerProcess(other)
     try:
         with VectorFile(tmp_path / "out") as file, pytest.raises(UnusableFile, match="to other during the run"):
-            list(Backfill(mill, Order("c"), file).run(changing()))
+            list(Backfill(mill, EmbedOptions("c"), file).run(changing()))
     finally:
         process.kill()
         worker.start()

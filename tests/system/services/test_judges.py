@@ -30,7 +30,7 @@ from querymill_workers.inference.http_judge import (
 from querymill_workers.inference.ports import Judge
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.services.rules.reranking import GivenHit, rerank
 from querymill_workers.text.tokens import estimate
 from querymill_workers.wiring import judge_of
@@ -88,7 +88,7 @@ def test_a_chat_model_judges_each_passage(chat_judge: ChatJudge, openai_server: 
     openai_server.script.chat = judging(lambda text: 0.9 if "nine" in text else 0.2)
     relevance_of, usage = chat_judge.judge("how many ships?", PASSAGES, caller=caller())
     assert relevance_of == {"left": 0.9, "right": 0.2}
-    assert usage == Usage(1, 15)
+    assert usage == ProviderUsage(1, 15)
     (request,) = openai_server.seen("completions")
     assert request["response_format"]["json_schema"]["schema"]["additionalProperties"] is False
 
@@ -209,7 +209,7 @@ def test_the_cohere_shape(endpoint: Endpoint, openai_server: OpenAIServer) -> No
     openai_server.script.rerank = lambda request: cohere_answer(i1=0.8, i0=0.25)
     found, usage = http_judge(endpoint, openai_server.url).judge("how many ships?", PASSAGES, caller=caller())
     assert found == {"left": 0.25, "right": 0.8}
-    assert usage == Usage(1, 7)
+    assert usage == ProviderUsage(1, 7)
     ((path, body),) = openai_server.requests
     assert path == "/v1/rerank"
     assert body == {
@@ -223,7 +223,7 @@ def test_the_tei_shape(endpoint: Endpoint, openai_server: OpenAIServer) -> None:
         "how many ships?", PASSAGES, caller=caller()
     )
     assert found == {"left": 0.0, "right": 0.99}
-    assert usage == Usage(1, 0)
+    assert usage == ProviderUsage(1, 0)
     ((path, body),) = openai_server.requests
     assert path == "/v1/rerank"
     assert body == {"query": "how many ships?", "texts": ["nine ships", "seven ships"], "truncate": True}
@@ -297,7 +297,7 @@ def test_an_endpoint_gets_no_more_time_than_the_caller_has(
     stop = time.monotonic() + 30
     while "provider_calls/answered" not in (counts := counters.read(provider.client)):
         assert time.monotonic() < stop
-        provider.meters.flush()
+        provider.fleet_counters.flush()
         time.sleep(0.02)
     assert (counts["provider_calls/answered"], "provider_calls/failed" in counts) == (1, False)
 

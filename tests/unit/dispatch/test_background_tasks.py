@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch.background_tasks import AT_ONCE, FORGOTTEN_AFTER_S, LIMIT_S, Errands, is_late
+from querymill_workers.dispatch.background_tasks import AT_ONCE, FORGOTTEN_AFTER_S, LIMIT_S, BackgroundTasks, is_late
 from querymill_workers.jobs.bell import Bell
 from tests.fakes.jobs import Clock
 
@@ -26,7 +26,7 @@ class Hall:
         self.begun: list[str] = []
         self.opened = threading.Event()
         self.changed = threading.Condition()
-        self.errands = Errands(self.rung.append, self.clock)
+        self.tasks = BackgroundTasks(self.rung.append, self.clock)
 
     def ask(self, name: str, *, hangs: bool = False) -> None:
         def run() -> Sequence[Bell]:
@@ -37,7 +37,7 @@ class Hall:
                 assert self.opened.wait(10)
             return [Bell(name, "step", Queue.SEARCH)]
 
-        self.errands.ask(name, run, give_up=lambda: self.given_up.append(name))
+        self.tasks.ask(name, run, give_up=lambda: self.given_up.append(name))
 
     def until(self, begun: int) -> None:
         with self.changed:
@@ -45,7 +45,7 @@ class Hall:
 
     def until_idle(self, *, but: int = 0) -> None:
         until = time.monotonic() + 20
-        while sum(thread.name == "errand" for thread in threading.enumerate()) > but:
+        while sum(thread.name == "task" for thread in threading.enumerate()) > but:
             assert time.monotonic() < until
             time.sleep(0.005)
 
@@ -55,7 +55,7 @@ def hall() -> Hall:
     return Hall()
 
 
-def test_an_errand_rings_its_bells(hall: Hall) -> None:
+def test_a_task_rings_its_bells(hall: Hall) -> None:
     hall.ask("a")
     hall.until_idle()
     assert [bell.job_id for bell in hall.rung] == ["a"]
@@ -68,8 +68,8 @@ def test_what_hangs_is_given_up_once_and_holds_up_nobody(hall: Hall) -> None:
     hall.ask("quick")
     hall.until_idle(but=1)
     hall.clock.now += LIMIT_S
-    hall.errands.tend()
-    hall.errands.tend()
+    hall.tasks.tend()
+    hall.tasks.tend()
     assert hall.given_up == ["hangs"]
     hall.opened.set()
     hall.until_idle()
@@ -91,7 +91,7 @@ def test_if_all_hang_those_who_wait_are_given_up_as_well(hall: Hall) -> None:
         hall.ask(str(number), hangs=True)
     hall.until(AT_ONCE)
     hall.clock.now += LIMIT_S
-    hall.errands.tend()
+    hall.tasks.tend()
     assert len(hall.given_up) == AT_ONCE + 1
     hall.opened.set()
     hall.until_idle()
@@ -103,19 +103,19 @@ def test_threads_that_hang_for_good_are_forgotten(hall: Hall) -> None:
         hall.ask(str(number), hangs=True)
     hall.until(AT_ONCE)
     hall.clock.now += FORGOTTEN_AFTER_S
-    hall.errands.tend()
+    hall.tasks.tend()
     hall.ask("next")
     hall.until(AT_ONCE + 1)
     hall.opened.set()
     hall.until_idle()
 
 
-def test_an_errand_that_raises_leaves_room_for_others(hall: Hall) -> None:
+def test_a_task_that_raises_leaves_room_for_others(hall: Hall) -> None:
     def fail() -> Sequence[Bell]:
         raise ZeroDivisionError
 
     for number in range(2 * AT_ONCE):
-        hall.errands.ask(number, fail, give_up=lambda: None)
+        hall.tasks.ask(number, fail, give_up=lambda: None)
         hall.until_idle()
     hall.ask("a")
     hall.until(1)

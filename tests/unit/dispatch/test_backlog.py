@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from querymill_shared.backlog import QueueState
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch.backlog import MIN_WAIT_S, Look, expected_waits, still_queued
+from querymill_workers.dispatch.backlog import MIN_WAIT_S, QueueSnapshot, expected_waits, still_queued
 
 
-def look(at: float, length: int, taken: float) -> Look:
-    return Look(at, {Queue.SEARCH: QueueState(Queue.SEARCH, length, taken=taken)})
+def look(at: float, length: int, taken: float) -> QueueSnapshot:
+    return QueueSnapshot(at, {Queue.SEARCH: QueueState(Queue.SEARCH, length, taken=taken)})
 
 
 def test_a_new_bell_waits_until_those_before_it_were_taken() -> None:

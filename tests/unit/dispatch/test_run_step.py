@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import redis
 
-from querymill_shared.board import Claim, Claims, Counts, Picture, ValkeyBoard, Verdict
+from querymill_shared.board import Claim, Claims, Picture, SetbackCounts, ValkeyBoard, Verdict
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import StageFinished
@@ -24,7 +24,7 @@ from querymill_workers.dispatch.run_step import (
     try_again_or_fail,
 )
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Conflict, Failed, Refused, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Conflict, Refused, Unavailable
 from tests.fakes.models import WordEmbeddings
 from tests.fakes.ports import memory_ports
 from tests.fixtures.boards import let_pass, new_board_of
@@ -40,7 +40,7 @@ class UnreadableBoard(ValkeyBoard):
 
     left_for_s = 0.0
 
-    def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
+    def claim_steps(self, job_id: str, step: str, *, life: str, limit: int) -> Claims:
         raise UnreadableJob(job_id, "kind: unknown", left_for_s=self.left_for_s)
 
     def picture(self, job_id: str) -> Picture:
@@ -134,7 +134,7 @@ def test_what_no_attempt_would_mend_fails_at_once(ports: Ports) -> None:
 
 def test_a_durable_step_that_keeps_failing_is_dead_after_its_attempts(ports: Ports) -> None:
     bell = submitted(ports)
-    failing(ports, Failed("PostgreSQL: QueryCanceled"))
+    failing(ports, CallFailed("PostgreSQL: QueryCanceled"))
     for attempt in range(1, 4):
         assert record(ports, bell)[0] == ("queued" if attempt == 1 else "running")
         run_step(bell, ports)
@@ -178,7 +178,7 @@ def test_a_conflict_is_tried_again_soon_and_counted_apart(ports: Ports) -> None:
     failing(ports, Conflict("PostgreSQL: LockNotAvailable"))
     for _ in range(20):
         run_step(bell, ports)
-    assert ports.board.picture(bell.job_id).steps[0].counts == Counts(conflicts=20)
+    assert ports.board.picture(bell.job_id).steps[0].counts == SetbackCounts(conflicts=20)
     let_pass(ports.board, 3.0)
     assert [due.step for due in ports.board.due()] == ["embed"]
     failing(ports, None)
@@ -191,7 +191,7 @@ def test_an_outage_costs_time_and_no_attempt(ports: Ports) -> None:
     failing(ports, Unavailable("away"))
     for _ in range(50):
         run_step(bell, ports)
-    assert ports.board.picture(bell.job_id).steps[0].counts == Counts(outages=50)
+    assert ports.board.picture(bell.job_id).steps[0].counts == SetbackCounts(outages=50)
     failing(ports, None)
     run_step(bell, ports)
     assert record(ports, bell) == ("done", "")
@@ -214,7 +214,7 @@ def test_a_job_with_a_deadline_waits_for_a_store_as_long_as_it_has_time(ports: P
     claim = ports.board.claim(bell.job_id, bell.step)
     assert claim is not None
     assert claim.expires_at is not None
-    worn = replace(claim, counts=Counts(outages=40))
+    worn = replace(claim, counts=SetbackCounts(outages=40))
     try_again_or_fail(worn, "away", ports, cause="outage")
     assert ports.board.picture(bell.job_id).steps[0].state == "waiting"
     late = replace(claim, attempt=2, expires_at=ports.clock() + 0.1)
@@ -228,7 +228,7 @@ def test_a_board_that_is_away_is_an_outage_for_the_step(ports: Ports) -> None:
     failing(ports, redis.ConnectionError("refused"))
     run_step(bell, ports)
     (step,) = ports.board.picture(bell.job_id).steps
-    assert (step.state, step.reason, step.counts) == ("waiting", "board: ConnectionError", Counts(outages=1))
+    assert (step.state, step.reason, step.counts) == ("waiting", "board: ConnectionError", SetbackCounts(outages=1))
 
 
 def test_the_fate_of_a_step_is_reported_until_the_board_hears_it() -> None:
@@ -279,7 +279,7 @@ def test_the_reason_is_another_if_a_worker_that_could_read_it_was_there() -> Non
     board = new_board_of(UnreadableBoard)
     ports = memory_ports(board=board)
     bell = submitted(ports, RERANK)
-    ValkeyBoard.claim_steps(board, bell.job_id, bell.step, life="", most=1)
+    ValkeyBoard.claim_steps(board, bell.job_id, bell.step, life="", limit=1)
     fail_unreadable(ports.board.picture(bell.job_id), ports)
     assert record(ports, bell) == (
         "failed",

@@ -5,7 +5,7 @@ import threading
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch.step_pool import Crew
+from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.jobs.bell import Bell
 from tests.fakes.ports import memory_ports
 from tests.fixtures.boards import new_board
@@ -14,62 +14,62 @@ SEARCH = ReportSearch(query="q", collection="filings", hyde=True, multi_query=("
 EXPANDING = ("hyde", "synonym", "variant")
 
 
-def crew_of(threads: int) -> Crew:
-    crew = Crew()
-    crew.widen(threads)
-    return crew
+def step_pool_of(threads: int) -> StepPool:
+    step_pool = StepPool()
+    step_pool.widen(threads)
+    return step_pool
 
 
-def answered(crew: Crew) -> tuple[ValkeyBoard, str, list[Bell]]:
+def answered(step_pool: StepPool) -> tuple[ValkeyBoard, str, list[Bell]]:
     """Answer one bell of a job with three steps on its queue."""
     board, rung = new_board(), list[Bell]()
     job_id, _ = board.submit(SEARCH)
-    crew.answer_here(Bell(job_id, "hyde", Queue.EXPAND), memory_ports(board=board), rung.extend)
-    assert crew.dismiss(within_s=20)
+    step_pool.answer_here(Bell(job_id, "hyde", Queue.EXPAND), memory_ports(board=board), rung.extend)
+    assert step_pool.dismiss(within_s=20)
     return board, job_id, rung
 
 
 def test_one_bell_sets_as_many_threads_to_work_as_are_free() -> None:
-    board, job_id, rung = answered(crew_of(8))
+    board, job_id, rung = answered(step_pool_of(8))
     assert {step.name for step in board.picture(job_id).steps if step.attempt} == set(EXPANDING)
     assert rung == []
 
 
 def test_what_finds_no_thread_is_rung_on() -> None:
-    board, job_id, rung = answered(crew_of(2))
+    board, job_id, rung = answered(step_pool_of(2))
     assert {step.name for step in board.picture(job_id).steps if step.attempt} == {"hyde", "synonym"}
     assert rung == [Bell(job_id, "variant", Queue.EXPAND)]
 
 
 def test_a_process_of_one_thread_runs_one_step_a_bell() -> None:
-    board, job_id, rung = answered(Crew())
+    board, job_id, rung = answered(StepPool())
     assert [step.name for step in board.picture(job_id).steps if step.attempt] == ["hyde"]
     assert rung == [Bell(job_id, "synonym", Queue.EXPAND)]
 
 
 def test_threads_are_free_again_whatever_their_work_raised() -> None:
-    crew, ended = crew_of(2), threading.Semaphore(0)
+    step_pool, ended = step_pool_of(2), threading.Semaphore(0)
 
     def fail() -> None:
         ended.release()
         raise ValueError("broken")
 
     for _ in range(20):
-        assert crew.wait_until_free(20) > 0
-        crew.start(fail)
+        assert step_pool.wait_until_free(20) > 0
+        step_pool.start(fail)
         assert ended.acquire(timeout=20)
-    assert crew.dismiss(within_s=20)
-    assert crew.free == 2
+    assert step_pool.dismiss(within_s=20)
+    assert step_pool.free == 2
 
 
 def test_a_process_that_ends_does_not_wait_for_ever() -> None:
-    crew, may_end = crew_of(1), threading.Event()
+    step_pool, may_end = step_pool_of(1), threading.Event()
 
     def wait() -> None:
         may_end.wait(20)
 
-    crew.start(wait)
-    assert crew.wait_until_free(0.05) == 0
-    assert not crew.dismiss(within_s=0.05)
+    step_pool.start(wait)
+    assert step_pool.wait_until_free(0.05) == 0
+    assert not step_pool.dismiss(within_s=0.05)
     may_end.set()
-    assert crew.dismiss(within_s=20)
+    assert step_pool.dismiss(within_s=20)

@@ -127,15 +127,15 @@ def before_the_last(case: Case) -> int:
     return store.calls - 1
 
 
-def work_until_over(world: World, job_id: str, *, most_s: float) -> tuple[Record, float]:
+def work_until_over(world: World, job_id: str, *, max_s: float) -> tuple[Record, float]:
     """Let time pass and the sweeper sweep until a job has ended. Return its record and how long it took (s)."""
-    for _ in range(int(most_s / 0.1)):
+    for _ in range(int(max_s / 0.1)):
         if world.board.has_ended(job_id):
             break
         world.let_pass(0.1)
         world.answer(*sweep(world.ports))
     record = world.board.picture(job_id).record
-    assert record.ended is not None, f"{record} after {most_s} s"
+    assert record.ended is not None, f"{record} after {max_s} s"
     return record, record.ended - record.created
 
 
@@ -146,7 +146,7 @@ def test_a_store_that_comes_back_costs_seconds_and_no_part_of_the_result(world: 
     store = begin(world, case)
     store.spared, store.left = before_the_last(case), times
     job_id = world.run(case.request)
-    record, took_s = work_until_over(world, job_id, most_s=29)
+    record, took_s = work_until_over(world, job_id, max_s=29)
     assert (record.state, record.reason) == ("done", "")
     result = world.result(job_id)
     assert result.degraded == ()
@@ -159,7 +159,7 @@ def test_a_store_that_stays_away_is_waited_for_until_the_deadline(world: World, 
     store = begin(world, case)
     store.spared, store.left = before_the_last(case), ALWAYS
     job_id = world.run(case.request)
-    record, took_s = work_until_over(world, job_id, most_s=40)
+    record, took_s = work_until_over(world, job_id, max_s=40)
     assert case.request.deadline is not None
     assert case.request.deadline - 5 < took_s < case.request.deadline + 1
     if record.state == "done":

@@ -25,8 +25,8 @@ from querymill_workers.documents import drop
 from querymill_workers.documents.affected_jobs import Forgotten
 from querymill_workers.documents.ports import read_entry
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.retrievers.files.entry import entry_of
+from querymill_workers.versions.ports import Version, WrittenDocument
 from tests.fakes.documents import KeptBody
 from tests.fixtures.boards import new_board
 from tests.fixtures.world import World
@@ -80,7 +80,7 @@ def test_what_is_meant_is_dropped(
 def test_nobody_writes_while_a_collection_is_left(world: World, kept: KeptBody) -> None:
     """What is stored between the look whether a document is there and the end would lose what else there is."""
     written: list[bool] = []
-    leave = kept.leave
+    drop_remains = kept.drop_remains
 
     def look_around(collection: str) -> None:
         assert not kept.stored[collection]
@@ -88,9 +88,9 @@ def test_nobody_writes_while_a_collection_is_left(world: World, kept: KeptBody) 
         for _ in range(50):
             sum(range(20_000))  # time for the other thread
         assert not written
-        leave(collection)
+        drop_remains(collection)
 
-    kept.leave = look_around  # type: ignore[method-assign]
+    kept.drop_remains = look_around  # type: ignore[method-assign]
     with ThreadPoolExecutor(1) as writer:
         dropped(world, everything=True)
     assert (written, kept.left) == ([True], ["c"])
@@ -141,8 +141,8 @@ LATE, EARLY = Version(2**60, "f"), Version(1, "0")
 
 
 def is_newest(world: World, document: str, version: Version, **metadata: Any) -> bool:
-    subject = Subject(document, metadata=metadata)
-    with world.ports.ledger.changing("c", "messages", [subject], version) as standings:
+    subject = WrittenDocument(document, metadata=metadata)
+    with world.ports.versions.changing("c", "messages", [subject], version) as standings:
         return standings[document].newest
 
 

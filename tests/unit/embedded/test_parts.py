@@ -1,22 +1,24 @@
 import pytest
 
-from querymill_embedded.parts import ALL, Part, Program, check_programs, endpoints, in_order
+from querymill_embedded.parts import ALL, Program, StackPart, check_programs, endpoints, in_order
 
 
 def test_only_started_parts_have_settings() -> None:
-    assert endpoints({Part.VALKEY: 20001}, {}) == {"REDIS_URL": "redis://127.0.0.1:20001/0"}
+    assert endpoints({StackPart.VALKEY: 20001}, {}) == {"REDIS_URL": "redis://127.0.0.1:20001/0"}
     assert endpoints({}, {}) == {}
 
 
 def test_a_part_with_a_password_is_reached_with_it() -> None:
-    assert endpoints({Part.VALKEY: 20001, Part.POSTGRES: 20002}, {Part.VALKEY: "a1", Part.POSTGRES: "b2"}) == {
+    assert endpoints(
+        {StackPart.VALKEY: 20001, StackPart.POSTGRES: 20002}, {StackPart.VALKEY: "a1", StackPart.POSTGRES: "b2"}
+    ) == {
         "REDIS_URL": "redis://:a1@127.0.0.1:20001/0",
         "DATABASE_URL": "postgresql://querymill:b2@127.0.0.1:20002/querymill",
     }
 
 
 def test_every_part_leads_to_its_own_port() -> None:
-    ports = {part: 20000 + number for number, part in enumerate(Part)}
+    ports = {part: 20000 + number for number, part in enumerate(StackPart)}
     assert endpoints(ports, {}) == {
         "REDIS_URL": "redis://127.0.0.1:20000/0",
         "DATABASE_URL": "postgresql://querymill@127.0.0.1:20001/querymill",
@@ -32,8 +34,8 @@ def test_every_part_leads_to_its_own_port() -> None:
 
 
 def test_parts_start_in_the_order_of_their_declaration_once_each() -> None:
-    assert in_order([Part.CHAT, Part.VALKEY, Part.CHAT]) == [Part.VALKEY, Part.CHAT]
-    assert in_order(ALL) == list(Part)
+    assert in_order([StackPart.CHAT, StackPart.VALKEY, StackPart.CHAT]) == [StackPart.VALKEY, StackPart.CHAT]
+    assert in_order(ALL) == list(StackPart)
 
 
 @pytest.mark.parametrize("name", ["", "Worker", "a b", "a:b", "../a", "工人", "1st"])

@@ -1,7 +1,7 @@
 import stat
 from pathlib import Path
 
-from querymill_embedded.parts import ALL, Part
+from querymill_embedded.parts import ALL, StackPart
 from querymill_embedded.passwords import PROTECTED, Password, choose_passwords, passwords_of
 
 
@@ -15,19 +15,19 @@ def test_servers_with_data_get_a_random_password_each_and_the_model_servers_none
 
 
 def test_a_chosen_password_stays_and_is_set_once(tmp_path: Path) -> None:
-    chosen = choose_passwords([Part.VALKEY], tmp_path)[Part.VALKEY]
-    first = Password.of(Part.VALKEY, tmp_path)
+    chosen = choose_passwords([StackPart.VALKEY], tmp_path)[StackPart.VALKEY]
+    first = Password.of(StackPart.VALKEY, tmp_path)
     assert first is not None
     assert (first.value, first.is_set) == (chosen, False)
     first.keep()
-    again = Password.of(Part.VALKEY, tmp_path)
+    again = Password.of(StackPart.VALKEY, tmp_path)
     assert again is not None
     assert (again.value, again.is_set) == (chosen, True)
     again.keep()
-    assert choose_passwords([Part.VALKEY], tmp_path) == {Part.VALKEY: chosen}
+    assert choose_passwords([StackPart.VALKEY], tmp_path) == {StackPart.VALKEY: chosen}
 
 
 def test_a_folder_has_no_passwords_until_they_are_chosen(tmp_path: Path) -> None:
     assert passwords_of(ALL, tmp_path) == {}
-    assert Password.of(Part.POSTGRES, tmp_path) is None
+    assert Password.of(StackPart.POSTGRES, tmp_path) is None
     assert list(tmp_path.iterdir()) == []

@@ -9,15 +9,15 @@ import pytest
 from querymill_embedded.errors import StackError
 from querymill_embedded.folders import data_folder_mode, first_closed_folder, may_enter
 from querymill_embedded.postgres import (
-    Account,
     Cluster,
+    SystemUser,
     check_data_folder,
     copy_programs,
     server_account,
     server_command,
 )
 
-STRANGER = Account("stranger", uid=54321, gid=54321)
+STRANGER = SystemUser("stranger", uid=54321, gid=54321)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from querymill_embedded import probes
-from querymill_embedded.parts import Part
+from querymill_embedded.parts import StackPart
 from querymill_embedded.probes import answers
 from tests.fakes.sockets import replying, serving
 
@@ -16,35 +16,35 @@ def message(kind: bytes, content: bytes = b"") -> bytes:
 
 
 READY = [
-    (Part.VALKEY, b"+PONG\r\n"),
-    (Part.POSTGRES, message(b"R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0")),
+    (StackPart.VALKEY, b"+PONG\r\n"),
+    (StackPart.POSTGRES, message(b"R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0")),
     # One that asks for no password.
-    (Part.POSTGRES, message(b"R", struct.pack("!i", 0)) + message(b"S", b"TimeZone\0UTC\0") + message(b"Z", b"I")),
-    (Part.EMBEDDINGS, b"HTTP/1.0 200 OK\r\n\r\n"),
-    (Part.CHAT, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+    (StackPart.POSTGRES, message(b"R", struct.pack("!i", 0)) + message(b"S", b"TimeZone\0UTC\0") + message(b"Z", b"I")),
+    (StackPart.EMBEDDINGS, b"HTTP/1.0 200 OK\r\n\r\n"),
+    (StackPart.CHAT, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
 ]
 NOT_READY = [
-    (Part.VALKEY, b"-LOADING Valkey is loading the dataset in memory\r\n"),
-    (Part.VALKEY, b""),
-    (Part.POSTGRES, message(b"E", b"SFATAL\0Mthe database system is starting up\0\0")),
-    (Part.POSTGRES, message(b"R", struct.pack("!i", 0))),
-    (Part.POSTGRES, b"R\0"),
-    (Part.POSTGRES, b""),
-    (Part.EMBEDDINGS, b"HTTP/1.1 404 Not Found\r\n\r\n"),
-    (Part.CHAT, b'HTTP/1.1 503 Service Unavailable\r\n\r\n{"error": "Loading model"}'),
-    (Part.CHAT, b"garbage\r\n\r\n"),
-    (Part.CHAT, b""),
+    (StackPart.VALKEY, b"-LOADING Valkey is loading the dataset in memory\r\n"),
+    (StackPart.VALKEY, b""),
+    (StackPart.POSTGRES, message(b"E", b"SFATAL\0Mthe database system is starting up\0\0")),
+    (StackPart.POSTGRES, message(b"R", struct.pack("!i", 0))),
+    (StackPart.POSTGRES, b"R\0"),
+    (StackPart.POSTGRES, b""),
+    (StackPart.EMBEDDINGS, b"HTTP/1.1 404 Not Found\r\n\r\n"),
+    (StackPart.CHAT, b'HTTP/1.1 503 Service Unavailable\r\n\r\n{"error": "Loading model"}'),
+    (StackPart.CHAT, b"garbage\r\n\r\n"),
+    (StackPart.CHAT, b""),
 ]
 
 
 @pytest.mark.parametrize(("part", "reply"), READY)
-def test_a_part_that_replies_as_itself_is_ready(part: Part, reply: bytes) -> None:
+def test_a_part_that_replies_as_itself_is_ready(part: StackPart, reply: bytes) -> None:
     with serving(replying(reply)) as port:
         assert answers(part, port)
 
 
 @pytest.mark.parametrize(("part", "reply"), NOT_READY)
-def test_a_part_that_still_loads_or_replies_nonsense_is_not_ready(part: Part, reply: bytes) -> None:
+def test_a_part_that_still_loads_or_replies_nonsense_is_not_ready(part: StackPart, reply: bytes) -> None:
     with serving(replying(reply)) as port:
         assert not answers(part, port)
 
@@ -66,19 +66,19 @@ def test_valkey_is_asked_with_its_password(reply: bytes, ready: bool) -> None:
         connection.sendall(reply)
 
     with serving(serve) as port:
-        assert answers(Part.VALKEY, port, "a1") is ready
+        assert answers(StackPart.VALKEY, port, "a1") is ready
     assert heard == [b"AUTH a1\r\nPING\r\n"]
 
 
-@pytest.mark.parametrize("part", list(Part))
-def test_nothing_listens(part: Part) -> None:
+@pytest.mark.parametrize("part", list(StackPart))
+def test_nothing_listens(part: StackPart) -> None:
     with serving(replying(b"")) as port:
         pass
     assert not answers(part, port)
 
 
-@pytest.mark.parametrize("part", list(Part))
-def test_a_part_that_says_nothing_is_not_waited_for(part: Part, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("part", list(StackPart))
+def test_a_part_that_says_nothing_is_not_waited_for(part: StackPart, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probes, "_TIMEOUT_S", 0.05)
     released = threading.Event()
 
@@ -95,7 +95,7 @@ def test_a_part_that_says_nothing_is_not_waited_for(part: Part, monkeypatch: pyt
 def test_postgres_is_asked_for_the_role_and_database_of_the_application() -> None:
     heard: list[bytes] = []
     with serving(lambda connection: heard.append(connection.recv(4096))) as port:
-        answers(Part.POSTGRES, port)
+        answers(StackPart.POSTGRES, port)
     (startup,) = heard
     assert struct.unpack("!ii", startup[:8]) == (len(startup), 196_608)
     assert startup[8:] == b"user\0querymill\0database\0querymill\0\0"

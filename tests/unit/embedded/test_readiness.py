@@ -4,7 +4,7 @@ import pytest
 
 from querymill_embedded import readiness
 from querymill_embedded.errors import StackError
-from querymill_embedded.parts import Part
+from querymill_embedded.parts import StackPart
 from querymill_embedded.readiness import await_ready
 from querymill_embedded.supervisor import SupervisorClient
 from tests.fakes.sockets import replying, serving
@@ -20,7 +20,7 @@ def wait(
     supervisor: ScriptedSupervisor,
     data: Path,
     *programs: str,
-    ports: dict[Part, int] | None = None,
+    ports: dict[StackPart, int] | None = None,
     timeout_s: float = 5,
 ) -> None:
     client = SupervisorClient(supervisor.control)
@@ -41,7 +41,7 @@ def test_a_program_is_ready_once_the_supervisor_calls_it_running(tmp_path: Path)
 
 def test_a_server_is_ready_in_its_first_second_if_it_passes_its_probe(tmp_path: Path) -> None:
     with scripted_supervisor([process("valkey", "STARTING")]) as supervisor, serving(replying(b"+PONG\r\n")) as port:
-        wait(supervisor, tmp_path, ports={Part.VALKEY: port})
+        wait(supervisor, tmp_path, ports={StackPart.VALKEY: port})
 
 
 def test_a_running_server_is_not_ready_before_its_probe(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_running_server_is_not_ready_before_its_probe(tmp_path: Path) -> None:
         scripted_supervisor([process("valkey")]) as supervisor,
         serving(lambda connection: replying(replies.pop(0))(connection)) as port,
     ):
-        wait(supervisor, tmp_path, ports={Part.VALKEY: port})
+        wait(supervisor, tmp_path, ports={StackPart.VALKEY: port})
     assert replies == []
 
 
@@ -61,7 +61,7 @@ def test_another_program_at_the_port_does_not_make_a_stopped_part_ready(tmp_path
         serving(replying(b"+PONG\r\n")) as port,
         pytest.raises(StackError, match=r"valkey does not run: not ready after 0 s"),
     ):
-        wait(supervisor, tmp_path, ports={Part.VALKEY: port}, timeout_s=0.03)
+        wait(supervisor, tmp_path, ports={StackPart.VALKEY: port}, timeout_s=0.03)
 
 
 def test_a_part_is_asked_no_more_once_it_was_ready(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_part_is_asked_no_more_once_it_was_ready(tmp_path: Path) -> None:
         scripted_supervisor(*looks) as supervisor,
         serving(lambda connection: replying(replies.pop(0))(connection)) as port,
     ):
-        wait(supervisor, tmp_path, "search", ports={Part.VALKEY: port})
+        wait(supervisor, tmp_path, "search", ports={StackPart.VALKEY: port})
     assert replies == []
 
 

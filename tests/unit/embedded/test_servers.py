@@ -12,11 +12,11 @@ import pytest
 
 from querymill_embedded import program as launcher_module
 from querymill_embedded.errors import StackError
-from querymill_embedded.parts import Part, Program
+from querymill_embedded.parts import Program, StackPart
 from querymill_embedded.passwords import choose_passwords
 from querymill_embedded.processes import ProcessIdentity
 from querymill_embedded.servers import leash_process, part_process, prepare_parts, program_process
-from querymill_embedded.supervisor import Group
+from querymill_embedded.supervisor import StopGroup
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def options(command: tuple[str, ...]) -> dict[str, str]:
 
 
 def test_valkey_loses_nothing_evicts_nothing_and_listens_on_the_loopback_only(data: Path) -> None:
-    process = part_process(Part.VALKEY, data=data, port=20_001, durable=True)
+    process = part_process(StackPart.VALKEY, data=data, port=20_001, durable=True)
     assert process.program.command[0].endswith("/valkey-server")
     assert options(process.program.command) == {
         "--bind": "127.0.0.1",
@@ -49,8 +49,8 @@ def test_valkey_loses_nothing_evicts_nothing_and_listens_on_the_loopback_only(da
 
 
 def test_the_password_of_valkey_is_in_a_private_file_and_not_in_its_command(data: Path) -> None:
-    password = choose_passwords([Part.VALKEY], data)[Part.VALKEY]
-    command = part_process(Part.VALKEY, data=data, port=20_001, durable=True).program.command
+    password = choose_passwords([StackPart.VALKEY], data)[StackPart.VALKEY]
+    command = part_process(StackPart.VALKEY, data=data, port=20_001, durable=True).program.command
     configuration = Path(command[1])
     assert configuration.read_text() == f"requirepass {password}\n"
     assert stat.S_IMODE(configuration.stat().st_mode) == 0o600
@@ -59,25 +59,25 @@ def test_the_password_of_valkey_is_in_a_private_file_and_not_in_its_command(data
 
 @pytest.mark.parametrize(
     ("part", "module"),
-    [(Part.EMBEDDINGS, "querymill_embedded.embedding_server"), (Part.CHAT, "querymill_embedded.chat_server")],
+    [(StackPart.EMBEDDINGS, "querymill_embedded.embedding_server"), (StackPart.CHAT, "querymill_embedded.chat_server")],
 )
-def test_a_model_is_served_by_a_module_of_this_package(data: Path, part: Part, module: str) -> None:
+def test_a_model_is_served_by_a_module_of_this_package(data: Path, part: StackPart, module: str) -> None:
     process = part_process(part, data=data, port=20_003, durable=True)
     assert process.program.command == (sys.executable, "-P", "-m", module, "--port", "20003")
     assert process.autostart
 
 
-@pytest.mark.parametrize("part", list(Part))
-def test_every_part_has_a_private_folder_of_its_own_among_the_servers(data: Path, part: Part) -> None:
+@pytest.mark.parametrize("part", list(StackPart))
+def test_every_part_has_a_private_folder_of_its_own_among_the_servers(data: Path, part: StackPart) -> None:
     process = part_process(part, data=data, port=20_001, durable=False)
-    assert (process.folder, process.group, process.program.name) == (data / part, Group.SERVERS, part.value)
+    assert (process.folder, process.group, process.program.name) == (data / part, StopGroup.SERVERS, part.value)
     assert stat.S_IMODE(process.folder.stat().st_mode) == 0o700
     assert process.program.stop_wait_s > 0
     assert part_process(part, data=data, port=20_001, durable=False) == process
 
 
 def test_postgres_waits_for_its_cluster_and_stops_without_waiting_for_clients(data: Path) -> None:
-    process = part_process(Part.POSTGRES, data=data, port=20_004, durable=True)
+    process = part_process(StackPart.POSTGRES, data=data, port=20_004, durable=True)
     assert not process.autostart
     assert process.program.stop_signal == "INT"
     assert "fsync=off" not in process.program.command
@@ -93,7 +93,7 @@ def test_a_program_is_started_by_the_launcher_and_keeps_what_it_asked_for(data: 
         launcher_module.__file__,
     ]
     assert (path, name) == (str(data / "programs.json"), "search")
-    assert (process.program.stop_wait_s, process.group, process.autostart) == (25, Group.PROGRAMS, False)
+    assert (process.program.stop_wait_s, process.group, process.autostart) == (25, StopGroup.PROGRAMS, False)
     assert "HUNTER" not in " ".join(process.program.command)
 
 
@@ -106,7 +106,7 @@ def test_the_leash_is_given_its_owner_exactly(data: Path) -> None:
     parser.add_argument("--created", type=float)
     given = parser.parse_args(process.program.command[4:])
     assert (given.data, ProcessIdentity(given.pid, given.created)) == (data, owner)
-    assert process.group is Group.LEASH
+    assert process.group is StopGroup.LEASH
     assert process.autostart
 
 
@@ -116,9 +116,9 @@ def test_a_data_folder_that_the_account_of_the_server_cannot_enter_is_refused_be
     monkeypatch.setattr("os.geteuid", lambda: 0)
     tmp_path.chmod(0o700)
     with pytest.raises(StackError, match="may not enter"):
-        part_process(Part.POSTGRES, data=tmp_path, port=20_004, durable=True)
+        part_process(StackPart.POSTGRES, data=tmp_path, port=20_004, durable=True)
 
 
 def test_without_postgres_there_is_nothing_to_prepare(tmp_path: Path) -> None:
-    prepare_parts({Part.VALKEY: 20_001, Part.CHAT: 20_002}, data=tmp_path, durable=True)
+    prepare_parts({StackPart.VALKEY: 20_001, StackPart.CHAT: 20_002}, data=tmp_path, durable=True)
     assert list(tmp_path.iterdir()) == []

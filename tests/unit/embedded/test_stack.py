@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from querymill_embedded.errors import StackError
-from querymill_embedded.parts import Part, Program
+from querymill_embedded.parts import Program, StackPart
 from querymill_embedded.processes import STACK_VARIABLE, ProcessIdentity
 from querymill_embedded.stack import Stack
 from querymill_embedded.state import Control, StackState
@@ -41,7 +41,7 @@ def leave_state(data: Path, supervisor: ProcessIdentity, control: Control | None
     state = StackState(
         supervisor=supervisor,
         control=control or Control(port=1, user="querymill", password="secret"),
-        ports={Part(name): port for name, port in parts.items()},
+        ports={StackPart(name): port for name, port in parts.items()},
         programs={"search": None},
         stop_within_s=5.0,
     )
@@ -94,7 +94,7 @@ def test_up_with_a_part_that_the_running_stack_lacks_says_how_to_get_it(
     with scripted_supervisor([process("valkey")]) as supervisor:
         leave_state(tmp_path, supervising, supervisor.control, valkey=20_001)
         with pytest.raises(StackError, match=r"runs without postgres, chat; run `querymill down`, then `querymill up`"):
-            Stack(tmp_path).up(parts={Part.CHAT, Part.VALKEY, Part.POSTGRES})
+            Stack(tmp_path).up(parts={StackPart.CHAT, StackPart.VALKEY, StackPart.POSTGRES})
         assert supervisor.started == []
     assert supervising.is_alive()
 

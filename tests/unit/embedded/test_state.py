@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_embedded.parts import Part, Program
+from querymill_embedded.parts import Program, StackPart
 from querymill_embedded.processes import ProcessIdentity
 from querymill_embedded.state import (
     PORTS_FILE,
@@ -22,7 +22,7 @@ from querymill_embedded.state import (
 STATE = StackState(
     supervisor=ProcessIdentity(4711, 1234.5),
     control=Control(port=20999, user="querymill", password="secret"),
-    ports={Part.VALKEY: 20001, Part.CHAT: 20002},
+    ports={StackPart.VALKEY: 20001, StackPart.CHAT: 20002},
     programs={"search": None, "gateway": 8080},
     stop_within_s=50.0,
     pids={"valkey": 4712},
@@ -63,7 +63,7 @@ STATES = st.builds(
     StackState,
     supervisor=st.builds(ProcessIdentity, st.integers(1, 2**31), st.floats(0, 2**33)),
     control=st.builds(Control, port=PORTS, user=st.text(), password=st.text()),
-    ports=st.dictionaries(st.sampled_from(Part), PORTS),
+    ports=st.dictionaries(st.sampled_from(StackPart), PORTS),
     programs=st.dictionaries(NAMES, st.none() | PORTS),
     stop_within_s=st.floats(0, 1e6),
     pids=st.dictionaries(NAMES, PORTS),
@@ -130,8 +130,8 @@ def test_any_environment_and_command_reach_the_program_as_they_are(
 
 def test_the_ports_of_a_folder_are_kept_part_by_part(tmp_path: Path) -> None:
     assert read_ports(tmp_path) == {}
-    write_ports(tmp_path, {Part.VALKEY: 20001, Part.CHAT: 20002})
-    write_ports(tmp_path, {Part.VALKEY: 20003})
+    write_ports(tmp_path, {StackPart.VALKEY: 20001, StackPart.CHAT: 20002})
+    write_ports(tmp_path, {StackPart.VALKEY: 20003})
     assert read_ports(tmp_path) == {"valkey": 20003, "chat": 20002}
 
 

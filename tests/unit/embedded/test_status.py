@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from querymill_embedded.parts import Part
+from querymill_embedded.parts import StackPart
 from querymill_embedded.processes import ProcessIdentity, this_process
 from querymill_embedded.state import Control, StackState
 from querymill_embedded.status import part_statuses
@@ -14,7 +14,7 @@ from tests.fakes.sockets import replying, serving
 from tests.fakes.supervisor import process, scripted_supervisor
 
 
-def state_of(control: Control, ports: dict[Part, int], supervisor: ProcessIdentity | None = None) -> StackState:
+def state_of(control: Control, ports: dict[StackPart, int], supervisor: ProcessIdentity | None = None) -> StackState:
     return StackState(
         supervisor=supervisor or this_process(),
         control=control,
@@ -40,7 +40,7 @@ def test_parts_come_before_programs_each_with_its_state_address_log_and_uptime(t
         process("valkey", pid=1, start=started),
     ]
     with scripted_supervisor(look) as supervisor:
-        statuses = part_statuses(state_of(supervisor.control, {Part.VALKEY: 20_001}), tmp_path)
+        statuses = part_statuses(state_of(supervisor.control, {StackPart.VALKEY: 20_001}), tmp_path)
     assert [status.name for status in statuses] == ["valkey", "search", "gateway"]
     assert [status.state for status in statuses] == ["running", "exited", "running"]
     assert [status.pid for status in statuses] == [1, None, 3]
@@ -67,14 +67,14 @@ def test_a_server_in_its_first_second_is_running_if_it_passes_its_probe(
 ) -> None:
     look = [process("valkey", reported), process("search", "STARTING"), process("gateway")]
     with scripted_supervisor(look) as supervisor, serving(replying(reply)) as port:
-        valkey, search, _ = part_statuses(state_of(supervisor.control, {Part.VALKEY: port}), tmp_path)
+        valkey, search, _ = part_statuses(state_of(supervisor.control, {StackPart.VALKEY: port}), tmp_path)
     assert (valkey.state, search.state) == (state, ProcessState.STARTING)
 
 
 def test_without_its_supervisor_everything_is_dead(tmp_path: Path, ended: ProcessIdentity) -> None:
     with scripted_supervisor() as supervisor:
         control = supervisor.control
-    statuses = part_statuses(state_of(control, {Part.CHAT: 20_001}, ended), tmp_path)
+    statuses = part_statuses(state_of(control, {StackPart.CHAT: 20_001}, ended), tmp_path)
     assert {status.state for status in statuses} == {ProcessState.DEAD}
     assert [(status.pid, status.uptime_s, status.restarts) for status in statuses] == [(None, None, 0)] * 3
     assert statuses[0].address == "127.0.0.1:20001"

@@ -11,14 +11,14 @@ from supervisor.options import UnhosedConfigParser
 from querymill_embedded.errors import StackError
 from querymill_embedded.parts import Program
 from querymill_embedded.state import Control
-from querymill_embedded.supervisor import Group, Supervised, command_value, configuration, restarts
+from querymill_embedded.supervisor import StopGroup, Supervised, command_value, configuration, restarts
 
 CONTROL = Control(port=20999, user="querymill", password="secret")
 DATA = Path("/srv/100 % ;käpt")
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1)
 
 
-def _supervised(name: str, group: Group, command: tuple[str, ...] = ("true",)) -> Supervised:
+def _supervised(name: str, group: StopGroup, command: tuple[str, ...] = ("true",)) -> Supervised:
     return Supervised(program=Program(name=name, command=command, stop_wait_s=1.5), folder=DATA / name, group=group)
 
 
@@ -52,10 +52,10 @@ def test_the_supervisor_listens_on_the_loopback_with_a_password() -> None:
 
 def test_servers_stop_after_programs_and_the_leash_stops_first() -> None:
     supervised = [
-        _supervised("valkey", Group.SERVERS),
-        _supervised("search", Group.PROGRAMS),
-        _supervised("leash", Group.LEASH),
-        _supervised("postgres", Group.SERVERS),
+        _supervised("valkey", StopGroup.SERVERS),
+        _supervised("search", StopGroup.PROGRAMS),
+        _supervised("leash", StopGroup.LEASH),
+        _supervised("postgres", StopGroup.SERVERS),
     ]
     sections = _sections(configuration(DATA, CONTROL, supervised))
     assert sections["group:servers"] == {"programs": "valkey,postgres", "priority": "1"}
@@ -64,7 +64,7 @@ def test_servers_stop_after_programs_and_the_leash_stops_first() -> None:
 
 
 def test_a_process_is_restarted_logged_with_rotation_and_named_from_the_data_folder() -> None:
-    section = _sections(configuration(DATA, CONTROL, [_supervised("search", Group.PROGRAMS)]))["program:search"]
+    section = _sections(configuration(DATA, CONTROL, [_supervised("search", StopGroup.PROGRAMS)]))["program:search"]
     assert section["autorestart"] == "true"
     assert section["stdout_logfile"] == "logs/search.log"
     assert section["stdout_logfile_maxbytes"] == "5MB"

@@ -12,7 +12,7 @@ from querymill.testing import MemoryMill
 from querymill_evaluation.cli.evaluate_kinds import Sample
 from querymill_evaluation.cli.measuring import ask_set, head_of, ingest_set, prepared
 from querymill_evaluation.draft_sets import open_drafts
-from querymill_evaluation.drafting import Source
+from querymill_evaluation.drafting import DraftSource
 from querymill_evaluation.runs import read_run
 from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.files.ingest import IngestFiles, SourceFile
@@ -56,7 +56,7 @@ def mill() -> Iterator[MemoryMill]:
 def test_a_drafted_set_is_measured_like_ours(mill: MemoryMill, tmp_path: Path, kind: str) -> None:
     retriever = next(retriever for retriever in RETRIEVERS if retriever == kind)
     mill.submit(INGESTED[kind]).result(timeout=30)
-    drafts, source = open_drafts(tmp_path / "drafted", "c", kind), Source(kind, 5)
+    drafts, source = open_drafts(tmp_path / "drafted", "c", kind), DraftSource(kind, 5)
     assert drafts.write_corpus(source.read(mill.export(retriever, collection="c"))) == 1
     drafts.propose(source.proposals())
     assert {draft.judged for draft in drafts.drafts} == JUDGED[kind]

@@ -7,12 +7,12 @@ import pydantic
 import pytest
 
 from querymill_evaluation.draft_sets import BadDraft, DraftSet, open_drafts
-from querymill_evaluation.drafting import Proposal, Source, asked_in, terms_of, with_message_ids
+from querymill_evaluation.drafting import DraftSource, Proposal, asked_in, terms_of, with_message_ids
 from querymill_evaluation.sets import read_parts
 
 
 def proposals(kind: str, *documents: dict[str, Any], wanted: int = 10) -> dict[str, Proposal]:
-    source = Source(kind, wanted)
+    source = DraftSource(kind, wanted)
     assert len(list(source.read(documents))) == len(documents)
     return {proposal.judged: proposal for proposal in source.proposals()}
 
@@ -79,7 +79,7 @@ def test_the_sample_is_the_same_each_time_and_known_passages_are_not_proposed_ag
     first = list(proposals("conversations", *documents, wanted=2))
     assert first == list(proposals("conversations", *documents[::-1], wanted=2))
     assert len(first) == 16  # eight for each question that is wanted
-    source = Source("conversations", 2)
+    source = DraftSource("conversations", 2)
     list(source.read(documents))
     assert [one.judged for one in source.proposals(known=first[:15])] == first[15:]
 

@@ -103,8 +103,8 @@ def test_whatsapp_says_things_itself_and_a_line_without_a_date_goes_on(tmp_path:
 
 
 def test_the_order_of_day_and_month_follows_from_all_dates() -> None:
-    def stamps(*days: str) -> list[Stamp]:
-        return [Stamp((a, b, "20"), (12, 0, 0)) for a, b in (day.split("/") for day in days)]
+    def stamps(*days: str) -> list[WrittenDate]:
+        return [WrittenDate((a, b, "20"), (12, 0, 0)) for a, b in (day.split("/") for day in days)]
 
     assert order_of(stamps("9/12", "13/9")) is DayOrder.DAY_FIRST
     assert order_of(stamps("9/12", "9/13")) is DayOrder.MONTH_FIRST

@@ -9,7 +9,7 @@ import pytest
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference import account as module
 from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, Outcome, RateLimitHeaders
-from tests.fakes.accounts import CountingMeters
+from tests.fakes.accounts import CountingFleetCounters
 
 Script = Callable[..., Any]
 
@@ -48,7 +48,7 @@ def account(
     return Account(
         redis,  # type: ignore[arg-type]  # of the client only these are used
         provider="http://p", key=key, model="m", requests_per_minute=rpm, tokens_per_minute=tpm,
-        meters=CountingMeters(), clock=lambda: now,
+        fleet_counters=CountingFleetCounters(), clock=lambda: now,
     )  # fmt: skip
 
 
@@ -60,8 +60,8 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def counted(account: Account, name: str) -> float:
-    assert isinstance(account.meters, CountingMeters)
-    return account.meters.of(name)
+    assert isinstance(account.fleet_counters, CountingFleetCounters)
+    return account.fleet_counters.of(name)
 
 
 def test_one_provider_key_and_model_are_one_account_and_the_key_is_not_in_its_name() -> None:

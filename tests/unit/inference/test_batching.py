@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference import batching, gateway
 from querymill_workers.inference.account import RateLimitHeaders
-from querymill_workers.inference.batching import MAX_UNDER_WAY, Batch, BatchBounds, MicroBatcher, Waiting
+from querymill_workers.inference.batching import MAX_UNDER_WAY, BatchBounds, MicroBatcher, TextBatch, WaitingText
 from querymill_workers.inference.client import NoResponse, ProviderResponse, Rejected
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.jobs.faults import Refused, Unavailable
-from tests.fakes.accounts import CountingMeters, ScriptedAccount
+from tests.fakes.accounts import CountingFleetCounters, ScriptedAccount
 
 
 class Provider:
@@ -50,11 +50,11 @@ def batcher(provider: Provider, account: ScriptedAccount | None = None, **bounds
     )
 
 
-def texts(*words: str, tokens: int = 1, until: float | None = None) -> list[Waiting]:
-    return [Waiting(word, tokens, until) for word in words]
+def texts(*words: str, tokens: int = 1, until: float | None = None) -> list[WaitingText]:
+    return [WaitingText(word, tokens, until) for word in words]
 
 
-def values(waiting: Sequence[Waiting]) -> list[float]:
+def values(waiting: Sequence[WaitingText]) -> list[float]:
     return [float(text.vector.result(10)[0][0]) for text in waiting]
 
 
@@ -101,7 +101,7 @@ def test_no_request_is_larger_than_its_bounds_and_every_text_travels_once(
     given_texts: list[tuple[str, int]], inputs: int, tokens: int
 ) -> None:
     provider = Provider()
-    waiting = [Waiting(f"{number} {text}", cost, None) for number, (text, cost) in enumerate(given_texts)]
+    waiting = [WaitingText(f"{number} {text}", cost, None) for number, (text, cost) in enumerate(given_texts)]
     batcher(provider, inputs=inputs, tokens=tokens).add(waiting)
     assert values(waiting) == [len(text.text) for text in waiting]
     cost_of = {text.text: text.tokens for text in waiting}
@@ -184,14 +184,14 @@ def test_no_more_requests_are_under_way_than_may_be() -> None:
 def test_a_request_may_wait_as_long_as_the_most_patient_of_its_texts(
     times: list[float | None], latest: float | None
 ) -> None:
-    batch = Batch(batcher(Provider()), Lane.BULK, "", [Waiting("a", 1, until) for until in times] or None)
+    batch = TextBatch(batcher(Provider()), Lane.BULK, "", [WaitingText("a", 1, until) for until in times] or None)
     assert batch.until() == latest
 
 
 @given(st.integers(2, 9))
 def test_halves_are_the_whole_in_order(count: int) -> None:
     whole = texts(*map(str, range(count)))
-    halves = Batch(batcher(Provider()), Lane.BULK, "", whole).halves()
+    halves = TextBatch(batcher(Provider()), Lane.BULK, "", whole).halves()
     assert [text for half in halves for text in half.texts] == whole
     assert all(half.texts for half in halves)
 
@@ -201,20 +201,20 @@ def test_sizes_are_counted_by_the_next_power_of_two(count: int, bucket: int) -> 
     account = ScriptedAccount()
     way = batcher(Provider(), account)
     way.send(texts(*["a"] * count), 1.0)
-    assert isinstance(account.meters, CountingMeters)
-    assert account.meters.of(f"batch_size/{bucket}") == 1
-    assert account.meters.of("batched_texts") == count
+    assert isinstance(account.fleet_counters, CountingFleetCounters)
+    assert account.fleet_counters.of(f"batch_size/{bucket}") == 1
+    assert account.fleet_counters.of("batched_texts") == count
 
 
 def test_a_text_that_was_failed_before_is_not_failed_twice() -> None:
     (text,) = texts("a")
     text.vector.set_result((np.zeros(1, np.float32), None))  # type: ignore[arg-type]  # never looked at
     assert isinstance(text.vector, Future)
-    Batch(batcher(Provider()), Lane.BULK, "", [text]).fail(Refused("late"))
+    TextBatch(batcher(Provider()), Lane.BULK, "", [text]).fail(Refused("late"))
     assert text.vector.exception() is None
 
 
-def gathered(*waiting: Waiting, collection: str) -> list[str]:
+def gathered(*waiting: WaitingText, collection: str) -> list[str]:
     """Return the texts that a request of a collection takes, before any is sent."""
     way = batcher(Provider(), tokens=200)
     way._gathering = {text.collection for text in waiting}  # as while their requests wait for their grants
@@ -224,11 +224,11 @@ def gathered(*waiting: Waiting, collection: str) -> list[str]:
 
 def test_short_texts_of_other_collections_travel_along_in_turn_and_long_ones_do_not() -> None:
     given_texts = (
-        Waiting("own", 60, None, "a"),
-        Waiting("b1", 60, None, "b"),
-        Waiting("b2", 60, None, "b"),
-        Waiting("c long", 65, None, "c"),
-        Waiting("c1", 60, None, "c"),
+        WaitingText("own", 60, None, "a"),
+        WaitingText("b1", 60, None, "b"),
+        WaitingText("b2", 60, None, "b"),
+        WaitingText("c long", 65, None, "c"),
+        WaitingText("c1", 60, None, "c"),
     )
     assert gathered(*given_texts, collection="a") == ["own", "b1", "c1"]
     assert gathered(*given_texts, collection="c") == ["c long", "c1"], "nobody travels with a long text of another"
@@ -236,7 +236,7 @@ def test_short_texts_of_other_collections_travel_along_in_turn_and_long_ones_do_
 
 def test_a_text_that_is_late_when_its_request_is_made_is_not_sent() -> None:
     provider = Provider()
-    late, fresh = Waiting("late", 1, time.monotonic() - 1), Waiting("fresh", 1, None)
+    late, fresh = WaitingText("late", 1, time.monotonic() - 1), WaitingText("fresh", 1, None)
     batcher(provider).add([late, fresh])
     assert values([fresh]) == [5]
     assert provider.requests == [["fresh"]]

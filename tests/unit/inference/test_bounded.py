@@ -18,8 +18,8 @@ def packed(size: int) -> bytes:
     return b"".join([squeeze.compress(blank) for _ in range(size // MB)] + [squeeze.flush()])
 
 
-def client(answer: Callable[[httpx2.Request], httpx2.Response], *, most_bytes: int = MB) -> BoundedClient:
-    return BoundedClient(timeout_s=10, most_bytes=most_bytes, transport=httpx2.MockTransport(answer))
+def client(answer: Callable[[httpx2.Request], httpx2.Response], *, max_bytes: int = MB) -> BoundedClient:
+    return BoundedClient(timeout_s=10, max_bytes=max_bytes, transport=httpx2.MockTransport(answer))
 
 
 def giving(body: bytes, **headers: str) -> Callable[[httpx2.Request], httpx2.Response]:
@@ -59,7 +59,7 @@ def test_bytes_are_counted_after_they_are_unpacked_and_hardly_more_than_allowed_
         return httpx2.Response(status, headers={"content-encoding": "gzip"}, stream=httpx2.ByteStream(body))
 
     tracemalloc.start()
-    with client(answer, most_bytes=4 * MB) as opened, pytest.raises(TooLong, match="more than 4000000 bytes"):
+    with client(answer, max_bytes=4 * MB) as opened, pytest.raises(TooLong, match="more than 4000000 bytes"):
         opened.get("http://provider/v1")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

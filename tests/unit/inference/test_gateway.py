@@ -13,7 +13,7 @@ from querymill_workers.inference.client import Limited, NoResponse, ProviderResp
 from querymill_workers.inference.gateway import MAX_LIMITED, Gateway
 from querymill_workers.inference.work import CutShort, Misfit, OneCall, Unacceptable
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Failed, Refused, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Refused, Unavailable
 from tests.fakes.accounts import ScriptedAccount
 from tests.fakes.jobs import Clock
 
@@ -261,7 +261,7 @@ def test_whatever_a_call_raises_its_place_is_given_back() -> None:
     assert account.outcomes == ["failed"]
 
 
-@pytest.mark.parametrize(("caller", "kind"), [(NO_DEADLINE, Failed), (None, Misfit)])
+@pytest.mark.parametrize(("caller", "kind"), [(NO_DEADLINE, CallFailed), (None, Misfit)])
 def test_another_model_may_be_gone_at_the_next_attempt_of_a_caller_without_a_deadline(
     caller: Caller | None, kind: type[Exception]
 ) -> None:
@@ -275,7 +275,7 @@ def test_a_reply_that_breaks_off_counts_against_a_provider_that_is_unwell(
 ) -> None:
     account = ScriptedAccount()
     begun = ProviderResponse(Parts("a", NoResponse("no connection")), None, LIMITS)
-    with pytest.raises(Failed, match="broke off"):
+    with pytest.raises(CallFailed, match="broke off"):
         Gateway[str](account, "model", timeout_s=1, probe=Probe(probe)).listen(
             in_time(), 10, lambda _: begun, lambda _: True
         )

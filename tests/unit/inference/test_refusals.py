@@ -7,11 +7,11 @@ import pytest
 
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.ports import InputType, Vectors
-from querymill_workers.inference.refusals import MAX_REASON_CHARS, HalvingJudge, Refusal, embed_each
+from querymill_workers.inference.refusals import MAX_REASON_CHARS, HalvingJudge, TextRefusal, embed_each
 from querymill_workers.inference.work import Misfit, Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 
 CALLER = Caller("acme", Lane.BULK)
 
@@ -27,13 +27,13 @@ class Picky:
         self.requests: list[list[str]] = []
         self.fails_with: Exception | None = None
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         self.requests.append(list(texts))
         if self.fails_with is not None:
             raise self.fails_with
         if any(bad in text for bad in self.refused for text in texts):
             raise Unacceptable("embedding rejected: HTTP 400", words=self.words)
-        return np.array([[len(text)] for text in texts], np.float32), Usage(1, len(texts))
+        return np.array([[len(text)] for text in texts], np.float32), ProviderUsage(1, len(texts))
 
     def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:
         return None
@@ -41,7 +41,7 @@ class Picky:
 
 def embedded(texts: Sequence[str], model: Picky) -> list[float | str]:
     found, _ = embed_each(texts, model, input_type="passage", caller=CALLER)
-    return [one.reason if isinstance(one, Refusal) else float(one[0]) for one in found]
+    return [one.reason if isinstance(one, TextRefusal) else float(one[0]) for one in found]
 
 
 def test_the_others_of_a_refused_batch_get_their_vectors() -> None:
@@ -52,7 +52,7 @@ def test_the_others_of_a_refused_batch_get_their_vectors() -> None:
 class Naming(Picky):
     """Names the texts that it refuses, as a model does that found them by itself."""
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         try:
             return super().embed(texts, input_type=input_type, caller=caller)
         except Unacceptable as error:
@@ -70,12 +70,12 @@ def test_texts_that_the_model_names_are_not_looked_for() -> None:
 def test_a_batch_that_is_accepted_is_one_request() -> None:
     model = Picky("bad")
     _, usage = embed_each(["a", "bb"], model, input_type="passage", caller=CALLER)
-    assert (len(model.requests), usage) == (1, Usage(1, 2))
+    assert (len(model.requests), usage) == (1, ProviderUsage(1, 2))
 
 
 def test_the_calls_that_were_accepted_are_paid() -> None:
     _, usage = embed_each(["a", "bad", "cc", "dd"], Picky("bad"), input_type="passage", caller=CALLER)
-    assert usage == Usage(2, 3)
+    assert usage == ProviderUsage(2, 3)
 
 
 def test_no_text_has_no_vector() -> None:
@@ -130,13 +130,15 @@ class PickyJudge:
         self.asked: list[list[str]] = []
         self._away_from = away_from
 
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+    def judge(
+        self, query: str, passages: Mapping[str, str], *, caller: Caller
+    ) -> tuple[Mapping[str, float], ProviderUsage]:
         self.asked.append(list(passages))
         if len(self.asked) >= self._away_from:
             raise Refused("no call can start before the deadline")
         if "bad" in query or any("bad" in text for text in passages.values()):
             raise Unacceptable("rejected: HTTP 500")
-        return dict.fromkeys(passages, 0.5), Usage(1, 1)
+        return dict.fromkeys(passages, 0.5), ProviderUsage(1, 1)
 
 
 PASSAGES = {"a": "ships", "b": "soup", "c": "bad", "d": "rain", "e": "wood"}
@@ -144,7 +146,7 @@ PASSAGES = {"a": "ships", "b": "soup", "c": "bad", "d": "rain", "e": "wood"}
 
 def test_the_passages_beside_a_refused_one_are_judged_and_every_call_is_paid() -> None:
     judged, usage = HalvingJudge(PickyJudge()).judge("q", PASSAGES, caller=CALLER)
-    assert (judged, usage) == (dict.fromkeys("abde", 0.5), Usage(3, 3))
+    assert (judged, usage) == (dict.fromkeys("abde", 0.5), ProviderUsage(3, 3))
 
 
 def test_a_question_that_is_refused_is_not_asked_for_every_passage() -> None:

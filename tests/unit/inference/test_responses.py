@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from querymill_workers.inference.client import Limited, NoResponse, Rejected
 from querymill_workers.inference.embeddings import vectors_of
-from querymill_workers.inference.http_judge import Entry, read, relevance_by_index
+from querymill_workers.inference.http_judge import PassageRelevance, read, relevance_by_index
 from querymill_workers.inference.streams import MAX_REPLY_CHARS, ChatStream
 from querymill_workers.jobs.faults import Refused
 
@@ -78,8 +78,8 @@ def test_a_number_that_is_not_finite_as_a_float32_is_never_stored(number: float)
         vectors_of(embedded((0, [1.0, number])), 1, 2)
 
 
-def entries(*pairs: tuple[int, float]) -> list[Entry]:
-    return [Entry.model_validate({"index": index, "score": score}) for index, score in pairs]
+def entries(*pairs: tuple[int, float]) -> list[PassageRelevance]:
+    return [PassageRelevance.model_validate({"index": index, "score": score}) for index, score in pairs]
 
 
 def test_a_passage_that_the_endpoint_left_out_is_missing() -> None:

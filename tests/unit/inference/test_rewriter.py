@@ -1,7 +1,7 @@
 import pytest
 
 from querymill_workers.inference.rewriter import usable
-from querymill_workers.jobs.faults import Failed
+from querymill_workers.jobs.faults import CallFailed
 
 TABLE = "| Item | Value |\n|---|---|\n| Revenue | 12.4 |"
 
@@ -17,7 +17,7 @@ TABLE = "| Item | Value |\n|---|---|\n| Revenue | 12.4 |"
     ],
 )
 def test_refusals_and_replies_without_a_table_are_of_no_use(method: str, reply: str) -> None:
-    with pytest.raises(Failed):
+    with pytest.raises(CallFailed):
         usable(method, reply)
 
 

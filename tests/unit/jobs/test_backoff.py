@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_shared.board import Cause, Counts
+from querymill_shared.board import Cause, SetbackCounts
 from querymill_workers.jobs.backoff import DURABLE_WAITS_S, JITTER, WAITS_S, is_used_up, wait_s, within
 
 causes = st.sampled_from(["failure", "outage", "conflict", "pause"])
@@ -50,8 +50,8 @@ def test_another_attempt_never_begins_after_the_deadline(wait: float, left_s: fl
     assert fitted is None or not_before_s <= fitted < left_s
 
 
-@given(st.builds(Counts, *[st.integers(0, 5)] * 5), st.integers(1, 6), st.floats(0, 100))
-def test_only_deaths_and_failures_use_attempts_up(counts: Counts, max_attempts: int, age_s: float) -> None:
+@given(st.builds(SetbackCounts, *[st.integers(0, 5)] * 5), st.integers(1, 6), st.floats(0, 100))
+def test_only_deaths_and_failures_use_attempts_up(counts: SetbackCounts, max_attempts: int, age_s: float) -> None:
     def gives_up(cause: Cause) -> bool:
         return is_used_up(cause, counts, max_attempts=max_attempts, age_s=age_s, patience_s=60.0)
 

@@ -15,7 +15,7 @@ from querymill_shared.board import Claim, ValkeyBoard, WorkerLife
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.settings import Settings
 from querymill_workers.jobs import heartbeat as room
-from querymill_workers.jobs.heartbeat import Heartbeat, is_dead, this_host
+from querymill_workers.jobs.heartbeat import HeartbeatThread, is_dead, this_host
 from tests.fakes.jobs import CommonPorts, claimed
 from tests.fixtures.boards import let_pass, new_board, new_board_of
 
@@ -58,8 +58,8 @@ def beaten_board(*, failures: int = 0, lease_s: float = LEASE_S) -> BeatenBoard:
     return new_board_of(BeatenBoard, Settings(querymill_lease_s=lease_s), failures=failures)
 
 
-def beating(board: ValkeyBoard, name: str = "a@host", lease_s: float = LEASE_S) -> Heartbeat:
-    return Heartbeat(board, name=name, lease_s=lease_s)
+def beating(board: ValkeyBoard, name: str = "a@host", lease_s: float = LEASE_S) -> HeartbeatThread:
+    return HeartbeatThread(board, name=name, lease_s=lease_s)
 
 
 def dead_process() -> int:
@@ -91,7 +91,7 @@ def test_one_thread_beats_again_and_again_whatever_the_process_holds() -> None:
 
 def test_each_beat_says_how_many_steps_run_now() -> None:
     board = beaten_board(lease_s=4)
-    heart = Heartbeat(board, name="w@host", lease_s=4)
+    heart = HeartbeatThread(board, name="w@host", lease_s=4)
     heart.describe(queues=["search"], slots=8)
     assert [worker.busy for worker in board.workers()] == [None]
     heart.describe(queues=["search"], slots=8, count_busy=lambda: 3)
@@ -119,7 +119,7 @@ def test_a_process_that_ends_puts_back_what_it_still_holds_at_once() -> None:
     board = beaten_board()
     heartbeat = beating(board)
     job_id, _ = board.submit(REQUEST)
-    board.claim_steps(job_id, "embed", life=heartbeat.life, most=1)
+    board.claim_steps(job_id, "embed", life=heartbeat.life, limit=1)
     heartbeat.end()
     assert board.workers() == []
     assert [due.step for due in board.due()] == ["embed"]
@@ -129,7 +129,7 @@ def test_a_silent_process_is_buried_by_any_other() -> None:
     board = beaten_board()
     job_id, _ = board.submit(REQUEST)
     board.beat("b@host#1", {"name": "b@host"})
-    board.claim_steps(job_id, "embed", life="b@host#1", most=1)
+    board.claim_steps(job_id, "embed", life="b@host#1", limit=1)
     heartbeat = beating(board)
     heartbeat.begin()
     board.wait_until(lambda: [worker.name for worker in board.workers()] == ["a@host"])
@@ -141,7 +141,7 @@ def test_a_process_buries_its_former_life_as_soon_as_it_starts() -> None:
     board = beaten_board()
     job_id, _ = board.submit(REQUEST)
     board.beat("a@host#1", {"name": "a@host", "host": this_host(), "pid": dead_process()})
-    board.claim_steps(job_id, "embed", life="a@host#1", most=1)
+    board.claim_steps(job_id, "embed", life="a@host#1", limit=1)
     heartbeat = beating(board)
     heartbeat.begin()
     assert board.picture(job_id).steps[0].state == "waiting"
@@ -189,12 +189,12 @@ def test_after_the_board_was_away_nobody_is_buried_who_is_still_heard_of(monkeyp
     now = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     board = new_board(Settings(querymill_lease_s=4))
-    one, other = (Heartbeat(board, name=name, lease_s=4) for name in ("one@host", "other@elsewhere"))
+    one, other = (HeartbeatThread(board, name=name, lease_s=4) for name in ("one@host", "other@elsewhere"))
     for heartbeat in (one, other):
         heartbeat._began_at = now[0]
         heartbeat._beat()
 
-    def pass_time(seconds: float, *beating: Heartbeat) -> list[str]:
+    def pass_time(seconds: float, *beating: HeartbeatThread) -> list[str]:
         for _ in range(int(seconds / 0.5)):
             now[0] += 0.5
             let_pass(board, 0.5)
@@ -215,7 +215,7 @@ def test_a_claim_whose_reply_was_lost_is_put_back_and_one_that_is_kept_is_not(mo
     heartbeat = beating(board)
     (lost, _), (kept, _) = board.submit(REQUEST), board.submit(REQUEST.model_copy(update={"collection": "d"}))
     for job_id in (lost, kept):
-        (claim,) = board.claim_steps(job_id, REQUEST.steps[0], life=heartbeat.life, most=1).held
+        (claim,) = board.claim_steps(job_id, REQUEST.steps[0], life=heartbeat.life, limit=1).held
     with heartbeat.keep(claim):
         board.wait_until(lambda: board.picture(lost).steps[0].state == "waiting")
         assert board.picture(kept).steps[0].state == "running"

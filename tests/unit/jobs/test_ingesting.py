@@ -11,7 +11,7 @@ from querymill_shared.board import Step
 from querymill_shared.contracts.ingest import IngestedDocument
 from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report
 from querymill_workers.jobs import ingesting
-from querymill_workers.jobs.faults import Conflict, Failed, Refused, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Conflict, Refused, Unavailable
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, slices, store_or_halve
 from tests.fakes.jobs import picture_of
 
@@ -78,7 +78,7 @@ def test_what_is_no_documents_fault_is_raised(error: Exception) -> None:
 
 
 def test_a_statement_that_was_too_much_for_the_server_fails_its_document_alone() -> None:
-    shelf = Shelf("a", error=Failed("PostgreSQL: QueryCanceled"))
+    shelf = Shelf("a", error=CallFailed("PostgreSQL: QueryCanceled"))
     assert [one.outcome for one in shelf.load(["a", "b"])] == ["failed", "ingested"]
 
 
@@ -90,7 +90,7 @@ def test_a_mistake_of_ours_is_named_by_its_type_alone() -> None:
 def test_slices_are_bounded_by_number_and_by_text_and_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingesting, "SLICE_CHARS", 10)
     texts = ["aaaa", "bbbb", "cccc", "d", "e", "f", "g", "h" * 50, "i"]
-    found = [list(few) for few in slices([*map(Text, texts)], together=3)]
+    found = [list(few) for few in slices([*map(Text, texts)], per_slice=3)]
     assert found == [["aaaa", "bbbb"], ["cccc", "d", "e"], ["f", "g"], ["h" * 50], ["i"]]
 
 

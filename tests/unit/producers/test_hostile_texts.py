@@ -14,7 +14,7 @@ from querymill_histories.formats import mbox, signal
 from querymill_histories.formats.mail_body import body_of
 from querymill_histories.rules.quotations import own_words
 from querymill_reading import recognising
-from querymill_reading.document import Limits, Unreadable
+from querymill_reading.document import ReadLimits, Unreadable
 from tests.fixtures.hostile_texts import STEEPEST, Timed, steepness
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\n"
@@ -105,10 +105,10 @@ def test_a_reply_in_signal_is_still_without_what_it_answers() -> None:
 def test_html_with_a_comment_in_front_is_still_html(tmp_path: Path) -> None:
     page = tmp_path / "page"
     page.write_text("  <!-- a --> <!-- b > c -->\n<!doctype html><p>x", encoding="utf-8")
-    assert recognising.recognise(page, "page", Limits()).name == "html"
+    assert recognising.recognise(page, "page", ReadLimits()).name == "html"
     page.write_text("<!-- a --> x -->" * 3, encoding="utf-8")
     with pytest.raises(Unreadable):
-        recognising.recognise(page, "page.pdf", Limits())
+        recognising.recognise(page, "page.pdf", ReadLimits())
 
 
 @pytest.mark.parametrize(("written", "number"), [("7", 7), ("0", 0), ("9" * 5_000, None), ("²", None), ("", None)])

@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from querymill_reading.archives import unpack
-from querymill_reading.asked import Asked
 from querymill_reading.child import bounded
-from querymill_reading.document import Document, Limits, Page, Unreadable
+from querymill_reading.document import Document, Page, ReadLimits, Unreadable
 from querymill_reading.formats import FORMATS
+from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 from tests.fixtures import documents
 
-LIMITS = Limits()
+LIMITS = ReadLimits()
 
 
-def read(path: Path, content: bytes | str | None = None, *, limits: Limits = LIMITS) -> Document:
+def read(path: Path, content: bytes | str | None = None, *, limits: ReadLimits = LIMITS) -> Document:
     if content is not None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return bounded(recognise(path, path.name, limits).read(Asked(path, path.name, limits)), limits)
+    return bounded(recognise(path, path.name, limits).read(ReadRequest(path, path.name, limits)), limits)
 
 
 def texts(document: Document) -> list[str]:
@@ -99,18 +99,18 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, name: str, content: bytes,
 
 def test_more_pages_than_are_read(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="12 pages, at most 10 are read"):
-        read(tmp_path / "long.pdf", documents.long_pdf(12), limits=Limits(pages=10))
+        read(tmp_path / "long.pdf", documents.long_pdf(12), limits=ReadLimits(pages=10))
 
 
 def test_a_file_that_unpacks_to_too_much(tmp_path: Path) -> None:
     bomb = documents.zipped({"word/document.xml": b"0" * 3_000_000})
     with pytest.raises(Unreadable, match="unpacks to 3000000 bytes, at most 1000000"):
-        read(tmp_path / "bomb.docx", bomb, limits=Limits(unpacked_bytes=1_000_000))
+        read(tmp_path / "bomb.docx", bomb, limits=ReadLimits(unpacked_bytes=1_000_000))
 
 
 def test_too_much_text_and_what_a_store_cannot_hold() -> None:
     with pytest.raises(Unreadable, match="page 2: more than 5 characters"):
-        bounded(Document("text", (Page(1, "four"), Page(2, "four"))), Limits(characters=5))
+        bounded(Document("text", (Page(1, "four"), Page(2, "four"))), ReadLimits(characters=5))
     odd = bounded(Document("text", (Page(1, "\ud835\udc44 \ud800 a\x00b of\ufb01ce"),)), LIMITS)
     assert texts(odd) == ["\U0001d444 \ufffd a b office"]
 
@@ -266,9 +266,9 @@ def test_links_and_devices_of_an_archive_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("limits", "reason"),
-    [(Limits(unpacked_bytes=10), "more than 10 bytes"), (Limits(members=1), "more than 1 members")],
+    [(ReadLimits(unpacked_bytes=10), "more than 10 bytes"), (ReadLimits(members=1), "more than 1 members")],
 )
-def test_an_archive_that_holds_too_much(tmp_path: Path, limits: Limits, reason: str) -> None:
+def test_an_archive_that_holds_too_much(tmp_path: Path, limits: ReadLimits, reason: str) -> None:
     archive = tmp_path / "a.zip"
     archive.write_bytes(documents.zipped({"a.txt": "x" * 100, "b.txt": "y"}))
     with pytest.raises(Unreadable, match=reason):

@@ -2,10 +2,20 @@
 
 from querymill_reading.rules.directions import apart
 from querymill_reading.rules.furniture import without_furniture
-from querymill_reading.rules.layout import Line, Rule, Segment, Word, columns, glued_on, lines_of, segments_of, widened
+from querymill_reading.rules.layout import (
+    Rule,
+    Segment,
+    TextLine,
+    Word,
+    columns,
+    glued_on,
+    lines_of,
+    segments_of,
+    widened,
+)
 from querymill_reading.rules.letters import Letter, words_of
 from querymill_reading.rules.paragraphs import blocks
-from querymill_reading.rules.sections import Part, sections
+from querymill_reading.rules.sections import SectionPart, sections
 from querymill_reading.rules.wrapping import joined
 
 
@@ -144,7 +154,7 @@ def test_a_table_is_no_columns() -> None:
 
 
 def test_a_rule_under_a_name_shows_how_far_it_reaches() -> None:
-    line = Line((segment("2023", 200, 10, 220),))
+    line = TextLine((segment("2023", 200, 10, 220),))
     (wide,) = widened(line, [Rule(150, 280, 12)]).segments
     assert (wide.x0, wide.x1) == (150, 280)
     assert widened(line, [Rule(150, 280, 40)]) == line
@@ -165,13 +175,13 @@ def test_paragraphs_are_joined_and_tables_keep_their_rows() -> None:
 
 
 def test_the_name_of_a_row_is_one_wherever_its_values_stand_beside_it() -> None:
-    def rows(first: float, *, named: bool) -> list[Line]:
+    def rows(first: float, *, named: bool) -> list[TextLine]:
         upper, lower = segment("Comparable Constant", 0, first), segment("Growth %", 0, first + 8)
         if named:
             upper, lower = segment("Comparable Constant", 0, first - 8), segment("Growth %", 0, first)
         return lines_of([upper, lower, segment("(5)", 200, first), segment("1", 300, first)])
 
-    def beside(y: float) -> list[Line]:
+    def beside(y: float) -> list[TextLine]:
         return lines_of([segment(f"Sales {y:.0f}", 0, y), segment("7", 205, y), segment("8", 300, y)])
 
     head = lines_of([segment("2023", 200, 0), segment("2022", 300, 0)])
@@ -237,9 +247,11 @@ def test_what_is_on_two_pages_only_stays() -> None:
 
 def test_a_section_begins_with_the_headings_that_it_stands_under() -> None:
     long = "word " * 200
-    parts = [Part("Agents", 1), Part(long), Part("State", 2), Part("It is shared.")]
+    parts = [SectionPart("Agents", 1), SectionPart(long), SectionPart("State", 2), SectionPart("It is shared.")]
     assert sections(parts) == [f"Agents\n\n{long}", "Agents › State\n\nIt is shared."]
 
 
 def test_a_heading_without_text_joins_the_next_section() -> None:
-    assert sections([Part("Agents", 1), Part("State", 2), Part("It is shared.")]) == ["Agents › State\n\nIt is shared."]
+    assert sections([SectionPart("Agents", 1), SectionPart("State", 2), SectionPart("It is shared.")]) == [
+        "Agents › State\n\nIt is shared."
+    ]

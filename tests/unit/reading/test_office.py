@@ -20,8 +20,8 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from querymill_reading.asked import Asked
-from querymill_reading.document import Document, Limits
+from querymill_reading.document import Document, ReadLimits
+from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 from tests.fixtures import documents
 
@@ -33,7 +33,7 @@ DECLARED = " ".join(f'xmlns:{short}="{name}"' for short, name in NAMES.items())
 
 
 def read(path: Path) -> Document:
-    return recognise(path, path.name, Limits()).read(Asked(path, path.name))
+    return recognise(path, path.name, ReadLimits()).read(ReadRequest(path, path.name))
 
 
 def texts(path: Path) -> list[str]:

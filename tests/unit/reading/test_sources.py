@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from querymill_reading.sources import LeftOut, Source, Stamp, is_unchanged, paths_at, sources_in
+from querymill_reading.sources import FileSource, FileStamp, LeftOut, is_unchanged, paths_at, sources_in
 
 
 def write(folder: Path, **files: str) -> None:
@@ -21,9 +21,9 @@ def test_a_folder_is_read_in_the_order_of_names_with_the_metadata_beside_each_fi
     (tmp_path / "link.txt").symlink_to(tmp_path / "b.txt")
     found = list(sources_in(tmp_path, "root"))
     assert [(entry.place.removeprefix(f"{tmp_path}/"), type(entry)) for entry in found] == [
-        ("a/c.md", Source), ("b.txt", Source), ("link.txt", LeftOut), ("z.png", LeftOut),
+        ("a/c.md", FileSource), ("b.txt", FileSource), ("link.txt", LeftOut), ("z.png", LeftOut),
     ]  # fmt: skip
-    assert isinstance(found[1], Source)
+    assert isinstance(found[1], FileSource)
     assert found[1].given == {"title": "Tides", "desk": "sea"}
     assert [entry.reason for entry in found if isinstance(entry, LeftOut)] == [
         "a symbolic link, not followed", "not a document",
@@ -36,7 +36,7 @@ def test_metadata_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert isinstance(left, LeftOut)
     assert left.failed
     assert "must have a column named file" in left.reason
-    assert isinstance(source, Source)
+    assert isinstance(source, FileSource)
 
 
 def test_patterns_and_paths_are_meant_once(tmp_path: Path) -> None:
@@ -50,11 +50,11 @@ def test_the_id_is_of_the_place_so_a_changed_file_replaces_itself(tmp_path: Path
     (before,) = sources_in(tmp_path, "root")
     write(tmp_path, a_txt="changed")
     (after,) = sources_in(tmp_path, "root")
-    assert isinstance(before, Source)
-    assert isinstance(after, Source)
+    assert isinstance(before, FileSource)
+    assert isinstance(after, FileSource)
     assert before.id == after.id
     (member,) = sources_in(tmp_path, "root", prefix="/x.zip!")
-    assert isinstance(member, Source)
+    assert isinstance(member, FileSource)
     assert member.place == "/x.zip!a.txt"
     assert member.id != before.id
 
@@ -67,7 +67,7 @@ def test_a_stamp(tmp_path: Path, text: str, mtime: int, asked: str, same: bool) 
     path = tmp_path / "a.txt"
     path.write_text("a")
     os.utime(path, ns=(1, 1))
-    stamp = str(Stamp.of(path, "x"))
+    stamp = str(FileStamp.of(path, "x"))
     path.write_text(text)
     os.utime(path, ns=(mtime, mtime))
     assert is_unchanged(stamp, path, asked) is same

@@ -103,11 +103,11 @@ def test_the_model_gets_the_question_whole_and_passages_within_their_budget(worl
     question = "how many ships? " * 400
     hits = [{"id": n, "text": "字" * 3000} for n in range(20)]
     answer = answer_of(world, world.run(asked(question, hits, passage_tokens=1000, answer_tokens=77)))
-    told, passages, _, most_tokens, _ = world.answers.asked[0]
+    told, passages, _, max_tokens, _ = world.answers.asked[0]
     assert told == question
     assert answer.passages == len(passages) == 10
     assert sum(map(len, passages)) <= 1100
-    assert most_tokens == 77
+    assert max_tokens == 77
 
 
 def test_the_workers_settings_give_the_budget_where_the_request_does_not(world: World) -> None:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.text.bm25 import QueryTerm, Statistics, explain, idf, saturation, score
+from querymill_workers.text.bm25 import IndexStatistics, QueryTerm, explain, idf, saturation, score
 
-TEN = Statistics(units=10, length=40)
+TEN = IndexStatistics(units=10, length=40)
 SHIPS, SOUP = QueryTerm("ships", 1, df=1), QueryTerm("soup", 1, df=3)
 
 
@@ -68,7 +68,7 @@ def test_an_explanation_lets_the_score_be_recomputed() -> None:
 
 
 def test_the_average_of_nothing_is_zero() -> None:
-    assert Statistics(0, 0).average == 0
+    assert IndexStatistics(0, 0).average == 0
     assert TEN.average == 4
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.text.passages import Span, split_text
+from querymill_workers.text.passages import TextSpan, split_text
 from querymill_workers.text.tokens import estimate
 
 
@@ -14,7 +14,7 @@ def letters(text: str) -> int:
 
 
 def passages(text: str, most: int) -> list[str]:
-    return [text[span.start : span.end] for span in split_text(text, most_tokens=most, estimate=letters)]
+    return [text[span.start : span.end] for span in split_text(text, max_tokens=most, estimate=letters)]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_passage_ends_at_the_best_border_in_its_later_part(text: str, most: in
 
 @given(st.text(alphabet="ab.。，,!\n \t中", max_size=300), st.integers(1, 40))
 def test_passages_are_the_whole_text_and_each_fits(text: str, most: int) -> None:
-    spans = split_text(text, most_tokens=most, estimate=estimate)
+    spans = split_text(text, max_tokens=most, estimate=estimate)
     assert "".join(text[span.start : span.end] for span in spans) == text
     assert all(span.start < span.end for span in spans)
     for span in spans:
@@ -46,7 +46,7 @@ def test_passages_are_the_whole_text_and_each_fits(text: str, most: int) -> None
 
 
 def test_a_character_beyond_the_input_is_a_passage() -> None:
-    assert split_text("ab", most_tokens=3, estimate=lambda text: 5 * len(text)) == [Span(0, 1), Span(1, 2)]
+    assert split_text("ab", max_tokens=3, estimate=lambda text: 5 * len(text)) == [TextSpan(0, 1), TextSpan(1, 2)]
 
 
 @pytest.mark.parametrize("unit", [" ", "\n", ".", "字", "word ", "a" + " " * 500, "。”"])
@@ -59,5 +59,5 @@ def test_the_effort_grows_with_the_text_only(unit: str) -> None:
         return estimate(text)
 
     text = (unit * (200_000 // len(unit) + 1))[:200_000]
-    assert split_text(text, most_tokens=448, estimate=counting)
+    assert split_text(text, max_tokens=448, estimate=counting)
     assert read <= 60 * len(text)

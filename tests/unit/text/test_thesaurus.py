@@ -75,7 +75,7 @@ def test_no_term_brings_more_than_it_may(text: str) -> None:
 
 def scored(text: str, unit: str) -> float:
     units = [Counter(words(one)) for one in (unit, "the database timeout", "a soup recipe", "数据库 迁移")]
-    statistics = bm25.Statistics(len(units), sum(one.total() for one in units))
+    statistics = bm25.IndexStatistics(len(units), sum(one.total() for one in units))
     terms = [
         bm25.QueryTerm(term, times, sum(term in one for one in units)) for term, times in Counter(words(text)).items()
     ]

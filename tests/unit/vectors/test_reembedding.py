@@ -16,7 +16,7 @@ from querymill_shared.contracts.vectors import PARTS, ReembedResult
 from querymill_workers.inference.ports import InputType, PreviousModel, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.vectors import embedding
 from tests.fakes.models import WordEmbeddings
@@ -174,7 +174,7 @@ class Interrupted(Choosy):
         self._world = world
         self.happenings = happenings
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         if self.happenings:
             self._world.run(self.happenings.pop())
         return super().embed(texts, input_type=input_type, caller=caller)

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.words.folding import fold, joined_batches, left
-from querymill_workers.words.runs import Entry, Run, written
-from querymill_workers.words.scores import Block, Snapshot, best, dfs
+from querymill_workers.words.runs import IndexEntry, Run, written
+from querymill_workers.words.scores import PostingBlock, Snapshot, best, dfs
 
 _TERMS = ["ship", "soup", "crew"]
 _ENTRIES = st.lists(st.lists(st.sampled_from(_TERMS), max_size=6).map(Counter), max_size=8).map(
-    lambda counts: [Entry(number, count) for number, count in enumerate(counts)]
+    lambda counts: [IndexEntry(number, count) for number, count in enumerate(counts)]
 )
 _EMPTY = Run(b"", b"", b"")
 
@@ -21,8 +21,10 @@ def joined(*runs: Run) -> Run:
 
 
 @given(entries=_ENTRIES, later=_ENTRIES, data=st.data())
-def test_a_search_cannot_tell_what_is_folded(entries: list[Entry], later: list[Entry], data: st.DataObject) -> None:
-    later = [Entry(entry.number + 100, entry.counts) for entry in later]
+def test_a_search_cannot_tell_what_is_folded(
+    entries: list[IndexEntry], later: list[IndexEntry], data: st.DataObject
+) -> None:
+    later = [IndexEntry(entry.number + 100, entry.counts) for entry in later]
     numbers = [entry.number for entry in (*entries, *later)]
     gone = data.draw(st.sets(st.sampled_from(numbers))) if numbers else set()
     first, second = written(entries), written(later)
@@ -30,7 +32,7 @@ def test_a_search_cannot_tell_what_is_folded(entries: list[Entry], later: list[E
     fresh = Snapshot(0, 0, joined(first, second, buried))
 
     half = fold(first)
-    blocks = {term: Block(batch.n, batch.postings) for term, batch in half.added.items()}
+    blocks = {term: PostingBlock(batch.n, batch.postings) for term, batch in half.added.items()}
     folded = Snapshot(half.units, half.length, joined(second, buried), blocks)
 
     rest = fold(joined(second, buried))
@@ -41,7 +43,7 @@ def test_a_search_cannot_tell_what_is_folded(entries: list[Entry], later: list[E
             added[term] = joined_batches(kept, added.get(term))
     whole = Snapshot(
         half.units + rest.units, half.length + rest.length, _EMPTY,
-        {term: Block(batch.n, batch.postings) for term, batch in added.items()},
+        {term: PostingBlock(batch.n, batch.postings) for term, batch in added.items()},
     )  # fmt: skip
     asked = {"ship": 2, "soup": 1}
     expected = sorted(best(fresh, asked, limit=3), key=lambda match: match.number)
@@ -52,16 +54,16 @@ def test_a_search_cannot_tell_what_is_folded(entries: list[Entry], later: list[E
 
 
 def test_what_comes_and_goes_within_the_runs_leaves_nothing() -> None:
-    entry = Entry(7, Counter(["ship"]))
+    entry = IndexEntry(7, Counter(["ship"]))
     folded = fold(joined(written([entry]), written([entry], sign=-1)))
     assert (folded.added, folded.leaving, folded.units, folded.postings) == ({}, {}, 0, 0)
     assert folded.gone.tolist() == [7]
 
 
 def test_a_block_that_all_entries_leave_is_none() -> None:
-    batch = fold(written([Entry(1, Counter(["ship"])), Entry(2, Counter(["ship"]))])).added["ship"]
-    leaving = fold(written([Entry(1, Counter(["ship"]))], sign=-1)).leaving["ship"]
+    batch = fold(written([IndexEntry(1, Counter(["ship"])), IndexEntry(2, Counter(["ship"]))])).added["ship"]
+    leaving = fold(written([IndexEntry(1, Counter(["ship"]))], sign=-1)).leaving["ship"]
     kept = left(batch.postings, leaving)
     assert kept is not None
     assert (kept.n, kept.first, kept.last) == (1, 2, 2)
-    assert left(kept.postings, fold(written([Entry(2, Counter(["ship"]))], sign=-1)).leaving["ship"]) is None
+    assert left(kept.postings, fold(written([IndexEntry(2, Counter(["ship"]))], sign=-1)).leaving["ship"]) is None

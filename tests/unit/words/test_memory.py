@@ -25,7 +25,7 @@ def index(texts: list[str]) -> MemoryWords:
 def test_every_entry_with_a_word_of_the_query_scores_by_the_formula(texts: list[str], query: str) -> None:
     counts = {f"u{number}": Counter(words(text)) for number, text in enumerate(texts)}
     asked = Counter(words(query))
-    statistics = bm25.Statistics(len(texts), sum(count.total() for count in counts.values()))
+    statistics = bm25.IndexStatistics(len(texts), sum(count.total() for count in counts.values()))
     terms = [
         bm25.QueryTerm(term, times, sum(term in count for count in counts.values())) for term, times in asked.items()
     ]

@@ -5,11 +5,11 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.words.runs import RUN_ENTRIES, RUN_TERMS, Entry, Run, packed, without, written
+from querymill_workers.words.runs import RUN_ENTRIES, RUN_TERMS, IndexEntry, Run, packed, without, written
 
 _COUNTS = st.dictionaries(st.sampled_from(["ship", "ships", "hip", "渲染", "a.b", "é"]), st.integers(1, 70_000))
 _ENTRIES = st.lists(_COUNTS, max_size=6).map(
-    lambda counts: [Entry(number << 33, count) for number, count in enumerate(counts)]
+    lambda counts: [IndexEntry(number << 33, count) for number, count in enumerate(counts)]
 )
 
 
@@ -18,7 +18,7 @@ def joined(*runs: Run) -> Run:
 
 
 @given(new=_ENTRIES, gone=_ENTRIES)
-def test_runs_joined_end_to_end_read_as_one(new: list[Entry], gone: list[Entry]) -> None:
+def test_runs_joined_end_to_end_read_as_one(new: list[IndexEntry], gone: list[IndexEntry]) -> None:
     run = joined(written(new), written(gone, sign=-1))
     assert (run.units, run.length) == (len(new) - len(gone), sum(e.length for e in new) - sum(e.length for e in gone))
     assert run.gone.tolist() == [entry.number for entry in gone]
@@ -34,7 +34,7 @@ def test_runs_joined_end_to_end_read_as_one(new: list[Entry], gone: list[Entry])
 
 
 @given(entries=_ENTRIES, data=st.data())
-def test_nothing_but_the_place_is_left_of_what_is_gone(entries: list[Entry], data: st.DataObject) -> None:
+def test_nothing_but_the_place_is_left_of_what_is_gone(entries: list[IndexEntry], data: st.DataObject) -> None:
     numbers = [entry.number for entry in entries]
     gone = data.draw(st.sets(st.sampled_from(numbers))) if numbers else set()
     left = without(written(entries), gone)
@@ -53,6 +53,8 @@ def test_runs_are_packed_in_order_within_their_bounds(sizes: list[int]) -> None:
 
 
 def test_terms_that_follow_each_other_are_all_found() -> None:
-    run = written([Entry(1, Counter(["ship"])), Entry(2, Counter(["ship"])), Entry(3, Counter(["ship", "shi"]))])
+    run = written(
+        [IndexEntry(1, Counter(["ship"])), IndexEntry(2, Counter(["ship"])), IndexEntry(3, Counter(["ship", "shi"]))]
+    )
     assert run.postings_of("ship")[0]["number"].tolist() == [1, 2, 3]
     assert run.postings_of("shi")[0]["number"].tolist() == [3]

@@ -17,10 +17,10 @@ from querymill_shared.backlog import taken_from
 from querymill_shared.board.connections import run_command
 from querymill_shared.queues import Queue
 from querymill_workers import wiring
-from querymill_workers.dispatch.step_pool import Crew
+from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.bell_codec import NoBell, Rung, heard
-from querymill_workers.transport import TASK_OF, Dropped, set_aside
+from querymill_workers.transport import TASK_OF, DropCounter, set_aside
 
 _log = structlog.get_logger(__name__)
 
@@ -35,19 +35,19 @@ LOOK_PAST_S, LOOK_PAST = 0.25, 64
 RETRY_S = 1.0
 
 
-class Listener:
-    """Hands each bell of some queues to the crew."""
+class BellListener:
+    """Hands each bell of some queues to the pool of threads."""
 
     def __init__(
-        self, connect: Callable[[], redis.Redis], queues: Callable[[], Iterable[str]], crew: Crew,
+        self, connect: Callable[[], redis.Redis], queues: Callable[[], Iterable[str]], step_pool: StepPool,
         answer: Callable[[Bell], None], collections_of: Callable[[Sequence[str]], Sequence[str]],
     ) -> None:  # fmt: skip
         self._connect = connect
         self._queues = queues
-        self._crew = crew
+        self._step_pool = step_pool
         self._answer = answer
         self._collections_of = collections_of
-        self._dropped = Dropped()
+        self._dropped = DropCounter()
         self._stopping = threading.Event()
         self._pops_several = True
         self._last = ""
@@ -72,13 +72,13 @@ class Listener:
                 self._stopping.wait(RETRY_S)
 
     def _listen(self, client: redis.Redis) -> None:
-        free = self._crew.wait_until_free(LOOK_PAST_S if self._crew.spare else WAIT_S)
+        free = self._step_pool.wait_until_free(LOOK_PAST_S if self._step_pool.spare else WAIT_S)
         queues = [queue for queue in self._queues() if queue in TASK_OF]
         if not queues:
             time.sleep(RETRY_S)
             return
         if not free:
-            for queue in queues if self._crew.spare else ():
+            for queue in queues if self._step_pool.spare else ():
                 self._look_past(client, queue)
             return
         # The queue that was served last comes last, so that none waits behind another for ever.
@@ -112,7 +112,9 @@ class Listener:
             collections = self._collections_of([bell.job_id for bell in rung.values()])
             let_past: Counter[str] = Counter()
             for element, collection in zip(rung, collections, strict=True):
-                if self._crew.room_of(collection) > let_past[collection] and client.lrem(queue, -1, element):
+                if self._step_pool.spare_slots_of(collection) > let_past[collection] and client.lrem(
+                    queue, -1, element
+                ):
                     let_past[collection] += 1
                     self._hear(queue, element)
 
@@ -133,6 +135,6 @@ class Listener:
         if isinstance(rung, NoBell):
             self._dropped.count(queue, rung)
             return
-        wiring.meters().count(taken_from(queue))
+        wiring.fleet_counters().count(taken_from(queue))
         bell = Bell(rung.job_id, rung.step, Queue(queue))
-        self._crew.start(lambda: self._answer(bell))
+        self._step_pool.start(lambda: self._answer(bell))

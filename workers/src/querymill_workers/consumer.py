@@ -11,7 +11,7 @@ from celery.worker.consumer import Consumer
 from kombu import Message, compression
 
 from querymill_workers.jobs.bell_codec import NoBell, body_of, headers_of, told
-from querymill_workers.transport import TASK_OF, Dropped
+from querymill_workers.transport import TASK_OF, DropCounter
 
 #: Workers do not talk to each other. The options of the command line that say so could be forgotten.
 _ALONE: Final = {"task_events": False, "without_gossip": True, "without_mingle": True, "without_heartbeat": True}
@@ -30,7 +30,7 @@ class BellConsumer(LoneConsumer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._dropped = Dropped()
+        self._dropped = DropCounter()
         # kombu decompresses a body before this class sees it. If it must not, it calls `on_decode_error`.
         for name in compression.encoders():
             compression.register(refuse, refuse, name)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from querymill_workers.text.lexicon import DOMAINS, Row, bundled, own_rows
+from querymill_workers.text.lexicon import DOMAINS, LexiconRow, bundled, own_rows
 from querymill_workers.text.thesaurus import Thesaurus
 
 
@@ -19,7 +19,7 @@ def thesauri(path: str = "") -> Mapping[str, Thesaurus]:
     return {domain: Thesaurus(row for row in rows if row.is_of(domain)) for domain in DOMAINS}
 
 
-def _of_setting(path: str) -> list[Row]:
+def _of_setting(path: str) -> list[LexiconRow]:
     if not path:
         return []
     try:

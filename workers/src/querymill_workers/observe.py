@@ -16,7 +16,7 @@ from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import open_commands
 from querymill_shared.urls import is_redis
 from querymill_workers import preflight, wiring
-from querymill_workers.bell_consumer import Listener
+from querymill_workers.bell_consumer import BellListener
 from querymill_workers.dispatch.announce import Announcer, announce_all
 from querymill_workers.dispatch.backlog import BacklogWatch
 from querymill_workers.dispatch.sweeper import TERM_S, Sweeper
@@ -31,7 +31,7 @@ SHUTDOWN_S = 10.0
 #: How long a thread may compute while others wait for the interpreter, in seconds. With Python's 5 ms, each of a
 #: hundred threads that wait wakes two hundred times a second to ask for its turn.
 SWITCH_S = 0.05
-_upkeep: list[Sweeper | Announcer | BacklogWatch | Listener] = []
+_upkeep: list[Sweeper | Announcer | BacklogWatch | BellListener] = []
 
 
 @celeryd_init.connect
@@ -88,19 +88,19 @@ def take_up_work(consumer: Any) -> None:
     """Tell the fleet which queues this process serves, and use all its threads."""
     threads, queues = consumer.pool.num_processes, consumer.app.amqp.queues
     if isinstance(consumer.pool, Threads):
-        wiring.crew().widen(threads)
+        wiring.step_pool().widen(threads)
         sys.setswitchinterval(SWITCH_S)
         if is_redis(wiring.settings().broker_url):
             BellChannel.fetches_bells = False
-            listener = Listener(
-                partial(open_broker, consumer.app), lambda: queues.consume_from, wiring.crew(), respond,
+            listener = BellListener(
+                partial(open_broker, consumer.app), lambda: queues.consume_from, wiring.step_pool(), respond,
                 wiring.board().collections_of,
             )  # fmt: skip
             _upkeep.append(listener)
             listener.start()
             sleep_between_timers(consumer.hub)
-    crew = wiring.crew()
-    wiring.heartbeat().describe(queues=list(queues.consume_from), slots=threads, count_busy=lambda: crew.busy)
+    step_pool = wiring.step_pool()
+    wiring.heartbeat().describe(queues=list(queues.consume_from), slots=threads, count_busy=lambda: step_pool.busy)
 
 
 def sleep_between_timers(hub: Any) -> None:
@@ -121,7 +121,7 @@ def open_broker(app: Any) -> redis.Redis:
     """
     chosen = wiring.settings()
     if ";" not in chosen.broker_url:
-        return open_commands(chosen.broker_url, most=1, decode_responses=False)
+        return open_commands(chosen.broker_url, max_connections=1, decode_responses=False)
     connection = app.connection_for_read()
     connection.ensure_connection(max_retries=1)
     with connection.default_channel.conn_or_acquire() as client:
@@ -131,7 +131,7 @@ def open_broker(app: Any) -> redis.Redis:
 
 def respond(bell: Bell) -> None:
     """Answer a bell in one of this process's threads."""
-    wiring.crew().answer(bell, wiring.ports(), ring_all)
+    wiring.step_pool().answer(bell, wiring.ports(), ring_all)
 
 
 @worker_shutting_down.connect
@@ -139,11 +139,11 @@ def end(**_: Any) -> None:
     """Stop sweeping (another worker is elected within seconds) and flush the counters."""
     for thread in _upkeep:
         thread.stop()
-    wiring.meters().stop()
+    wiring.fleet_counters().stop()
 
 
 @worker_shutdown.connect
 def end_life(**_: Any) -> None:
     """Wait for the steps that run, and put back what is held nevertheless: another worker repeats it at once."""
-    wiring.crew().dismiss(within_s=SHUTDOWN_S)
+    wiring.step_pool().dismiss(within_s=SHUTDOWN_S)
     wiring.heartbeat().end()

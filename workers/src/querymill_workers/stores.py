@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Final
 
 from querymill_shared.contracts.filters import RESERVED, Retriever
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents.memory import MemoryDocuments
 from querymill_workers.documents.ports import Body, Documents
 from querymill_workers.documents.store import PostgresDocuments
 from querymill_workers.postgres.connection import Pool
-from querymill_workers.postgres.vector_index import NearIndexes
+from querymill_workers.postgres.vector_index import VectorIndexes
 from querymill_workers.retrievers.conversations.body import ConversationBody
 from querymill_workers.retrievers.conversations.stores import postgres_passages as conversations_in_postgres
 from querymill_workers.retrievers.files.body import FileBody
@@ -64,20 +64,20 @@ TABLES: Final[Mapping[Retriever, VectorTables]] = {
     "modules": modules_in_postgres.VECTORS,
     "reports": reports_in_postgres.VECTORS,
 }
-#: The retrievers that search large collections by an index of near vectors.
+#: The retrievers that search large collections by an vector index.
 INDEXED: Final[Sequence[Retriever]] = ("conversations", "messages")
 
 
-def near_in(pool: Pool) -> Mapping[Retriever, NearIndexes]:
-    """Return the indexes of near vectors of each retriever that has any."""
-    return {kind: NearIndexes(pool, TABLES[kind].vectors) for kind in INDEXED}
+def vector_indexes_in(pool: Pool) -> Mapping[Retriever, VectorIndexes]:
+    """Return the vector indexes of each retriever that has any."""
+    return {kind: VectorIndexes(pool, TABLES[kind].vectors) for kind in INDEXED}
 
 
 def vectors_in(
-    pool: Pool, counted: Meters, near: Mapping[Retriever, NearIndexes] | None = None
+    pool: Pool, counted: FleetCounters, near: Mapping[Retriever, VectorIndexes] | None = None
 ) -> Mapping[Retriever, Vectors]:
     """Return the vectors of each retriever, in PostgreSQL. ``near`` are what searches know of their indexes."""
-    indexes = near_in(pool) if near is None else near
+    indexes = vector_indexes_in(pool) if near is None else near
     return {kind: PostgresVectors(pool, kind, tables, counted, indexes.get(kind)) for kind, tables in TABLES.items()}
 
 

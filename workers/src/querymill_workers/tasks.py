@@ -53,7 +53,7 @@ def ranks(job_id: str, step: str) -> None:
 
 def answer(bell: Bell) -> None:
     """Run the step that a bell names, and others of its queue."""
-    wiring.crew().answer_here(bell, wiring.ports(), ring_all)
+    wiring.step_pool().answer_here(bell, wiring.ports(), ring_all)
 
 
 def ring_all(rung: Iterable[Bell]) -> None:

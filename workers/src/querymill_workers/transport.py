@@ -29,7 +29,7 @@ LOG_EVERY_S = 10.0
 TASK_OF: Mapping[str, str] = {queue.value: task_of(queue) for queue in Queue}
 
 
-class Dropped:
+class DropCounter:
     """Counts dropped elements and logs some of them, without their content."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Dropped:
     def count(self, queue: str, reason: NoBell) -> None:
         """Count one dropped element. An unknown queue counts as "other", so that it cannot create new metrics."""
         known = queue if queue in TASK_OF else "other"
-        wiring.meters().count(f"elements_dropped/{known}")
+        wiring.fleet_counters().count(f"elements_dropped/{known}")
         if time.monotonic() - self._logged_at >= LOG_EVERY_S:
             self._logged_at = time.monotonic()
             _log.warning("dropped an element that is not a bell", queue=known, reason=reason.value)
@@ -73,7 +73,7 @@ class BellChannel(KeptClientChannel):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._acknowledges = True
-        self._dropped = Dropped()
+        self._dropped = DropCounter()
         super().__init__(*args, **kwargs)
 
     def basic_consume(self, queue: str, no_ack: bool, callback: Any, consumer_tag: str | None, **kwargs: Any) -> str:  # noqa: FBT001  # kombu's signature
@@ -115,7 +115,7 @@ class BellChannel(KeptClientChannel):
         if isinstance(rung, NoBell):
             self._dropped.count(queue, rung)
             return None
-        wiring.meters().count(taken_from(queue))
+        wiring.fleet_counters().count(taken_from(queue))
         return key, element_of(rung, queue, task)
 
     def _brpop_read(self, **options: Any) -> Any:

@@ -19,17 +19,17 @@ from querymill_workers.inference.chat import in_shape
 from querymill_workers.inference.client import Limited, NoResponse, Rejected, TimedOut
 from querymill_workers.inference.parameters import Parameters
 from querymill_workers.inference.profiles import EmbeddingProfile
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.inference.work import Misfit
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 
 _QUESTION: Final = "How many ships are there?"
 _PASSAGES: Final = ("There are nine ships.", "Bread is baked with flour.")
 #: Few words, because a small model on a busy processor takes seconds for each of them.
-_ANSWERED: Final = (Turn(role="user", content="Say ok."),)
+_ANSWERED: Final = (ChatTurn(role="user", content="Say ok."),)
 _SCORES: Final = '{"grounded": 1, "relevant": 1, "complete": 1, "unsupported": []}'
-_JUDGED: Final = (Turn(role="user", content=f"Reply only with this JSON: {_SCORES}"),)
+_JUDGED: Final = (ChatTurn(role="user", content=f"Reply only with this JSON: {_SCORES}"),)
 _MAX_TOKENS: Final = 20
 _MAX_SCORE_TOKENS: Final = 60
 _SHOWN_CHARS: Final = 40
@@ -105,7 +105,11 @@ def try_chat(settings: Settings) -> str:
         shown = words if len(words) <= _SHOWN_CHARS else f"{words[:_SHOWN_CHARS]}…"
         options = endpoint.options(_MAX_SCORE_TOKENS, AnswerScoresReply)
         try:
-            in_shape(lambda turns: (endpoint.ask(turns, options, timeout_s).value, Usage()), _JUDGED, AnswerScoresReply)
+            in_shape(
+                lambda turns: (endpoint.ask(turns, options, timeout_s).value, ProviderUsage()),
+                _JUDGED,
+                AnswerScoresReply,
+            )
         except Refused as error:
             raise Lacking(f'says "{shown}", but cannot judge: {error}') from error
     return f'says "{shown}" and judges{_without(endpoint.parameters)}'

@@ -9,11 +9,11 @@ import redis
 
 from querymill_shared.board import Board, ValkeyBoard
 from querymill_shared.board.connections import open_commands
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_shared.settings import Settings
 from querymill_shared.shorthands import MODULE_SHORTHANDS
 from querymill_workers.dispatch.ports import Ports
-from querymill_workers.dispatch.step_pool import Crew
+from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.inference.account import Account
 from querymill_workers.inference.answers import ChatAnswers
 from querymill_workers.inference.calibrations import calibration_of
@@ -30,10 +30,8 @@ from querymill_workers.inference.ports import Judge, PreviousModel
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
 from querymill_workers.inference.refusals import HalvingJudge
 from querymill_workers.inference.rewriter import ChatRewriter
-from querymill_workers.jobs.heartbeat import Heartbeat, NoHeartbeat
+from querymill_workers.jobs.heartbeat import HeartbeatThread, NoHeartbeat
 from querymill_workers.jobs.log_lines import log_end
-from querymill_workers.ledger.memory import MemoryLedger
-from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.lexicon import thesauri
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.planner_statistics import NoSamples, PostgresSamples
@@ -66,12 +64,14 @@ from querymill_workers.stores import (
     documents_in,
     documents_in_memory,
     modules_in,
-    near_in,
+    vector_indexes_in,
     vectors_in,
     with_bodies,
 )
 from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.text.tokens import estimate
+from querymill_workers.versions.memory import MemoryVersions
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.postgres import PostgresWords
 
@@ -117,7 +117,7 @@ def board() -> ValkeyBoard:
 
 def largest_stored(at_least_us: int) -> int:
     """Return the largest version in the stores of this process that is not below a number, or 0."""
-    return max(store.largest_version(at_least_us) for store in (ports().ledger, ports().conversations))
+    return max(store.largest_version(at_least_us) for store in (ports().versions, ports().conversations))
 
 
 #: The name of this worker, which it keeps when it is started again. Celery gives it before anything else.
@@ -130,15 +130,15 @@ def name_worker(name: str) -> None:
 
 
 @cache
-def heartbeat() -> Heartbeat:
+def heartbeat() -> HeartbeatThread:
     """Return this process's heartbeat."""
-    return Heartbeat(board(), name=_name[0], lease_s=settings().querymill_lease_s)
+    return HeartbeatThread(board(), name=_name[0], lease_s=settings().querymill_lease_s)
 
 
 @cache
-def crew() -> Crew:
+def step_pool() -> StepPool:
     """Return the threads of this process that run steps."""
-    return Crew()
+    return StepPool()
 
 
 @cache
@@ -148,9 +148,9 @@ def cache_client() -> redis.Redis:
 
 
 @cache
-def meters() -> Meters:
+def fleet_counters() -> FleetCounters:
     """Return this process's part of the fleet's counters."""
-    return Meters(cache_client())
+    return FleetCounters(cache_client())
 
 
 def account_with(
@@ -164,7 +164,7 @@ def account_with(
         model=model,
         requests_per_minute=rpm,
         tokens_per_minute=tpm,
-        meters=meters(),
+        fleet_counters=fleet_counters(),
         sized=sized,
     )
 
@@ -193,10 +193,12 @@ def embeddings_of(
     return SharedEmbeddings(
         endpoint,
         Gateway(account, "embedding", timeout_s=timeout_s, probe=endpoint.probe),
-        FleetCache(cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, meters=meters()),
+        FleetCache(
+            cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, fleet_counters=fleet_counters()
+        ),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         profile,
-        meters(),
+        fleet_counters(),
         scoped=chosen.querymill_cache_scope == "collection",
     )
 
@@ -204,7 +206,7 @@ def embeddings_of(
 def embedding_endpoint(chosen: Settings, profile: EmbeddingProfile, base_url: str, key: str) -> OpenAIEndpoint:
     """Return the endpoint of an embedding model, without limits and caches."""
     timeout_s = chosen.querymill_embedding_timeout_s
-    return OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s, most_bytes=profile.most_bytes), profile)
+    return OpenAIEndpoint(open_client(base_url, key, timeout_s=timeout_s, max_bytes=profile.max_bytes), profile)
 
 
 def previous_profile(chosen: Settings) -> EmbeddingProfile | None:
@@ -236,7 +238,9 @@ def chat(chosen: Settings) -> ChatModel:
     return ChatModel(
         endpoint,
         Gateway(account, "chat model", timeout_s=timeout_s, probe=endpoint.probe),
-        FleetCache(cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, meters=meters()),
+        FleetCache(
+            cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, fleet_counters=fleet_counters()
+        ),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         scoped=chosen.querymill_cache_scope == "collection",
     )
@@ -255,7 +259,7 @@ def ports() -> Ports:
     chat_model = chat(chosen)
     pool = open_pool(chosen.database_url.get_secret_value())
     words = PostgresWords(pool)
-    files, near = PostgresFiles(pool), near_in(pool)
+    files, near = PostgresFiles(pool), vector_indexes_in(pool)
     messages = PostgresMessages(pool, near["messages"], ef_search=chosen.querymill_ef_search)
     conversations, ranks = PostgresConversations(pool), PostgresRanks(pool)
     built = Ports(
@@ -273,10 +277,10 @@ def ports() -> Ports:
         fleet_caches=FleetCaches(cache_client()),
         words=words,
         samples=PostgresSamples(pool),
-        ledger=PostgresLedger(pool),
+        versions=PostgresVersions(pool),
         modules=modules_in(chosen.mongodb_uri.get_secret_value(), pool),
         descriptions=PostgresDescriptions(pool),
-        vectors=vectors_in(pool, meters(), near),
+        vectors=vectors_in(pool, fleet_counters(), near),
         shorthands=chosen.querymill_module_shorthands,
         messages=messages,
         sessions=PostgresSessions(pool),
@@ -336,7 +340,7 @@ def ports_in_memory(board: Board) -> Ports:
         calibration=IDENTITY,
         words=MemoryWords(),
         samples=NoSamples(),
-        ledger=MemoryLedger(),
+        versions=MemoryVersions(),
         shorthands=MODULE_SHORTHANDS,
         glossary=glossary.bundled(),
         thesauri=thesauri(chosen.querymill_lexicon),
@@ -350,7 +354,7 @@ def ports_in_memory(board: Board) -> Ports:
 
 def _drop_connections() -> None:
     """Make a forked child open its own connections. On a shared one it could read the replies of its parent."""
-    for opened in (board, heartbeat, crew, cache_client, meters, ports):
+    for opened in (board, heartbeat, step_pool, cache_client, fleet_counters, ports):
         opened.cache_clear()
 
 

@@ -3,7 +3,7 @@
 from querymill_embedded.errors import StackError
 from querymill_embedded.folders import default_data_folder
 from querymill_embedded.network import free_ports, is_free
-from querymill_embedded.parts import ALL, Part, Program, is_embedded, settings_of
+from querymill_embedded.parts import ALL, Program, StackPart, is_embedded, settings_of
 from querymill_embedded.stack import Stack
 from querymill_embedded.status import PartStatus
 from querymill_embedded.supervisor import ProcessState
@@ -11,12 +11,12 @@ from querymill_embedded.temporary import temporary_stack
 
 __all__ = [
     "ALL",
-    "Part",
     "PartStatus",
     "ProcessState",
     "Program",
     "Stack",
     "StackError",
+    "StackPart",
     "default_data_folder",
     "free_ports",
     "is_embedded",

@@ -14,7 +14,7 @@ CHAT_MODEL = "smollm2-135m-instruct"
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-class Part(StrEnum):
+class StackPart(StrEnum):
     """The servers of the stack."""
 
     VALKEY = "valkey"
@@ -23,9 +23,9 @@ class Part(StrEnum):
     CHAT = "chat"
 
 
-ALL: frozenset[Part] = frozenset(Part)
+ALL: frozenset[StackPart] = frozenset(StackPart)
 #: Names of log files and supervised processes, which a caller's program must not have.
-RESERVED = frozenset({*Part, "leash", "supervisord"})
+RESERVED = frozenset({*StackPart, "leash", "supervisord"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +72,9 @@ def check_programs(programs: Sequence[Program]) -> None:
         taken.add(program.name)
 
 
-def in_order(parts: Collection[Part]) -> list[Part]:
+def in_order(parts: Collection[StackPart]) -> list[StackPart]:
     """Return each part once, in the order of declaration."""
-    return [part for part in Part if part in parts]
+    return [part for part in StackPart if part in parts]
 
 
 def address(port: int) -> str:
@@ -82,7 +82,7 @@ def address(port: int) -> str:
     return f"{LOOPBACK}:{port}"
 
 
-def endpoints(ports: Mapping[Part, int], passwords: Mapping[Part, str]) -> dict[str, str]:
+def endpoints(ports: Mapping[StackPart, int], passwords: Mapping[StackPart, str]) -> dict[str, str]:
     """Return the settings that lead to the started parts, with their passwords, as environment variables."""
     environment: dict[str, str] = {}
     for part, port in ports.items():
@@ -90,31 +90,31 @@ def endpoints(ports: Mapping[Part, int], passwords: Mapping[Part, str]) -> dict[
     return environment
 
 
-def settings_of(parts: Iterable[Part]) -> frozenset[str]:
+def settings_of(parts: Iterable[StackPart]) -> frozenset[str]:
     """Return the names of the settings that lead to some parts."""
     return frozenset(endpoints(dict.fromkeys(parts, 0), {}))
 
 
-def is_embedded(part: Part, settings: Mapping[str, str]) -> bool:
+def is_embedded(part: StackPart, settings: Mapping[str, str]) -> bool:
     """Return whether settings are those that lead to a model server of a stack, of this one or of another."""
     own = _endpoint(part, "", None)
     names = [name for name in own if name.endswith(("_API_KEY", "_MODEL"))]
     return bool(names) and all(settings.get(name) == own[name] for name in names)
 
 
-def _endpoint(part: Part, at: str, password: str | None) -> dict[str, str]:
+def _endpoint(part: StackPart, at: str, password: str | None) -> dict[str, str]:
     match part:
-        case Part.VALKEY:
+        case StackPart.VALKEY:
             return {"REDIS_URL": f"redis://{_login('', password)}{at}/0"}
-        case Part.POSTGRES:
+        case StackPart.POSTGRES:
             return {"DATABASE_URL": f"postgresql://{_login(DATABASE, password)}{at}/{DATABASE}"}
-        case Part.EMBEDDINGS:
+        case StackPart.EMBEDDINGS:
             return {
                 "EMBEDDING_BASE_URL": f"http://{at}/v1",
                 "EMBEDDING_API_KEY": "embedded",
                 "EMBEDDING_MODEL": EMBEDDING_MODEL,
             }
-        case Part.CHAT:
+        case StackPart.CHAT:
             return {
                 "OPENAI_BASE_URL": f"http://{at}/v1",
                 "OPENAI_API_KEY": "embedded",

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from querymill_embedded.parts import Part
+from querymill_embedded.parts import StackPart
 from querymill_embedded.state import write_private
 
 FOLDER: Final = "passwords"
 #: The servers that hold data. The model servers hold none.
-PROTECTED: Final = frozenset({Part.VALKEY, Part.POSTGRES})
+PROTECTED: Final = frozenset({StackPart.VALKEY, StackPart.POSTGRES})
 _BYTES = 16
 
 
@@ -29,7 +29,7 @@ class Password:
     _new: Path
 
     @classmethod
-    def of(cls, part: Part, data: Path) -> "Password | None":
+    def of(cls, part: StackPart, data: Path) -> "Password | None":
         """Return the password that a data folder has for a part, or None if it has none."""
         kept, new = data / FOLDER / part, data / FOLDER / f"{part}.new"
         for path in (kept, new):
@@ -45,7 +45,7 @@ class Password:
             self._new.replace(self._kept)
 
 
-def choose_passwords(parts: Collection[Part], data: Path) -> dict[Part, str]:
+def choose_passwords(parts: Collection[StackPart], data: Path) -> dict[StackPart, str]:
     """Return the passwords of the parts that have one. A part without one gets a random one, still to be set."""
     (data / FOLDER).mkdir(mode=0o700, exist_ok=True)
     for part in PROTECTED & set(parts):
@@ -54,7 +54,7 @@ def choose_passwords(parts: Collection[Part], data: Path) -> dict[Part, str]:
     return passwords_of(parts, data)
 
 
-def passwords_of(parts: Collection[Part], data: Path) -> dict[Part, str]:
+def passwords_of(parts: Collection[StackPart], data: Path) -> dict[StackPart, str]:
     """Return the passwords that a data folder has."""
-    found: Mapping[Part, Password | None] = {part: Password.of(part, data) for part in parts if part in PROTECTED}
+    found: Mapping[StackPart, Password | None] = {part: Password.of(part, data) for part in parts if part in PROTECTED}
     return {part: password.value for part, password in found.items() if password is not None}

@@ -32,7 +32,7 @@ _LOGIN_RULES = f"host all all {LOOPBACK}/32 scram-sha-256\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class SystemUser:
     """A system user that the server runs as, other than the current one."""
 
     name: str
@@ -52,7 +52,7 @@ class Cluster:
     """
 
     folder: Path
-    account: Account | None
+    account: SystemUser | None
     durable: bool
 
     @property
@@ -61,7 +61,7 @@ class Cluster:
         return self.folder / "cluster"
 
 
-def server_account(euid: int) -> Account | None:
+def server_account(euid: int) -> SystemUser | None:
     """Return the account to run the server as, or None for the current user. PostgreSQL refuses to run as root.
 
     Raises:
@@ -74,10 +74,10 @@ def server_account(euid: int) -> Account | None:
     except KeyError:
         message = f"postgres refuses to run as root, and there is no user {_SERVER_ACCOUNT!r}; run as another user"
         raise StackError(message) from None
-    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
+    return SystemUser(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
-def check_data_folder(data: Path, account: Account | None) -> None:
+def check_data_folder(data: Path, account: SystemUser | None) -> None:
     """Check that the server's account can reach its files.
 
     Raises:
@@ -93,7 +93,7 @@ def check_data_folder(data: Path, account: Account | None) -> None:
         )
 
 
-def programs_folder(account: Account | None) -> Path:
+def programs_folder(account: SystemUser | None) -> Path:
     """Return the `bin` folder: that of the wheel, or of a copy if the server's account cannot enter the wheel's."""
     package = postgres_package()
     binaries = package / POSTGRES_FOLDER / "bin"

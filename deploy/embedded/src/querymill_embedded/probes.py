@@ -5,7 +5,7 @@ import socket
 import struct
 from typing import BinaryIO, assert_never
 
-from querymill_embedded.parts import DATABASE, LOOPBACK, Part
+from querymill_embedded.parts import DATABASE, LOOPBACK, StackPart
 
 _TIMEOUT_S = 1.0
 _POSTGRES_PROTOCOL = 3 << 16
@@ -13,7 +13,7 @@ _POSTGRES_PROTOCOL = 3 << 16
 _ASKS_FOR_PASSWORD = b"R" + struct.pack("!i", 10)
 
 
-def answers(part: Part, port: int, password: str | None = None) -> bool:
+def answers(part: StackPart, port: int, password: str | None = None) -> bool:
     """Whether the part is ready for work. Waits up to a second, and never raises."""
     try:
         return _ask(part, port, password)
@@ -21,13 +21,13 @@ def answers(part: Part, port: int, password: str | None = None) -> bool:
         return False
 
 
-def _ask(part: Part, port: int, password: str | None) -> bool:
+def _ask(part: StackPart, port: int, password: str | None) -> bool:
     match part:
-        case Part.VALKEY:
+        case StackPart.VALKEY:
             return _valkey_answers(port, password)
-        case Part.POSTGRES:
+        case StackPart.POSTGRES:
             return _postgres_answers(port)
-        case Part.EMBEDDINGS | Part.CHAT:
+        case StackPart.EMBEDDINGS | StackPart.CHAT:
             return _health_answers(port)
         case _:
             assert_never(part)

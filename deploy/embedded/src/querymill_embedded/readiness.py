@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from querymill_embedded.errors import dead_part
-from querymill_embedded.parts import Part
+from querymill_embedded.parts import StackPart
 from querymill_embedded.passwords import passwords_of
 from querymill_embedded.probes import answers
 from querymill_embedded.supervisor import ProcessReport, ProcessState, SupervisorClient, log_path
@@ -19,7 +19,7 @@ _FAILED_STARTS = 2
 def await_ready(
     client: SupervisorClient,
     *,
-    ports: Mapping[Part, int],
+    ports: Mapping[StackPart, int],
     programs: Iterable[str],
     data: Path,
     timeout_s: float,
@@ -29,7 +29,7 @@ def await_ready(
     Raises:
         StackError: a part or program does not start; the message names it and ends with its log.
     """
-    waiting: dict[str, Part | None] = {**{part: part for part in ports}, **dict.fromkeys(programs)}
+    waiting: dict[str, StackPart | None] = {**{part: part for part in ports}, **dict.fromkeys(programs)}
     passwords = passwords_of(ports, data)
     failures: dict[str, set[int]] = defaultdict(set)
     deadline = time.monotonic() + timeout_s
@@ -47,7 +47,7 @@ def await_ready(
 
 
 def _is_ready(
-    report: ProcessReport, part: Part | None, ports: Mapping[Part, int], passwords: Mapping[Part, str]
+    report: ProcessReport, part: StackPart | None, ports: Mapping[StackPart, int], passwords: Mapping[StackPart, str]
 ) -> bool:
     if part is None:
         return report.state is ProcessState.RUNNING

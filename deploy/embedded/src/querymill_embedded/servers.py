@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
 
-from querymill_embedded.parts import LOOPBACK, Part, Program
+from querymill_embedded.parts import LOOPBACK, Program, StackPart
 from querymill_embedded.passwords import Password
 from querymill_embedded.postgres import (
     Cluster,
@@ -20,11 +20,11 @@ from querymill_embedded.postgres import (
 )
 from querymill_embedded.processes import ProcessIdentity
 from querymill_embedded.state import PROGRAMS_FILE, write_private
-from querymill_embedded.supervisor import Group, Supervised
+from querymill_embedded.supervisor import StopGroup, Supervised
 from querymill_embedded.wheels import valkey_server
 
 
-def part_process(part: Part, *, data: Path, port: int, durable: bool) -> Supervised:
+def part_process(part: StackPart, *, data: Path, port: int, durable: bool) -> Supervised:
     """Return the supervised process of a part, and create its folder in the data folder.
 
     Raises:
@@ -33,13 +33,13 @@ def part_process(part: Part, *, data: Path, port: int, durable: bool) -> Supervi
     folder = data / part
     folder.mkdir(mode=0o700, exist_ok=True)
     match part:
-        case Part.VALKEY:
+        case StackPart.VALKEY:
             return _process(part, folder, _valkey(data, folder, port), stop_wait_s=10)
-        case Part.POSTGRES:
+        case StackPart.POSTGRES:
             return _postgres(data, port, durable=durable)
-        case Part.EMBEDDINGS:
+        case StackPart.EMBEDDINGS:
             return _process(part, folder, _launcher("embedding_server", port), stop_wait_s=3)
-        case Part.CHAT:
+        case StackPart.CHAT:
             return _process(part, folder, _launcher("chat_server", port), stop_wait_s=3)
         case _:
             assert_never(part)
@@ -52,7 +52,7 @@ def program_process(program: Program, data: Path) -> Supervised:
     return Supervised(
         program=replace(program, command=launcher),
         folder=data,
-        group=Group.PROGRAMS,
+        group=StopGroup.PROGRAMS,
         autostart=False,
     )
 
@@ -61,30 +61,30 @@ def leash_process(data: Path, owner: ProcessIdentity) -> Supervised:
     """Return the process that stops the stack in `data` when its owner has ended."""
     words = ("--data", str(data), "--pid", str(owner.pid), "--created", repr(owner.created))
     command = (sys.executable, "-P", "-m", "querymill_embedded.leash", *words)
-    return Supervised(program=Program(name="leash", command=command, stop_wait_s=2), folder=data, group=Group.LEASH)
+    return Supervised(program=Program(name="leash", command=command, stop_wait_s=2), folder=data, group=StopGroup.LEASH)
 
 
-def prepare_parts(ports: Mapping[Part, int], *, data: Path, durable: bool) -> None:
+def prepare_parts(ports: Mapping[StackPart, int], *, data: Path, durable: bool) -> None:
     """Do the work that a part needs before its first start: create the database cluster, and set its password."""
-    if Part.POSTGRES in ports:
+    if StackPart.POSTGRES in ports:
         cluster = _cluster(data, durable=durable)
         binaries = programs_folder(cluster.account)
         create_cluster(cluster, binaries)
-        password = Password.of(Part.POSTGRES, data)
+        password = Password.of(StackPart.POSTGRES, data)
         if password is not None and not password.is_set:
             demand_password(cluster, binaries, password.value)
             password.keep()
 
 
-def _process(part: Part, folder: Path, command: tuple[str, ...], *, stop_wait_s: float) -> Supervised:
+def _process(part: StackPart, folder: Path, command: tuple[str, ...], *, stop_wait_s: float) -> Supervised:
     program = Program(name=part, command=command, stop_wait_s=stop_wait_s)
-    return Supervised(program=program, folder=folder, group=Group.SERVERS)
+    return Supervised(program=program, folder=folder, group=StopGroup.SERVERS)
 
 
 def _valkey(data: Path, folder: Path, port: int) -> tuple[str, ...]:
     # Everybody on the machine can read a command line, so the password is in a file.
     configuration = folder / "valkey.conf"
-    password = Password.of(Part.VALKEY, data)
+    password = Password.of(StackPart.VALKEY, data)
     write_private(configuration, "" if password is None else f"requirepass {password.value}\n")
     if password is not None:
         password.keep()
@@ -109,7 +109,7 @@ def _launcher(module: str, port: int, *options: str) -> tuple[str, ...]:
 def _cluster(data: Path, *, durable: bool) -> Cluster:
     account = server_account(os.geteuid())
     check_data_folder(data, account)
-    return Cluster(folder=data / Part.POSTGRES, account=account, durable=durable)
+    return Cluster(folder=data / StackPart.POSTGRES, account=account, durable=durable)
 
 
 def _postgres(data: Path, port: int, *, durable: bool) -> Supervised:
@@ -117,9 +117,9 @@ def _postgres(data: Path, port: int, *, durable: bool) -> Supervised:
     command = server_command(cluster, programs_folder(cluster.account), port)
     return Supervised(
         # SIGINT closes connections and writes a checkpoint. SIGTERM would wait for the last client.
-        program=Program(name=Part.POSTGRES, command=command, stop_signal="INT", stop_wait_s=30),
+        program=Program(name=StackPart.POSTGRES, command=command, stop_signal="INT", stop_wait_s=30),
         folder=cluster.folder,
-        group=Group.SERVERS,
+        group=StopGroup.SERVERS,
         user=None if cluster.account is None else cluster.account.name,
         autostart=False,
     )

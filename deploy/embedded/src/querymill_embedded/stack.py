@@ -10,7 +10,7 @@ from pathlib import Path
 from querymill_embedded.errors import StackError
 from querymill_embedded.folders import create_data_folder, default_data_folder
 from querymill_embedded.network import free_ports
-from querymill_embedded.parts import ALL, Part, Program, check_programs, endpoints, in_order
+from querymill_embedded.parts import ALL, Program, StackPart, check_programs, endpoints, in_order
 from querymill_embedded.passwords import choose_passwords, passwords_of
 from querymill_embedded.processes import ProcessIdentity, end_session, listens, supervisor_by_pid_file
 from querymill_embedded.readiness import await_ready
@@ -28,8 +28,8 @@ from querymill_embedded.status import PartStatus, part_statuses
 from querymill_embedded.supervisor import (
     CONFIGURATION_FILE,
     PID_FILE,
-    Group,
     ProcessState,
+    StopGroup,
     Supervised,
     SupervisorClient,
     configuration,
@@ -62,7 +62,7 @@ class Stack:
     def up(
         self,
         *,
-        parts: Collection[Part] = ALL,
+        parts: Collection[StackPart] = ALL,
         programs: Sequence[Program] = (),
         prepare: Prepare | None = None,
     ) -> None:
@@ -120,7 +120,7 @@ class Stack:
 
     def _start(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[StackPart],
         programs: Sequence[Program],
         prepare: Prepare | None,
     ) -> None:
@@ -148,7 +148,7 @@ class Stack:
             self._clear(state)
             raise
 
-    def _processes(self, ports: Mapping[Part, int], programs: Sequence[Program]) -> list[Supervised]:
+    def _processes(self, ports: Mapping[StackPart, int], programs: Sequence[Program]) -> list[Supervised]:
         durable = self._owner is None
         processes = [part_process(part, data=self.data, port=port, durable=durable) for part, port in ports.items()]
         processes += [program_process(program, self.data) for program in programs]
@@ -160,18 +160,18 @@ class Stack:
         # The other servers load while the database cluster is created.
         prepare_parts(state.ports, data=self.data, durable=self._owner is None)
         for part in state.ports:
-            client.start(Group.SERVERS, part)
+            client.start(StopGroup.SERVERS, part)
         self._await(client, state.ports, ())
         if prepare is not None:
             prepare(endpoints(state.ports, passwords_of(state.ports, self.data)))
         for name in state.programs:
-            client.start(Group.PROGRAMS, name)
+            client.start(StopGroup.PROGRAMS, name)
         self._await(client, {}, tuple(state.programs))
         reports = client.processes()
         pids = {name: pid for name in state.names if (pid := reports[name].pid) is not None}
         replace(state, pids=pids).write(self.data)
 
-    def _keep_up(self, state: StackState, parts: Collection[Part]) -> None:
+    def _keep_up(self, state: StackState, parts: Collection[StackPart]) -> None:
         missing = [part.value for part in in_order(parts) if part not in state.ports]
         if missing:
             raise StackError(
@@ -183,7 +183,7 @@ class Stack:
                 client.start(report.group, report.name)
         self._await(client, state.ports, tuple(state.programs))
 
-    def _await(self, client: SupervisorClient, ports: Mapping[Part, int], programs: Sequence[str]) -> None:
+    def _await(self, client: SupervisorClient, ports: Mapping[StackPart, int], programs: Sequence[str]) -> None:
         await_ready(client, ports=ports, programs=programs, data=self.data, timeout_s=_READY_WITHIN_S)
 
     def _clear(self, state: StackState | None) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from querymill_embedded.parts import Part, Program
+from querymill_embedded.parts import Program, StackPart
 from querymill_embedded.processes import ProcessIdentity
 
 STATE_FILE = "stack.json"
@@ -41,7 +41,7 @@ class StackState:
 
     supervisor: ProcessIdentity
     control: Control
-    ports: Mapping[Part, int]
+    ports: Mapping[StackPart, int]
     programs: Mapping[str, int | None]
     stop_within_s: float
     pids: Mapping[str, int] | None = None
@@ -77,7 +77,7 @@ class StackState:
         return cls(
             supervisor=ProcessIdentity(**record["supervisor"]),
             control=Control(**record["control"]),
-            ports={Part(name): port for name, port in record["ports"].items()},
+            ports={StackPart(name): port for name, port in record["ports"].items()},
             programs=record["programs"],
             stop_within_s=record["stop_within_s"],
             pids=record["pids"],
@@ -109,7 +109,7 @@ def write_private(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def write_ports(data: Path, ports: Mapping[Part, int]) -> None:
+def write_ports(data: Path, ports: Mapping[StackPart, int]) -> None:
     """Note the ports of the parts that are started. Parts that were started before keep theirs."""
     write_private(data / PORTS_FILE, json.dumps({**read_ports(data), **ports}))
 

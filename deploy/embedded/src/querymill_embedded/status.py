@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from querymill_embedded.errors import StackError
-from querymill_embedded.parts import Part, address
+from querymill_embedded.parts import StackPart, address
 from querymill_embedded.passwords import passwords_of
 from querymill_embedded.probes import answers
 from querymill_embedded.state import StackState
@@ -62,7 +62,7 @@ def _status(
     data: Path,
     report: ProcessReport | None,
     silent: ProcessState,
-    passwords: Mapping[Part, str],
+    passwords: Mapping[StackPart, str],
 ) -> PartStatus:
     pid = None if report is None else report.pid
     port = {part.value: port for part, port in state.ports.items()}.get(name)
@@ -78,10 +78,10 @@ def _status(
     )
 
 
-def _state(report: ProcessReport, port: int | None, passwords: Mapping[Part, str]) -> ProcessState:
+def _state(report: ProcessReport, port: int | None, passwords: Mapping[StackPart, str]) -> ProcessState:
     # The supervisor calls a process running after its first second. A server can be ready before that.
     if report.state is ProcessState.STARTING and port is not None:
-        part = Part(report.name)
+        part = StackPart(report.name)
         if answers(part, port, passwords.get(part)):
             return ProcessState.RUNNING
     return report.state

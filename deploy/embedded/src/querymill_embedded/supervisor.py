@@ -31,7 +31,7 @@ _RPC_TIMEOUT_S = 10.0
 _ALREADY_STARTED = 60
 
 
-class Group(StrEnum):
+class StopGroup(StrEnum):
     """Processes that stop together. Later groups stop first."""
 
     SERVERS = "servers"
@@ -65,7 +65,7 @@ class Supervised:
 
     program: Program
     folder: Path
-    group: Group
+    group: StopGroup
     user: str | None = None
     autostart: bool = True
 
@@ -232,7 +232,7 @@ def _program_section(data: Path, process: Supervised) -> str:
 
 def _group_sections(supervised: list[Supervised]) -> list[str]:
     # The supervisor stops the group with the highest priority number first, and all members of a group together.
-    order = list(Group)
+    order = list(StopGroup)
     in_groups = groupby(
         sorted(supervised, key=lambda process: order.index(process.group)), lambda process: process.group
     )

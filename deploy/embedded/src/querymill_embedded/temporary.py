@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from querymill_embedded.folders import data_folder_mode
-from querymill_embedded.parts import ALL, Part, Program
+from querymill_embedded.parts import ALL, Program, StackPart
 from querymill_embedded.processes import this_process
 from querymill_embedded.stack import Prepare, Stack
 
@@ -16,7 +16,7 @@ from querymill_embedded.stack import Prepare, Stack
 @contextmanager
 def temporary_stack(
     *,
-    parts: Collection[Part] = ALL,
+    parts: Collection[StackPart] = ALL,
     programs: Sequence[Program] = (),
     prepare: Prepare | None = None,
 ) -> Iterator[Stack]:

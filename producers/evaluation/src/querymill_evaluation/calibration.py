@@ -25,7 +25,7 @@ OTHERS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparedPair:
     """A query and a message to compare, and whether the message answers the query."""
 
     query: str
@@ -33,18 +33,18 @@ class Comparison:
     related: bool
 
 
-def sample_comparisons() -> list[Comparison]:
+def sample_comparisons() -> list[ComparedPair]:
     """Read the pairs of this package: each query with its own message, and with the message of every other query."""
     text = (resources.files("querymill_evaluation") / "calibration_pairs.jsonl").read_text(encoding="utf-8")
     pairs = [json.loads(line) for line in text.splitlines()]
     return [
-        Comparison(asked["query"], answering["message"], related=asked is answering)
+        ComparedPair(asked["query"], answering["message"], related=asked is answering)
         for asked in pairs
         for answering in pairs
     ]
 
 
-def set_comparisons(folder: Path, *, max_queries: int) -> list[Comparison]:
+def set_comparisons(folder: Path, *, max_queries: int) -> list[ComparedPair]:
     """Take a sample of a set: queries with their judged messages, and with some that were not judged.
 
     Raises:
@@ -59,8 +59,8 @@ def set_comparisons(folder: Path, *, max_queries: int) -> list[Comparison]:
     for number, query in enumerate(chosen.queries):
         judged = set(chosen.qrels[query.query_id])
         others = [ids[(number * 7_919 + turn * 104_729) % len(ids)] for turn in range(OTHERS)]
-        comparisons += [Comparison(query.text, texts[id_], related=True) for id_ in sorted(judged) if id_ in texts]
-        comparisons += [Comparison(query.text, texts[id_], related=False) for id_ in others if id_ not in judged]
+        comparisons += [ComparedPair(query.text, texts[id_], related=True) for id_ in sorted(judged) if id_ in texts]
+        comparisons += [ComparedPair(query.text, texts[id_], related=False) for id_ in others if id_ not in judged]
     return comparisons
 
 
@@ -95,13 +95,13 @@ def fit_points(related: Sequence[float], unrelated: Sequence[float]) -> list[tup
     return [*points, (1.0, 1.0)]
 
 
-def folder_comparisons(folder: Path, *, max_queries: int) -> list[Comparison]:
+def folder_comparisons(folder: Path, *, max_queries: int) -> list[ComparedPair]:
     """Take a sample of each evaluation set of messages in a folder, to measure what the bands are worth on real pairs.
 
     Raises:
         BadSet: No folder in it is such a set, or together they have fewer than `MIN_PAIRS` unrelated pairs.
     """
-    comparisons: list[Comparison] = []
+    comparisons: list[ComparedPair] = []
     for each in sorted(folder.iterdir()) if folder.is_dir() else []:
         try:
             if not _is_of_messages(each):

@@ -39,7 +39,7 @@ _KEPT, _CHARS = 8, 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class DraftPassage:
     """A text that could answer a question. ``judged`` is the id that judgements name.
 
     ``question`` is a question that a person asked and this text follows, and ``asked_as`` the id of its message.
@@ -73,42 +73,42 @@ def with_message_ids(kind: str, document: Mapping[str, Any]) -> Mapping[str, Any
     return {**document, "messages": messages}
 
 
-def passages_of(kind: str, document: Mapping[str, Any]) -> Iterator[Passage]:
+def passages_of(kind: str, document: Mapping[str, Any]) -> Iterator[DraftPassage]:
     """Yield the passages of an exported document that questions may be about."""
     yield from _PASSAGES[kind](document)
 
 
-def _report(document: Mapping[str, Any]) -> Iterator[Passage]:
+def _report(document: Mapping[str, Any]) -> Iterator[DraftPassage]:
     for page in document["pages"]:
-        yield Passage(f"{document['sha1']}/{page['page']}", page["text"])
+        yield DraftPassage(f"{document['sha1']}/{page['page']}", page["text"])
 
 
-def _module(document: Mapping[str, Any]) -> Iterator[Passage]:
+def _module(document: Mapping[str, Any]) -> Iterator[DraftPassage]:
     judged = document["file_path"] if document.get("faiss_id") is None else document["faiss_id"]
-    yield Passage(str(judged), document["meta_info"].get("description") or document["code"])
+    yield DraftPassage(str(judged), document["meta_info"].get("description") or document["code"])
 
 
-def _file(document: Mapping[str, Any]) -> Iterator[Passage]:
-    yield Passage(document["path"], document["content"])
+def _file(document: Mapping[str, Any]) -> Iterator[DraftPassage]:
+    yield DraftPassage(document["path"], document["content"])
 
 
-def _messages(document: Mapping[str, Any]) -> Iterator[Passage]:
+def _messages(document: Mapping[str, Any]) -> Iterator[DraftPassage]:
     earlier: Mapping[str, Any] | None = None
     for message in document["messages"]:
         question = None if earlier is None else asked_in(earlier["text"])
         answers = question is not None and earlier is not None and not asked_in(message["text"])
         asked_as = earlier["message_id"] if earlier is not None and answers else None
-        yield Passage(message["message_id"], message["text"], question if answers else None, asked_as)
+        yield DraftPassage(message["message_id"], message["text"], question if answers else None, asked_as)
         earlier = message
 
 
-def _conversation(document: Mapping[str, Any]) -> Iterator[Passage]:
+def _conversation(document: Mapping[str, Any]) -> Iterator[DraftPassage]:
     texts = [message["text"] for message in document["messages"]]
     asked = next((question for text in texts if (question := asked_in(text)) is not None), None)
-    yield Passage(document["session_id"], "\n".join(texts), asked)
+    yield DraftPassage(document["session_id"], "\n".join(texts), asked)
 
 
-_PASSAGES: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterator[Passage]]]] = {
+_PASSAGES: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterator[DraftPassage]]]] = {
     "reports": _report,
     "messages": _messages,
     "conversations": _conversation,
@@ -130,7 +130,7 @@ def terms_of(text: str) -> list[str]:
     return latin + [piece for piece in chinese if len(piece) > 1]
 
 
-class Source:
+class DraftSource:
     """The passages of a collection, read once: how rare its words are, and a sample of its passages.
 
     The sample is the same each time, and does not follow the order of the documents. However large the collection is,
@@ -140,7 +140,7 @@ class Source:
     def __init__(self, kind: str, wanted: int) -> None:
         """Keep enough passages for so many questions."""
         self._kind, self._limit = kind, wanted * _KEPT
-        self._sample: list[tuple[int, int, Passage]] = []
+        self._sample: list[tuple[int, int, DraftPassage]] = []
         self._frequency: Counter[str] = Counter()
         self.passages = 0
 
@@ -152,7 +152,7 @@ class Source:
                 self._take(passage)
             yield document
 
-    def _take(self, passage: Passage) -> None:
+    def _take(self, passage: DraftPassage) -> None:
         terms = set(terms_of(passage.text[:_CHARS]))
         if not terms and passage.question is None:
             return
@@ -182,7 +182,7 @@ class Source:
                 yield proposal
 
 
-def propose(kind: str, passage: Passage, rarity: Callable[[str], float]) -> Proposal | None:
+def propose(kind: str, passage: DraftPassage, rarity: Callable[[str], float]) -> Proposal | None:
     """Propose a question for a passage by the first rule that fits, or None if the passage says too little."""
     if passage.question is not None:
         metadata = {} if passage.asked_as is None else {"exclude_message_id": passage.asked_as}
@@ -199,7 +199,9 @@ def propose(kind: str, passage: Passage, rarity: Callable[[str], float]) -> Prop
     return _proposal(passage, f"What is said about {', '.join(subjects[:-1])} and {subjects[-1]}?", "rare words")
 
 
-def _proposal(passage: Passage, question: str, drafted_by: str, metadata: Mapping[str, Any] | None = None) -> Proposal:
+def _proposal(
+    passage: DraftPassage, question: str, drafted_by: str, metadata: Mapping[str, Any] | None = None
+) -> Proposal:
     return Proposal(passage.judged, passage.text[:_CHARS], question, drafted_by, metadata or {})
 
 
@@ -219,8 +221,8 @@ def _weight(terms: Sequence[str], rarity: Callable[[str], float]) -> float:
     return sum(sorted((rarity(term) for term in set(terms)), reverse=True)[:4])
 
 
-def _rarest(terms: Sequence[str], rarity: Callable[[str], float], *, most: int = 3) -> list[str]:
+def _rarest(terms: Sequence[str], rarity: Callable[[str], float], *, limit: int = 3) -> list[str]:
     """Return the rarest words, in the order of the text."""
     distinct = list(dict.fromkeys(terms))
-    chosen = set(heapq.nlargest(most, distinct, key=lambda term: (rarity(term), term)))
+    chosen = set(heapq.nlargest(limit, distinct, key=lambda term: (rarity(term), term)))
     return [term for term in distinct if term in chosen]

@@ -135,7 +135,7 @@ class HistoryFormat:
     """A format of histories.
 
     ``homes`` are patterns below the home directory where the tool keeps its files, ``near`` below the working
-    directory. ``read`` gets all files of the format at once, because a session may stand in several. ``together`` says
+    directory. ``read`` gets all files of the format at once, because a session may stand in several. ``read_with`` says
     which of them it needs for those that have changed.
     """
 

@@ -1,6 +1,6 @@
 """Reading documents as they are: a file becomes pages, and a title, company, period and date are proposed."""
 
-from querymill_reading.document import Document, EngineMissing, Limits, Page, Remark, Unreadable
-from querymill_reading.process import Reader
+from querymill_reading.document import Document, EngineMissing, Page, ReadLimits, Remark, Unreadable
+from querymill_reading.process import FileReader
 
-__all__ = ["Document", "EngineMissing", "Limits", "Page", "Reader", "Remark", "Unreadable"]
+__all__ = ["Document", "EngineMissing", "FileReader", "Page", "ReadLimits", "Remark", "Unreadable"]

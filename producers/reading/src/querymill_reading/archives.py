@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
-from querymill_reading.document import Limits, Unreadable
+from querymill_reading.document import ReadLimits, Unreadable
 
 #: The endings of archives.
 SUFFIXES: Final = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
@@ -34,7 +34,7 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(SUFFIXES)
 
 
-def unpack(archive: Path, into: Path, limits: Limits) -> list[tuple[str, str]]:
+def unpack(archive: Path, into: Path, limits: ReadLimits) -> list[tuple[str, str]]:
     """Unpack an archive, and return its members with the reason why one was left out, or "".
 
     Links, devices and paths that lead out of the archive are left out. Archives within are not unpacked.
@@ -65,7 +65,7 @@ def unpack(archive: Path, into: Path, limits: Limits) -> list[tuple[str, str]]:
     return told
 
 
-def check_members(archive: zipfile.ZipFile, limits: Limits) -> None:
+def check_members(archive: zipfile.ZipFile, limits: ReadLimits) -> None:
     """Refuse an archive that unpacks to more than the limits allow.
 
     Raises:
@@ -82,7 +82,7 @@ def check_members(archive: zipfile.ZipFile, limits: Limits) -> None:
 class _Budget:
     """What may still be unpacked."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ReadLimits) -> None:
         self._limits = limits
         self._members = 0
         self._bytes = 0

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from querymill_reading.archives import unpack
-from querymill_reading.asked import Asked
-from querymill_reading.document import Document, Limits, Page, Remark, Unreadable, reason_of
+from querymill_reading.document import Document, Page, ReadLimits, Remark, Unreadable, reason_of
 from querymill_reading.formats import BY_NAME
+from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 
 #: What to do where an engine is missing. No package index has this distribution.
@@ -30,7 +30,7 @@ MAX_REMARKS: Final = 1_000
 
 def main() -> None:
     """Answer requests until there are no more."""
-    limits = Limits(**json.loads(sys.argv[1]))
+    limits = ReadLimits(**json.loads(sys.argv[1]))
     answers = _private_output()
     _bound(limits)
     for line in sys.stdin.buffer:
@@ -50,7 +50,7 @@ def _private_output() -> BinaryIO:
     return private
 
 
-def _bound(limits: Limits) -> None:
+def _bound(limits: ReadLimits) -> None:
     for what, most in (
         (resource.RLIMIT_AS, limits.memory_bytes),
         (resource.RLIMIT_FSIZE, limits.unpacked_bytes),
@@ -60,7 +60,7 @@ def _bound(limits: Limits) -> None:
             resource.setrlimit(what, (most, most))
 
 
-def _answered(request: Mapping[str, Any], limits: Limits, answers: BinaryIO) -> dict[str, Any]:
+def _answered(request: Mapping[str, Any], limits: ReadLimits, answers: BinaryIO) -> dict[str, Any]:
     reached = [0]
     lost: dict[int, str] = dict(request.get("lost", ()))
 
@@ -83,7 +83,7 @@ def _answered(request: Mapping[str, Any], limits: Limits, answers: BinaryIO) -> 
         return {"unreadable": reason_of(error), "page": reached[0]}
 
 
-def _done(request: Mapping[str, Any], limits: Limits, on_page: Any) -> dict[str, Any]:
+def _done(request: Mapping[str, Any], limits: ReadLimits, on_page: Any) -> dict[str, Any]:
     if "into" in request:
         members = unpack(Path(request["path"]), Path(request["into"]), limits)
         return {"members": [[str(path), why] for path, why in members]}
@@ -92,7 +92,7 @@ def _done(request: Mapping[str, Any], limits: Limits, on_page: Any) -> dict[str,
     return {"document": read(request, limits, on_page).as_json()}
 
 
-def read(request: Mapping[str, Any], limits: Limits, on_page: Any) -> Document:
+def read(request: Mapping[str, Any], limits: ReadLimits, on_page: Any) -> Document:
     """Read one file.
 
     Raises:
@@ -104,11 +104,11 @@ def read(request: Mapping[str, Any], limits: Limits, on_page: Any) -> Document:
         raise Unreadable(f"{size} bytes, at most {limits.file_bytes} are read")
     given = request.get("format")
     format_ = BY_NAME[given] if given else recognise(path, name, limits)
-    asked = Asked(path, name, limits, request.get("password"), on_page)
+    asked = ReadRequest(path, name, limits, request.get("password"), on_page)
     return bounded(format_.read(asked), limits)
 
 
-def draw(request: Mapping[str, Any], limits: Limits) -> bytes:
+def draw(request: Mapping[str, Any], limits: ReadLimits) -> bytes:
     """Draw a page of a PDF file whose content has the hash that was asked for.
 
     Raises:
@@ -125,7 +125,7 @@ def draw(request: Mapping[str, Any], limits: Limits) -> bytes:
     return pdf.draw(content, request["draw"])
 
 
-def bounded(document: Document, limits: Limits) -> Document:
+def bounded(document: Document, limits: ReadLimits) -> Document:
     """Return a document with storable text and without empty pages.
 
     Raises:

@@ -107,7 +107,7 @@ class Remarks:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReadLimits:
     """What one file may cost. A process that exceeds its memory or time is ended, and the file is refused.
 
     ``seconds`` is for the whole file, ``seconds_a_page`` for each page. ``unpacked_bytes`` and ``members`` bound an

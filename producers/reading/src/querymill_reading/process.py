@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Self
 
-from querymill_reading.document import Document, EngineMissing, Limits, Unreadable
+from querymill_reading.document import Document, EngineMissing, ReadLimits, Unreadable
 
 #: After so many files the process is replaced, so that what an engine leaks does not add up.
 FILES_A_PROCESS: Final = 200
@@ -29,11 +29,11 @@ class _Lost(Unreadable):
     """Raised when the process was lost over a page, or must be ended."""
 
 
-class Reader:
+class FileReader:
     """Reads files, one at a time, in a process that is started when it is needed. Not for several threads at once."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: ReadLimits | None = None) -> None:
+        self.limits = limits or ReadLimits()
         self._process: subprocess.Popen[bytes] | None = None
         self._files = 0
         self._unread = bytearray()
@@ -182,7 +182,7 @@ class Reader:
         return process
 
 
-def _how_it_ended(process: subprocess.Popen[bytes], limits: Limits) -> str:
+def _how_it_ended(process: subprocess.Popen[bytes], limits: ReadLimits) -> str:
     with suppress(subprocess.TimeoutExpired):
         process.wait(5)
     code = process.returncode

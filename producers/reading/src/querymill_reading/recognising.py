@@ -6,8 +6,8 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from querymill_reading.archives import check_members
-from querymill_reading.document import Limits, Unreadable
-from querymill_reading.formats import BY_NAME, BY_SUFFIX, Format
+from querymill_reading.document import ReadLimits, Unreadable
+from querymill_reading.formats import BY_NAME, BY_SUFFIX, DocumentFormat
 from querymill_reading.rules.beginnings import LOOKED_AT, looks_like_text
 
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -31,7 +31,7 @@ _MAIN: Final = {
 MAX_TYPES_BYTES: Final = 1 << 20
 
 
-def recognise(path: Path, name: str, limits: Limits) -> Format:
+def recognise(path: Path, name: str, limits: ReadLimits) -> DocumentFormat:
     """Return the format of a file.
 
     Raises:
@@ -50,7 +50,7 @@ def recognise(path: Path, name: str, limits: Limits) -> Format:
     return _of_text(head, BY_SUFFIX.get(PurePath(name).suffix.lower()))
 
 
-def _of_text(head: bytes, by_name: Format | None) -> Format:
+def _of_text(head: bytes, by_name: DocumentFormat | None) -> DocumentFormat:
     if by_name is not None and by_name.name in ("html", "markdown", "text"):
         return by_name
     if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
@@ -62,7 +62,7 @@ def _of_text(head: bytes, by_name: Format | None) -> Format:
     raise Unreadable("its format is none that can be read")
 
 
-def _of_zip(path: Path, limits: Limits) -> Format:
+def _of_zip(path: Path, limits: ReadLimits) -> DocumentFormat:
     try:
         with zipfile.ZipFile(path) as archive:
             check_members(archive, limits)

@@ -23,7 +23,7 @@ _HASHED_AT_ONCE: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FileSource:
     """A file to read. ``place`` names it for good: its path, or ``archive!member``. ``root`` is where it was found.
 
     ``given`` are the fields that `metadata.csv` has of it.
@@ -35,7 +35,7 @@ class Source:
     given: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def single(cls, path: Path) -> "Source":
+    def single(cls, path: Path) -> "FileSource":
         """A file that was given by itself; a `metadata.csv` beside it counts too."""
         given = read_metadata(path.parent / METADATA_FILE)
         fields = {} if isinstance(given, LeftOut) else given.get(path.name, {})
@@ -77,7 +77,7 @@ def _matches(pattern: str) -> list[str]:
     return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207  # of an absolute pattern too
 
 
-def sources_in(folder: Path, root: str, *, prefix: str = "") -> Iterator[Source | LeftOut]:
+def sources_in(folder: Path, root: str, *, prefix: str = "") -> Iterator[FileSource | LeftOut]:
     """Yield the documents below a folder, in the order of their names. Links are not followed.
 
     Hidden files are passed over, files without a known ending are left out. ``prefix`` stands for the folder in the
@@ -101,7 +101,7 @@ def sources_in(folder: Path, root: str, *, prefix: str = "") -> Iterator[Source 
         elif why := _why_not(entry, in_archive=bool(prefix)):
             yield LeftOut(place, why)
         else:
-            yield Source(folder / entry.name, place, root, given.get(entry.name, {}))
+            yield FileSource(folder / entry.name, place, root, given.get(entry.name, {}))
 
 
 def _why_not(entry: os.DirEntry[str], *, in_archive: bool) -> str:
@@ -139,7 +139,7 @@ def read_metadata(path: Path) -> dict[str, dict[str, str]] | LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FileStamp:
     """How a file was when it was read. ``asked`` is a hash of what else the result depends on.
 
     If size and time of change are the same, the file is not opened. If only its time is another, its content decides.
@@ -154,7 +154,7 @@ class Stamp:
         return f"{self.size}:{self.mtime_ns}:{self.sha256}:{self.asked}"
 
     @classmethod
-    def of(cls, path: Path, asked: str) -> "Stamp":
+    def of(cls, path: Path, asked: str) -> "FileStamp":
         """Take the stamp of a file.
 
         Raises:
@@ -181,7 +181,7 @@ def is_unchanged(written: str, path: Path, asked: str) -> bool:
     status = path.stat()
     if before != asked or str(status.st_size) != size:
         return False
-    return str(status.st_mtime_ns) == mtime or Stamp.of(path, asked).sha256 == sha256
+    return str(status.st_mtime_ns) == mtime or FileStamp.of(path, asked).sha256 == sha256
 
 
 def sha256_in(written: str) -> str | None:

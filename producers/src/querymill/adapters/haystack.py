@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from querymill.adapters.clients import Clients
 from querymill.adapters.conditions import conditions_of
-from querymill.adapters.passages import Passage
+from querymill.adapters.passages import RetrievedPassage
 from querymill.adapters.searching import Searching
 from querymill.client.mill import AsyncQuerymill, Querymill
 from querymill.install_hints import install_hint
@@ -147,7 +147,7 @@ class QuerymillRetriever:
         return self._searching.request(query, self.top_k if top_k is None else top_k, fields)
 
 
-def _documents(passages: Sequence[Passage]) -> list[Document]:
+def _documents(passages: Sequence[RetrievedPassage]) -> list[Document]:
     return [
         Document(id=passage.id, content=passage.text, meta=passage.metadata, score=passage.score)
         for passage in passages

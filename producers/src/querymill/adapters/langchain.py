@@ -10,7 +10,7 @@ from typing import Any, Self
 from pydantic import ConfigDict, Field, PrivateAttr, SecretStr, model_validator
 
 from querymill.adapters.clients import Clients
-from querymill.adapters.passages import Passage
+from querymill.adapters.passages import RetrievedPassage
 from querymill.adapters.searching import Searching
 from querymill.client.mill import AsyncQuerymill, Querymill
 from querymill.install_hints import install_hint
@@ -83,5 +83,5 @@ class QuerymillRetriever(BaseRetriever):
         return [_document(passage) for passage in await self._searching.run_async(request)]
 
 
-def _document(passage: Passage) -> Document:
+def _document(passage: RetrievedPassage) -> Document:
     return Document(id=passage.id, page_content=passage.text, metadata={**passage.metadata, "score": passage.score})

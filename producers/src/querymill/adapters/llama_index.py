@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from querymill.adapters.clients import Clients
 from querymill.adapters.conditions import conditions_of
-from querymill.adapters.passages import Passage
+from querymill.adapters.passages import RetrievedPassage
 from querymill.adapters.searching import Searching
 from querymill.client.mill import AsyncQuerymill, Querymill
 from querymill.install_hints import install_hint
@@ -95,11 +95,11 @@ class QuerymillRetriever(BaseRetriever):
         return _nodes(await self._searching.run_async(request))
 
 
-def _nodes(passages: Sequence[Passage]) -> list[NodeWithScore]:
+def _nodes(passages: Sequence[RetrievedPassage]) -> list[NodeWithScore]:
     return [NodeWithScore(node=_node(passage), score=passage.score) for passage in passages]
 
 
-def _node(passage: Passage) -> TextNode:
+def _node(passage: RetrievedPassage) -> TextNode:
     return TextNode(
         id_=passage.id,
         text=passage.text,

@@ -19,7 +19,7 @@ _LEFT_OUT: Final = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RetrievedPassage:
     """A hit. ``id`` is unique among the passages of all collections; ``document`` is the id of what it is a part of.
 
     ``metadata`` holds JSON values: what was ingested with the document, over it the fields of the hit that have a value
@@ -34,7 +34,7 @@ class Passage:
     metadata: dict[str, Any]
 
 
-def passages_of(result: SearchResult, documents: Documents) -> list[Passage]:
+def passages_of(result: SearchResult, documents: Documents) -> list[RetrievedPassage]:
     """Return the hits of a result, best first.
 
     Args:
@@ -55,14 +55,14 @@ def files_to_read(result: SearchResult) -> list[str]:
     return [hit.path for hit in result.results if isinstance(hit, FileHit)]
 
 
-def _passage(view: HitView, common: Mapping[str, Any], documents: Documents) -> Passage:
+def _passage(view: HitView, common: Mapping[str, Any], documents: Documents) -> RetrievedPassage:
     document, text = view.key if view.place is None else view.place.document, view.text
     fields = view.hit.model_dump(mode="json", exclude_none=True)
     shown = {name: value for name, value in fields.items() if name not in _LEFT_OUT}
     if isinstance(view.hit, FileHit):
         shown["file_kind"] = view.hit.kind  # "kind" is the retriever's, for every passage
         text = _excerpt(view.hit, str(documents[document].get("content", "")))
-    return Passage(
+    return RetrievedPassage(
         id=f"{common['kind']}:{common['collection']}/{document}{view.part}",
         document=document,
         text=text,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast, get_args
 
 from querymill.adapters.clients import Clients
-from querymill.adapters.passages import Documents, Passage, files_to_read, passages_of
+from querymill.adapters.passages import Documents, RetrievedPassage, files_to_read, passages_of
 from querymill.client.job import AsyncJob
 from querymill.client.mill import AsyncQuerymill
 from querymill_shared.contracts.errors import JobEnded, QuerymillError
@@ -72,7 +72,7 @@ class Searching:
             defaults["candidates"] = max(CANDIDATES, limit)
         return search.model_validate({**defaults, **given, **own})
 
-    def run(self, request: Search) -> list[Passage]:
+    def run(self, request: Search) -> list[RetrievedPassage]:
         """Search, and wait for the passages, best first.
 
         Raises:
@@ -90,7 +90,7 @@ class Searching:
                 files[path] = client.show("files", path, collection=self.collection)
         return _told(result, files)
 
-    async def run_async(self, request: Search) -> list[Passage]:
+    async def run_async(self, request: Search) -> list[RetrievedPassage]:
         """`run`, awaitable. If the task is cancelled, so is the job."""
         client = self.clients.of_loop()
         if client is None:
@@ -129,7 +129,7 @@ async def _file(client: AsyncQuerymill, collection: str, path: str) -> Mapping[s
         return None
 
 
-def _told(result: SearchResult, files: Documents) -> list[Passage]:
+def _told(result: SearchResult, files: Documents) -> list[RetrievedPassage]:
     """Return the passages, and log what is missing, which a list without passages could not tell."""
     if result.degraded:
         missing = ", ".join(f"{part.stage} ({part.code or 'unknown'})" for part in result.degraded)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from querymill.agents.access import MARGIN_S, Access, Running, cancel, run
-from querymill.agents.found import Found, found_in, lacks_text, with_text
+from querymill.agents.found import FoundHit, found_in, lacks_text, with_text
 from querymill.agents.searches import search_of
 from querymill_shared.contracts.answer import ANSWER_TOKENS, AnswerHit, AnswerQuestion, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.documents import ShowDocument
@@ -34,7 +34,7 @@ _READ: Final[frozenset[Retriever]] = frozenset(("files", "conversations"))
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AgentQuestion:
     """What is asked of a collection, in which kind of document, and how long the answer may be."""
 
     kind: Retriever
@@ -48,7 +48,7 @@ class Question:
 class Sources:
     """What the search found, each hit with its text, and what the search lacked."""
 
-    found: Sequence[Found]
+    found: Sequence[FoundHit]
     job_id: str
     missing: tuple[Degradation, ...]
 
@@ -77,7 +77,7 @@ class NoAnswer(Exception):
         return "The workers' CHAT_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY name the chat model."
 
 
-async def sources_of(access: Access, question: Question) -> Sources:
+async def sources_of(access: Access, question: AgentQuestion) -> Sources:
     """Search for the passages that a question is answered from."""
     search = search_of(question.kind, question.collection, question.text, limit=HITS, conditions=question.conditions)
     result = cast("SearchResult", await run(access, cast("Asks[JobResult]", search)))
@@ -85,7 +85,7 @@ async def sources_of(access: Access, question: Question) -> Sources:
     return Sources([hit for hit in found if not lacks_text(hit)], result.job_id, result.degraded)
 
 
-async def texts_of(access: Access, found: Sequence[Found], *, every: bool = False) -> list[Found]:
+async def texts_of(access: Access, found: Sequence[FoundHit], *, every: bool = False) -> list[FoundHit]:
     """Read the texts of hits that have none, or of every hit, from their documents."""
     wanted = [hit.place.document for hit in found if every or lacks_text(hit)]
     ids = list(dict.fromkeys(wanted))[:MAX_READ]
@@ -96,7 +96,7 @@ async def texts_of(access: Access, found: Sequence[Found], *, every: bool = Fals
     ]
 
 
-async def _document(access: Access, like: Found, document: str) -> Mapping[str, Any] | None:
+async def _document(access: Access, like: FoundHit, document: str) -> Mapping[str, Any] | None:
     """Return a document, None if it has been dropped since it was found."""
     place = like.place
     try:
@@ -106,7 +106,7 @@ async def _document(access: Access, like: Found, document: str) -> Mapping[str, 
     return shown.document
 
 
-async def begin_answer(access: Access, question: Question, sources: Sources) -> Running:
+async def begin_answer(access: Access, question: AgentQuestion, sources: Sources) -> Running:
     """Have the answer written."""
     hits = tuple(
         AnswerHit(id=number, text=hit.text[:_TEXT_CHARS], title=hit.title[:_TITLE_CHARS] or None, score=hit.score)

@@ -13,7 +13,7 @@ NEIGHBOURS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundHit:
     """A hit. ``title`` says what it is and where in it. ``text`` is "" where the result does not hold it."""
 
     place: Place
@@ -22,21 +22,21 @@ class Found:
     text: str
 
 
-def found_in(result: SearchResult) -> tuple[Found, ...]:
+def found_in(result: SearchResult) -> tuple[FoundHit, ...]:
     """Return the hits of a result that can be read somewhere, best first."""
     return tuple(
-        Found(view.place, view.cited, view.score, view.text)
+        FoundHit(view.place, view.cited, view.score, view.text)
         for view in views_of(result)
         if view.place is not None and view.score is not None
     )
 
 
-def lacks_text(found: Found) -> bool:
+def lacks_text(found: FoundHit) -> bool:
     """Whether the text of a hit must be read from its document: a search of files returns places only."""
     return not found.text.strip()
 
 
-def with_text(found: Found, document: Mapping[str, Any]) -> Found:
+def with_text(found: FoundHit, document: Mapping[str, Any]) -> FoundHit:
     """Return a hit with its text from its document: the lines of a file, a message of a session and its neighbours."""
     span = found.place.span
     if found.place.kind == "files":

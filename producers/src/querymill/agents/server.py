@@ -64,11 +64,11 @@ class OfferedTool:
 TOOLS: Final[Mapping[str, OfferedTool]] = {
     tool.name: tool
     for tool in (
-        OfferedTool("search", search.DESCRIPTION, search.Arguments, search.call),
-        OfferedTool("answer", answer.DESCRIPTION, answer.Arguments, answer.call),
-        OfferedTool("list", listing.DESCRIPTION, listing.Arguments, listing.call),
-        OfferedTool("read", reading.DESCRIPTION, reading.Arguments, reading.call),
-        OfferedTool("ingest", ingesting.DESCRIPTION, ingesting.Arguments, ingesting.call, Scope.INGEST),
+        OfferedTool("search", search.DESCRIPTION, search.SearchArguments, search.call),
+        OfferedTool("answer", answer.DESCRIPTION, answer.AnswerArguments, answer.call),
+        OfferedTool("list", listing.DESCRIPTION, listing.ListArguments, listing.call),
+        OfferedTool("read", reading.DESCRIPTION, reading.ReadArguments, reading.call),
+        OfferedTool("ingest", ingesting.DESCRIPTION, ingesting.IngestArguments, ingesting.call, Scope.INGEST),
     )
 }
 

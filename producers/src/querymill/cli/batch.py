@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from querymill.cli.bulk.batch_search import Answered, Question, ResultsFile, ask_all, read_questions
+from querymill.cli.bulk.batch_search import Answered, BatchQuestion, ResultsFile, ask_all, read_questions
 from querymill.cli.exits import Exit, WrongUse, why_unusable
 from querymill.cli.kinds import kind_named
 from querymill.cli.progress import progress_bar
@@ -38,7 +38,7 @@ def batch(
     except OSError as error:
         raise WrongUse(f"path: {why_unusable(error)}") from error
     bad = [line for line in lines if isinstance(line, BadLine)]
-    questions = [line for line in lines if isinstance(line, Question)]
+    questions = [line for line in lines if isinstance(line, BatchQuestion)]
     for line in bad:
         console.print(f"line {line.number}: {line.reason}", style="red", markup=False)
     if not questions:

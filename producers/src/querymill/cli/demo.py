@@ -50,14 +50,14 @@ def demo(
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DemoResults:
     """The results of all steps; those of the reports' questions apart."""
 
     reports: list[ReportResult]
     others: list[BaseModel]
 
 
-def show_everything(mill: Querymill, sample: Path, console: Console) -> Shown:
+def show_everything(mill: Querymill, sample: Path, console: Console) -> DemoResults:
     """Run every step except the start of the servers, each under its heading."""
     numbers = count(2)
 
@@ -70,7 +70,7 @@ def show_everything(mill: Querymill, sample: Path, console: Console) -> Shown:
     reports = [result for result in found if isinstance(result, ReportResult)]
     others = [result for result in found if not isinstance(result, ReportResult)]
     others += show(service_steps(reports[0]))
-    return Shown(reports, others)
+    return DemoResults(reports, others)
 
 
 def service_steps(found: ReportResult) -> tuple[DemoStep, ...]:

@@ -50,7 +50,7 @@ _MONGODB_RULE = "begin with mongodb:// or mongodb+srv://"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """One line of the diagnosis; ``ok`` is None if nothing was probed; ``mend`` says what to do, or why."""
 
     name: str
@@ -59,7 +59,7 @@ class Finding:
     mend: str = ""
 
 
-def diagnose() -> list[Finding]:
+def diagnose() -> list[DoctorFinding]:
     """Look at the settings, then at each service; never shows a secret.
 
     Raises:
@@ -70,23 +70,23 @@ def diagnose() -> list[Finding]:
     return [replace(finding, mend=settings.mask_secrets(finding.mend)) for finding in found]
 
 
-def broken_settings(error: pydantic.ValidationError) -> list[Finding]:
+def broken_settings(error: pydantic.ValidationError) -> list[DoctorFinding]:
     """Say which settings break which rule; their values, which may be secrets, are not shown."""
     return [
-        Finding(".".join(map(str, part["loc"])).upper(), HIDDEN, ok=False, mend=rule_text(part))
+        DoctorFinding(".".join(map(str, part["loc"])).upper(), HIDDEN, ok=False, mend=rule_text(part))
         for part in error.errors()
     ]
 
 
-def _settings(settings: Settings) -> Iterator[Finding]:
+def _settings(settings: Settings) -> Iterator[DoctorFinding]:
     """List the settings that differ from their defaults."""
     defaults = Settings.model_construct()
     for name in type(settings).model_fields:
         if getattr(settings, name) != getattr(defaults, name):
-            yield Finding(name.upper(), settings.shown(name))
+            yield DoctorFinding(name.upper(), settings.shown(name))
 
 
-def _services(settings: Settings) -> Iterator[Finding]:
+def _services(settings: Settings) -> Iterator[DoctorFinding]:
     board = _board(settings)
     yield board
     if board.ok is not False:
@@ -107,14 +107,14 @@ def _services(settings: Settings) -> Iterator[Finding]:
     yield from _models(settings)
 
 
-def _models(settings: Settings) -> Iterator[Finding]:
+def _models(settings: Settings) -> Iterator[DoctorFinding]:
     """Call each model as the workers do: that a server lists a model does not show that its replies are of use."""
     yield from proxy_findings(settings)
     faults = [(model, _fault(model)) for model in _models_of(settings)]
     tried = _try() if any(fault is None for _, fault in faults) else {}
     for model, fault in faults:
         shown = mask(model.base_url)
-        yield Finding(model.name, shown, ok=False, mend=fault) if fault else _finding(model, shown, tried)
+        yield DoctorFinding(model.name, shown, ok=False, mend=fault) if fault else _finding(model, shown, tried)
 
 
 def _models_of(settings: Settings) -> list["_Model"]:
@@ -140,15 +140,15 @@ def _models_of(settings: Settings) -> list["_Model"]:
     return models
 
 
-def _finding(model: "_Model", shown: str, tried: Mapping[str, Any] | str) -> Finding:
+def _finding(model: "_Model", shown: str, tried: Mapping[str, Any] | str) -> DoctorFinding:
     """Return what came of a model's trial, or why there was none."""
     if isinstance(tried, str):
-        return Finding(model.name, shown, mend=tried)
+        return DoctorFinding(model.name, shown, mend=tried)
     result = tried[model.name]
     if result["ok"]:
-        return Finding(model.name, f"{shown} · {result['said']}", ok=True)
+        return DoctorFinding(model.name, f"{shown} · {result['said']}", ok=True)
     setting = model.model_setting if result["reached"] else model.setting
-    return Finding(model.name, shown, ok=result["ok"], mend=f"{setting}: {result['said']}")
+    return DoctorFinding(model.name, shown, ok=result["ok"], mend=f"{setting}: {result['said']}")
 
 
 def _try() -> Mapping[str, Any] | str:
@@ -165,19 +165,19 @@ def _try() -> Mapping[str, Any] | str:
     return {result["name"]: result for result in results}
 
 
-def proxy_findings(settings: Settings) -> Iterator[Finding]:
+def proxy_findings(settings: Settings) -> Iterator[DoctorFinding]:
     """Say of each proxy of the environment whether it can be used, and which models are asked through it."""
     urls = [model.base_url for model in _models_of(settings)]
     for proxy in proxies():
         users = ", ".join(dict.fromkeys(mask(url) for url in urls if proxy_of(url) == proxy))
         fault = proxy.fault() or _silence(proxy)
         if fault is None:
-            yield Finding(proxy.setting, proxy.shown, ok=True, mend=f"leads to {users or 'no model'}")
+            yield DoctorFinding(proxy.setting, proxy.shown, ok=True, mend=f"leads to {users or 'no model'}")
         elif users:
             mend = f"{fault}; mend or unset it, or name the host in NO_PROXY: {users}"
-            yield Finding(proxy.setting, proxy.shown, ok=False, mend=mend)
+            yield DoctorFinding(proxy.setting, proxy.shown, ok=False, mend=mend)
         else:
-            yield Finding(proxy.setting, proxy.shown, mend=f"{fault}; mend or unset it: so far no model needs it")
+            yield DoctorFinding(proxy.setting, proxy.shown, mend=f"{fault}; mend or unset it: so far no model needs it")
 
 
 def _silence(proxy: Proxy) -> str | None:
@@ -188,41 +188,43 @@ def _silence(proxy: Proxy) -> str | None:
     return None
 
 
-def _board(settings: Settings) -> Finding:
+def _board(settings: Settings) -> DoctorFinding:
     shown = mask(settings.redis_url)
     board = ValkeyBoard.connect(settings)
     try:
         board.ping()
         policy, appends = board.server_setting("maxmemory-policy"), board.server_setting("appendonly")
     except redis.RedisError as error:
-        return Finding(
+        return DoctorFinding(
             "board", shown, ok=False, mend=f"REDIS_URL: {error.__cause__ or error}; `querymill up` starts one"
         )
     finally:
         board.close()
     if policy not in (None, "noeviction"):
         mend = f"REDIS_URL: maxmemory-policy is {policy}: a full server drops jobs; set noeviction"
-        return Finding("board", shown, ok=False, mend=mend)
+        return DoctorFinding("board", shown, ok=False, mend=mend)
     if appends == "no":
-        return Finding("board", shown, mend="REDIS_URL: a restart of the server loses open jobs; set appendonly yes")
-    return Finding("board", shown, ok=True)
+        return DoctorFinding(
+            "board", shown, mend="REDIS_URL: a restart of the server loses open jobs; set appendonly yes"
+        )
+    return DoctorFinding("board", shown, ok=True)
 
 
-def _workers(settings: Settings) -> Finding:
+def _workers(settings: Settings) -> DoctorFinding:
     """Say how many worker processes are alive, and on which queues none listens. Not every fleet needs all queues."""
     with open_commands(settings.redis_url) as client:
         listening = lives.listening(found := lives.read_lives(client))
     alive = sum(life.beat_age_s < lives.ALIVE_S for life in found)
     deserted = [queue.value for queue in Queue if not listening[queue]]
     if not alive:
-        return Finding("workers", "0 alive", ok=False, mend="no worker is alive: jobs wait until one starts")
+        return DoctorFinding("workers", "0 alive", ok=False, mend="no worker is alive: jobs wait until one starts")
     value = f"{alive} alive, {sum(life.slots for life in found if life.beat_age_s < lives.ALIVE_S)} slots"
     if deserted:
-        return Finding("workers", value, mend=f"no worker listens on {', '.join(deserted)}: such jobs wait")
-    return Finding("workers", value, ok=True)
+        return DoctorFinding("workers", value, mend=f"no worker listens on {', '.join(deserted)}: such jobs wait")
+    return DoctorFinding("workers", value, ok=True)
 
 
-def _clocks(settings: Settings, database_s: float | None) -> Finding:
+def _clocks(settings: Settings, database_s: float | None) -> DoctorFinding:
     """Compare the clocks of this machine, of the workers and of the database with that of the board's server."""
     with open_commands(settings.redis_url) as client:
         server_s = server_ahead_s(client)
@@ -234,42 +236,42 @@ def _clocks(settings: Settings, database_s: float | None) -> Finding:
     apart = [f"{name} is {abs(s):.1f} s {'ahead' if s > 0 else 'behind'}" for name, s in known if abs(s) > MAX_APART_S]
     if apart:
         mend = f"compared with the clock of the board's server: {'; '.join(apart)}; let NTP set the clocks"
-        return Finding("clocks", value, ok=False, mend=mend)
+        return DoctorFinding("clocks", value, ok=False, mend=mend)
     if stepped_s > MAX_APART_S:
         stepped = f"the board is {stepped_s:.0f} s ahead of its server, whose clock stepped back"
         mend = f"{stepped}; its clock runs 1 % slow until they agree"
-        return Finding("clocks", value, mend=mend)
-    return Finding("clocks", value, ok=True)
+        return DoctorFinding("clocks", value, mend=mend)
+    return DoctorFinding("clocks", value, ok=True)
 
 
-def _keys(settings: Settings) -> Iterator[Finding]:
+def _keys(settings: Settings) -> Iterator[DoctorFinding]:
     """Say whether the gateway has API keys, if it has some or needs them."""
     with open_commands(settings.redis_url) as client:
         try:
             has_keys = bool(client.exists(keys.STORED_AT))
         except redis.exceptions.NoPermissionError:
-            yield Finding("API keys", "unknown", mend="not probed: the user of REDIS_URL may not look for them")
+            yield DoctorFinding("API keys", "unknown", mend="not probed: the user of REDIS_URL may not look for them")
             return
     if has_keys:
-        yield Finding("API keys", "stored", ok=True)
+        yield DoctorFinding("API keys", "stored", ok=True)
     elif keys.are_required(settings):
-        yield Finding(
+        yield DoctorFinding(
             "API keys", "none", ok=False, mend=f"{keys.NONE_STORED}; until then the gateway refuses everybody"
         )
 
 
-def _tcp(name: str, url: str, setting: str, *, schemes: Sequence[str] = (), rule: str = "be a URL") -> Finding:
+def _tcp(name: str, url: str, setting: str, *, schemes: Sequence[str] = (), rule: str = "be a URL") -> DoctorFinding:
     """Connect to one of the hosts that an address names; without ``schemes`` it may be a URL of any scheme."""
     read = read_address(url)
     if read is None or (read.scheme not in schemes if schemes else not read.scheme):
         mend = f"{setting}: must {rule}, with special characters of the password escaped"
-        return Finding(name, mask(url), ok=False, mend=mend)
+        return DoctorFinding(name, mask(url), ok=False, mend=mend)
     if read.scheme == "mongodb+srv":
-        return Finding(name, read.shown, mend=f"{setting}: not probed: its servers are looked up in DNS")
+        return DoctorFinding(name, read.shown, mend=f"{setting}: not probed: its servers are looked up in DNS")
     default = _PORTS.get(read.scheme.partition("+")[0])
     hosts = [(host, port or default) for host, port in read.hosts]
     if not hosts or any(port is None and not host.startswith("/") for host, port in hosts):
-        return Finding(name, read.shown, mend=f"{setting}: not probed: it names no host and port")
+        return DoctorFinding(name, read.shown, mend=f"{setting}: not probed: it names no host and port")
     failures = []
     for host in hosts:
         try:
@@ -277,12 +279,12 @@ def _tcp(name: str, url: str, setting: str, *, schemes: Sequence[str] = (), rule
         except (OSError, ValueError) as error:
             failures.append(f"{host[0]}:{host[1]}: {error}")
         else:
-            return Finding(name, read.shown, ok=True)
+            return DoctorFinding(name, read.shown, ok=True)
     mend = f"{setting}: {'; '.join(failures)}; is it running, is the address right?"
-    return Finding(name, read.shown, ok=False, mend=mend)
+    return DoctorFinding(name, read.shown, ok=False, mend=mend)
 
 
-def _walls() -> tuple[Finding, float | None]:
+def _walls() -> tuple[DoctorFinding, float | None]:
     """Say what the database lacks: migrations, the role, pgvector, and the walls between collections.
 
     Return also by how many seconds its clock is ahead of this machine's, or None.
@@ -290,18 +292,18 @@ def _walls() -> tuple[Finding, float | None]:
     value = "migrations, role, pgvector, row-level security"
     if importlib.util.find_spec("querymill_workers") is None:
         mend = f"not probed: the workers are not installed here; run python {' '.join(_WALLS)} where they are"
-        return Finding("walls", value, mend=mend), None
+        return DoctorFinding("walls", value, mend=mend), None
     try:
         checked = subprocess.run(
             [sys.executable, *_WALLS], capture_output=True, text=True, timeout=_WALLS_S, check=False
         )
     except subprocess.TimeoutExpired:
-        return Finding("walls", value, mend=f"not probed: no answer within {_WALLS_S:.0f} s"), None
+        return DoctorFinding("walls", value, mend=f"not probed: no answer within {_WALLS_S:.0f} s"), None
     if checked.returncode == 0:
         clock = re.search(r"ahead of this machine's by (-?[\d.]+) s", checked.stdout)
-        return Finding("walls", value, ok=True), None if clock is None else float(clock[1])
+        return DoctorFinding("walls", value, ok=True), None if clock is None else float(clock[1])
     lines = checked.stderr.strip().splitlines()
-    return Finding("walls", value, ok=False, mend=lines[-1] if lines else "the check ended without a word"), None
+    return DoctorFinding("walls", value, ok=False, mend=lines[-1] if lines else "the check ended without a word"), None
 
 
 def _connect(host: Host, *, database: bool) -> None:

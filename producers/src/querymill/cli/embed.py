@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from querymill.cli.bulk.embed_file import Backfill, EmbedProgress, Order, Piece, read_pieces
+from querymill.cli.bulk.embed_file import Backfill, EmbedOptions, EmbedProgress, FileSlice, read_pieces
 from querymill.cli.bulk.vector_file import VectorFile
 from querymill.cli.exits import Exit, WrongUse, why_unusable
 from querymill.cli.progress import progress_bar
@@ -38,7 +38,7 @@ def embed(
     if (out is None) is not table:
         raise WrongUse("--out FILE or --table: give one of them")
     size = _size(path)
-    order = Order(collection, input_type, "table" if table else "result")
+    order = EmbedOptions(collection, input_type, "table" if table else "result")
     console = Console(stderr=True)
     with Querymill() as mill, _opened(out) as file:
         done = follow(Backfill(mill, order, file).run(read_pieces(path)), size, console)
@@ -50,7 +50,7 @@ def embed(
 
 
 @dataclass(slots=True)
-class Tally:
+class EmbedCounts:
     """What became of the texts."""
 
     texts: int = 0
@@ -63,7 +63,7 @@ class Tally:
     failed: list[dict[str, str]] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
 
-    def see(self, advance: EmbedProgress, piece: Piece) -> None:
+    def see(self, advance: EmbedProgress, piece: FileSlice) -> None:
         """Count a piece that is finished."""
         self.texts += len(piece.texts)
         self.there += advance.there
@@ -78,13 +78,13 @@ class Tally:
             self.usage.update(result.usage)
 
 
-def follow(advances: Iterable[EmbedProgress], size: int, console: Console) -> Tally:
+def follow(advances: Iterable[EmbedProgress], size: int, console: Console) -> EmbedCounts:
     """Show a progress bar and what went wrong; counts what became of the texts."""
     bar = progress_bar(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn(),
         TimeRemainingColumn(), console=console,
     )  # fmt: skip
-    tally, skipped, before = Tally(), 0, 0
+    counts, skipped, before = EmbedCounts(), 0, 0
     with bar:
         task = bar.add_task("embedding", total=size)
         for advance in advances:
@@ -92,20 +92,20 @@ def follow(advances: Iterable[EmbedProgress], size: int, console: Console) -> Ta
                 # Texts of an earlier run took no time: the estimate must not count on that speed.
                 skipped += 0 if advance.result or advance.reason else piece.end - before
                 before = piece.end
-                tally.see(advance, piece)
+                counts.see(advance, piece)
                 _complain(advance, piece, console)
             bar.update(task, completed=advance.size - skipped, total=size - skipped)
-    return tally
+    return counts
 
 
-def _complain(advance: EmbedProgress, piece: Piece, console: Console) -> None:
+def _complain(advance: EmbedProgress, piece: FileSlice, console: Console) -> None:
     for line in piece.bad:
         console.print(f"line {line.number}: {line.reason}", style="red")
     if advance.reason:
         console.print(f"lines {piece.first} to {piece.last}: {advance.reason}", style="red")
 
 
-def report(done: Tally, *, as_json: bool) -> None:
+def report(done: EmbedCounts, *, as_json: bool) -> None:
     """Print what became of the texts."""
     summary = {
         "texts": done.texts,

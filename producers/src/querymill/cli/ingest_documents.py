@@ -15,10 +15,10 @@ from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import Lines
-from querymill.ingesting.sources.documents import DocumentOptions, Feed, Loaded, Say, found_at
+from querymill.ingesting.sources.documents import DocumentFeed, DocumentOptions, LoadedFiles, Say, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
-from querymill_reading.process import Reader
-from querymill_reading.sources import LeftOut, Source
+from querymill_reading.process import FileReader
+from querymill_reading.sources import FileSource, LeftOut
 
 #: Documents and files that ``--json`` names; of more it gives the number.
 NAMED: Final = 1_000
@@ -36,7 +36,7 @@ def load_documents(
         typer.Exit: A file was not loaded; the others were.
     """
     console = Console(stderr=True)
-    with Reader() as reader:
+    with FileReader() as reader:
         reader.start()  # it imports the engines while this connects and asks what is stored
         with Querymill() as mill, recorded(mill, kind.name, collection) as (noting, record):
             done = loaded(noting, reader, kind.loadable.documents, paths, collection, options, console, record)
@@ -47,26 +47,28 @@ def load_documents(
 
 def loaded(
     mill: Querymill,
-    reader: Reader,
+    reader: FileReader,
     lines: Lines[Any],
     paths: Sequence[str],
     collection: str,
     options: DocumentOptions,
     console: Console,
     record: BatchRecord | None = None,
-) -> Loaded:
+) -> LoadedFiles:
     """Read documents, load them, and return what became of each.
 
     Raises:
         UnusablePath: There is nothing to read, or a field breaks a rule.
     """
-    done = Loaded()
+    done = LoadedFiles()
     with tempfile.TemporaryDirectory(prefix="querymill-") as made:
         folder = Path(made)
         found, roots = found_at(paths, folder)
-        feed = Feed(mill, reader, lines, collection, options, done, folder, _sayer(console), _namer(console, record))
+        feed = DocumentFeed(
+            mill, reader, lines, collection, options, done, folder, _sayer(console), _namer(console, record)
+        )
         feed.learn_what_is_stored(found, roots)
-        size = sum(source.path.stat().st_size for source in found if isinstance(source, Source))
+        size = sum(source.path.stat().st_size for source in found if isinstance(source, FileSource))
         for outcome in outcomes_with_bar(
             mill, pack(feed.lines_of(found), lines.asking(collection)), console, size=size
         ):
@@ -90,7 +92,7 @@ def _namer(console: Console, record: BatchRecord | None) -> Callable[[LeftOut], 
     return name
 
 
-def _note(outcome: LoadProgress, done: Loaded, console: Console) -> None:
+def _note(outcome: LoadProgress, done: LoadedFiles, console: Console) -> None:
     """Note what became of a document."""
     document = done.documents[str(outcome.document)]
     if outcome.result is None:
@@ -101,7 +103,7 @@ def _note(outcome: LoadProgress, done: Loaded, console: Console) -> None:
         done.passages += outcome.result.total
 
 
-def report(done: Loaded, console: Console, *, as_json: bool) -> None:
+def report(done: LoadedFiles, console: Console, *, as_json: bool) -> None:
     """Print what was loaded and what was not."""
     counts = {name: done.outcomes(name) for name in ("ingested", "superseded", "forgotten", "failed")}
     unchanged = done.unchanged + done.outcomes("unchanged")

@@ -16,7 +16,7 @@ from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import recorded
-from querymill.ingesting.sources.histories import Feed, HistoryOptions, found_at
+from querymill.ingesting.sources.histories import HistoryFeed, HistoryOptions, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
 from querymill_histories.finding import FoundFiles, why_unknown
 from querymill_histories.session import UnreadPlace
@@ -29,7 +29,7 @@ _STORED: Final = ("ingested", "unchanged", "superseded", "forgotten")
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadedSessions:
     """What became of the sessions."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -56,7 +56,7 @@ def load_histories(
         UnusablePath: There is nothing to read.
         typer.Exit: Something could not be read or loaded; the rest was.
     """
-    console, done, lines = Console(stderr=True), Loaded(), kind.loadable.documents
+    console, done, lines = Console(stderr=True), LoadedSessions(), kind.loadable.documents
 
     def leave_out(unread: UnreadPlace) -> None:
         done.unread.append(unread)
@@ -70,7 +70,7 @@ def load_histories(
         recorded(mill, kind.name, collection) as (noting, record),
     ):
         found = found_at(paths, only, Path(folder))
-        feed = Feed(lines, asked, tools, leave_out)
+        feed = HistoryFeed(lines, asked, tools, leave_out)
         for unread in found.unread:
             leave_out(unread)
         unknown = {found.shown(str(path)): why_unknown(path) for path in found.unknown[:NAMED]}

@@ -21,20 +21,20 @@ from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import STDIN
-from querymill.ingesting.sources.documents import DocumentOptions, Feed, Loaded
+from querymill.ingesting.sources.documents import DocumentFeed, DocumentOptions, LoadedFiles
 from querymill.ingesting.sources.histories import HistoryOptions
 from querymill.watch.documents import DocumentFollower, TreeFollower
 from querymill.watch.histories import HistoryFollower, Spot
 from querymill.watch.lines import LineFollower
 from querymill.watch.rounds import Follower, follow
-from querymill.watch.sent import Sent, sent_path
-from querymill.watch.sessions import SessionSender, Told
+from querymill.watch.sent import SentLog, sent_path
+from querymill.watch.sessions import SessionSender, WatchReport
 from querymill.watch.several import Several
 from querymill_histories.files import head_of
 from querymill_histories.finding import format_of, places
 from querymill_histories.formats import FORMATS
 from querymill_reading.archives import is_archive
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
 from querymill_shared.settings import Settings
 from querymill_shared.urls import mask
 
@@ -73,7 +73,7 @@ def watch(asked: Watching, *, as_documents: bool, as_histories: bool) -> None:
         if as_documents:
             follower: Follower = _documents(asked, mill, stack)
         elif asked.kind.load is None:
-            sent = stack.enter_context(Sent(_state_of(asked)))
+            sent = stack.enter_context(SentLog(_state_of(asked)))
             if asked.kind.name not in mill.collections().get(asked.collection, ()):
                 sent.forget()
             follower = _lines_and_histories(asked, mill, sent, as_histories=as_histories)
@@ -124,7 +124,7 @@ def _state_of(asked: Watching) -> Path:
     })  # fmt: skip
 
 
-def _lines_and_histories(asked: Watching, mill: Querymill, sent: Sent, *, as_histories: bool) -> Follower:
+def _lines_and_histories(asked: Watching, mill: Querymill, sent: SentLog, *, as_histories: bool) -> Follower:
     lines = asked.kind.loadable.documents
     sender = SessionSender(mill, lines, asked.collection, sent)
     paths = [Path(path).absolute() for path in asked.paths]
@@ -158,9 +158,11 @@ def _is_history(path: Path) -> bool:
 
 def _documents(asked: Watching, mill: Querymill, stack: ExitStack) -> Follower:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querymill-")))
-    reader = stack.enter_context(Reader())
+    reader = stack.enter_context(FileReader())
     # It prints nothing by itself: every round is printed as a whole.
-    feed = Feed(mill, reader, asked.kind.loadable.documents, asked.collection, asked.documents, Loaded(), folder)
+    feed = DocumentFeed(
+        mill, reader, asked.kind.loadable.documents, asked.collection, asked.documents, LoadedFiles(), folder
+    )
     follower = DocumentFollower(asked.paths, feed)
     found = list(follower.sources())
     if not follower.paths():
@@ -183,8 +185,10 @@ def _tree(asked: Watching) -> Follower:
     return TreeFollower(path.absolute(), compare)
 
 
-def _teller(asked: Watching, console: Console, total: Counter[str], record: BatchRecord) -> Callable[[Told], None]:
-    def tell(told: Told) -> None:
+def _teller(
+    asked: Watching, console: Console, total: Counter[str], record: BatchRecord
+) -> Callable[[WatchReport], None]:
+    def tell(told: WatchReport) -> None:
         total.update(told.counts)
         for place, reason in told.failures:
             console.print(f"{place}: {reason}", style="red", markup=False)

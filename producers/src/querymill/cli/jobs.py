@@ -115,7 +115,7 @@ def job_named(mill: Querymill, name: str) -> Job[Any]:
     """
     if not name or len(name) >= ID_LENGTH:
         return mill.job(name)
-    known = {job.id: job for job in (*mill.recent(most=LOOKED_AT), *mill.dead(most=LOOKED_AT))}
+    known = {job.id: job for job in (*mill.recent(limit=LOOKED_AT), *mill.dead(limit=LOOKED_AT))}
     found = [job for job_id, job in known.items() if job_id.startswith(name)]
     if len(found) == 1:
         return found[0]
@@ -124,13 +124,13 @@ def job_named(mill: Querymill, name: str) -> Job[Any]:
 
 
 def recent(
-    most: Annotated[int, typer.Option("--limit", help="number of jobs to list")] = 20,
+    limit: Annotated[int, typer.Option("--limit", help="number of jobs to list")] = 20,
     state: Annotated[JobState | None, typer.Option(help="only the jobs in this state")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the latest jobs, newest first. Dead jobs are listed for a week, all others for as long as their results."""
     with Querymill() as mill:
-        rows = [describe(picture) for picture in islice(latest(mill, most, state), most)]
+        rows = [describe(picture) for picture in islice(latest(mill, limit, state), limit)]
     if as_json:
         echo(json.dumps(rows, ensure_ascii=False))
         return
@@ -141,11 +141,11 @@ def recent(
         console.print("no jobs" if state is None else f"no {state} jobs")
 
 
-def latest(mill: Querymill, most: int, state: str | None) -> Iterator[Picture]:
+def latest(mill: Querymill, limit: int, state: str | None) -> Iterator[Picture]:
     """Yield the latest jobs, or those of them that are in one state."""
     # Many of the latest may have been let go, such as those that listed documents.
-    left = most if state is None else LOOKED_AT
-    for job in mill.dead(most=most) if state == "dead" else mill.recent(most=LOOKED_AT):
+    left = limit if state is None else LOOKED_AT
+    for job in mill.dead(limit=limit) if state == "dead" else mill.recent(limit=LOOKED_AT):
         picture = _still_there(job) if left else None
         if picture is not None and state in (None, picture.record.state):
             left -= 1

@@ -17,7 +17,7 @@ from querymill_shared.contracts.results import Asks, JobResult
 R = TypeVar("R", bound=JobResult)
 
 
-class Load(Protocol):
+class LoadCommand(Protocol):
     """A command that ingests what is at a path; it prints what was loaded, in its own way."""
 
     def __call__(
@@ -66,7 +66,7 @@ class Kind(Generic[R]):
     flags: Mapping[str, str] = field(default_factory=dict)
     read: Read = _as_given
     follow: Callable[[Console, str, Iterable[Event]], None] = screen.follow
-    load: Load | None = None
+    load: LoadCommand | None = None
 
     @property
     def name(self) -> str:

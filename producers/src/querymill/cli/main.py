@@ -15,7 +15,7 @@ from querymill.cli.terminal import echo
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class CommandSummary:
     """A line of the help: the module of ``querymill.cli`` that has the command, its panel, and what it does.
 
     The commands of other distributions have no module here; ``extra`` names the extra that installs them.
@@ -31,37 +31,37 @@ ONE_MACHINE, STORED, ASKING, JOBS = "One machine", "What is stored", "Ask", "Job
 SERVING, MODELS, MEASURING = "Serve", "Models and indexes", "Measure"
 
 COMMANDS: Final = {
-    "up": Summary(ONE_MACHINE, "start the embedded stack, its workers and the gateway", "stack"),
-    "down": Summary(ONE_MACHINE, "stop the embedded stack; its data stays", "stack"),
-    "demo": Summary(ONE_MACHINE, "load samples into a stack of its own, run every kind of job", "demo"),
-    "doctor": Summary(ONE_MACHINE, "check settings and services; name a fix for what fails", "stack"),
-    "ingest": Summary(STORED, "load documents, code, chats or histories of tools", "ingest"),
-    "list": Summary(STORED, "list the documents of a collection", "documents"),
-    "show": Summary(STORED, "show one document, or a page or message of it", "documents"),
-    "export": Summary(STORED, "write documents as JSON lines that can be ingested", "documents"),
-    "drop": Summary(STORED, "drop documents for good", "documents"),
-    "collections": Summary(STORED, "list the collections and the kinds that each holds", "documents"),
-    "extend": Summary(STORED, "add live messages to a session", "extend"),
-    "ranks": Summary(STORED, "rebuild or list the ranks of conversations", "ranks"),
-    "search": Summary(ASKING, "search a collection: live progress, then the hits", "search"),
-    "batch": Summary(ASKING, "ask many questions, as fast as the limits allow", "batch"),
-    "answer": Summary(ASKING, "answer a question from hits of any source", "answer"),
-    "rerank": Summary(ASKING, "order hits of any source by relevance", "rerank"),
-    "embed": Summary(ASKING, "embed texts into a file or a table", "embed"),
-    "jobs": Summary(JOBS, "list the latest jobs, or those in one state", "jobs"),
-    "job": Summary(JOBS, "show, follow, cancel, replay or drop one job", "jobs"),
-    "status": Summary(JOBS, "show workers, queues, jobs and providers", "status"),
-    "gateway": Summary(SERVING, "serve HTTP and the console", "gateway"),
-    "keys": Summary(SERVING, "make, list, rotate and revoke keys of the gateway", "keys"),
-    "mcp": Summary(SERVING, "serve MCP on standard input and output", "mcp"),
-    "worker": Summary(SERVING, "run a worker", "machine"),
-    "migrate": Summary(SERVING, "bring the database to the newest schema", "machine"),
-    "reembed": Summary(MODELS, "embed again after a change of EMBEDDING_MODEL", "upkeep"),
-    "reindex": Summary(MODELS, "rebuild a text index after a change of the tokeniser", "upkeep"),
-    "calibrate": Summary(MODELS, "fit the bands of similarity to a model", extra="eval"),
-    "calibrate-files": Summary(MODELS, "fit the weights of evidence of files", extra="eval"),
-    "eval": Summary(MEASURING, "measure a retriever on judged questions, or draft them", extra="eval"),
-    "bench": Summary(MEASURING, "run a benchmark", extra="eval"),
+    "up": CommandSummary(ONE_MACHINE, "start the embedded stack, its workers and the gateway", "stack"),
+    "down": CommandSummary(ONE_MACHINE, "stop the embedded stack; its data stays", "stack"),
+    "demo": CommandSummary(ONE_MACHINE, "load samples into a stack of its own, run every kind of job", "demo"),
+    "doctor": CommandSummary(ONE_MACHINE, "check settings and services; name a fix for what fails", "stack"),
+    "ingest": CommandSummary(STORED, "load documents, code, chats or histories of tools", "ingest"),
+    "list": CommandSummary(STORED, "list the documents of a collection", "documents"),
+    "show": CommandSummary(STORED, "show one document, or a page or message of it", "documents"),
+    "export": CommandSummary(STORED, "write documents as JSON lines that can be ingested", "documents"),
+    "drop": CommandSummary(STORED, "drop documents for good", "documents"),
+    "collections": CommandSummary(STORED, "list the collections and the kinds that each holds", "documents"),
+    "extend": CommandSummary(STORED, "add live messages to a session", "extend"),
+    "ranks": CommandSummary(STORED, "rebuild or list the ranks of conversations", "ranks"),
+    "search": CommandSummary(ASKING, "search a collection: live progress, then the hits", "search"),
+    "batch": CommandSummary(ASKING, "ask many questions, as fast as the limits allow", "batch"),
+    "answer": CommandSummary(ASKING, "answer a question from hits of any source", "answer"),
+    "rerank": CommandSummary(ASKING, "order hits of any source by relevance", "rerank"),
+    "embed": CommandSummary(ASKING, "embed texts into a file or a table", "embed"),
+    "jobs": CommandSummary(JOBS, "list the latest jobs, or those in one state", "jobs"),
+    "job": CommandSummary(JOBS, "show, follow, cancel, replay or drop one job", "jobs"),
+    "status": CommandSummary(JOBS, "show workers, queues, jobs and providers", "status"),
+    "gateway": CommandSummary(SERVING, "serve HTTP and the console", "gateway"),
+    "keys": CommandSummary(SERVING, "make, list, rotate and revoke keys of the gateway", "keys"),
+    "mcp": CommandSummary(SERVING, "serve MCP on standard input and output", "mcp"),
+    "worker": CommandSummary(SERVING, "run a worker", "machine"),
+    "migrate": CommandSummary(SERVING, "bring the database to the newest schema", "machine"),
+    "reembed": CommandSummary(MODELS, "embed again after a change of EMBEDDING_MODEL", "upkeep"),
+    "reindex": CommandSummary(MODELS, "rebuild a text index after a change of the tokeniser", "upkeep"),
+    "calibrate": CommandSummary(MODELS, "fit the bands of similarity to a model", extra="eval"),
+    "calibrate-files": CommandSummary(MODELS, "fit the weights of evidence of files", extra="eval"),
+    "eval": CommandSummary(MEASURING, "measure a retriever on judged questions, or draft them", extra="eval"),
+    "bench": CommandSummary(MEASURING, "run a benchmark", extra="eval"),
 }
 
 
@@ -92,7 +92,7 @@ class Commands(TyperGroup):
         """Import a command, or return None if there is none of this name."""
         app = typer.Typer()
         app.callback()(_join)
-        summary = COMMANDS.get(name, Summary("", ""))
+        summary = COMMANDS.get(name, CommandSummary("", ""))
         if summary.module:
             EntryPoint(name, f"querymill.cli.{summary.module}:register", GROUP).load()(app)
         else:

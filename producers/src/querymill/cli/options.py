@@ -80,7 +80,7 @@ def _help(about: Mapping[str, Any], field: Mapping[str, Any], schema: Mapping[st
         yield "may be repeated"
 
 
-def given(parameters: Mapping[str, Any], search: type[Any]) -> dict[str, Any]:
+def given_fields(parameters: Mapping[str, Any], search: type[Any]) -> dict[str, Any]:
     """Return the fields of a request among a command's parameters: those that the caller gave."""
     schema = search.model_json_schema()
     fields = {

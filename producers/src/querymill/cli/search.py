@@ -12,7 +12,7 @@ from querymill.cli.documents import filter_of, retriever_named
 from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
 from querymill.cli.kinds import KINDS
-from querymill.cli.options import given, signature_of
+from querymill.cli.options import given_fields, signature_of
 from querymill.cli.request_file import fields_in
 from querymill.cli.terminal import Console, echo
 from querymill.client.job import Job
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="search")
 
 
-class Run(Protocol):
+class CommandBody(Protocol):
     """Does what a command is for."""
 
     def __call__(self, kind: Kind[Any], request: Search, *, as_json: bool) -> None:
@@ -38,7 +38,7 @@ class Run(Protocol):
         ...
 
 
-def command_of(kind: Kind[Any], run: Run) -> Callable[..., None]:
+def command_of(kind: Kind[Any], run: CommandBody) -> Callable[..., None]:
     """Make the command of a kind: its options are the fields of the search, and it runs with the request they make."""
 
     def command(**parameters: Any) -> None:
@@ -60,7 +60,7 @@ def request_of(kind: Kind[Any], parameters: Mapping[str, Any]) -> Search:
     """
     path = parameters["request"]
     from_file = {} if path is None else fields_in(path, named="--request")
-    asked = kind.read(given(parameters, kind.search), with_file=path is not None)
+    asked = kind.read(given_fields(parameters, kind.search), with_file=path is not None)
     if "filter" in asked:
         asked["filter"] = filter_of(asked["filter"], retriever_named(kind.name))
     fields = from_file | {"kind": kind.name} | asked

@@ -22,7 +22,7 @@ from querymill.cli.machine import read_queues, worker_command
 from querymill.cli.readiness import await_gateway, await_listeners
 from querymill.cli.terminal import Console, echo
 from querymill.install_hints import install_hint
-from querymill_shared.secret_files import given, given_settings, instead_of_files, names_given
+from querymill_shared.secret_files import dotenv_settings, instead_of_files, names_set, set_variables
 from querymill_shared.settings import Settings
 from querymill_shared.urls import mask_text
 
@@ -162,7 +162,7 @@ def services(data: Path | None, say: Console, *, environment: Mapping[str, str] 
 
 def names_own_services() -> bool:
     """Return whether the settings name services of the caller's own."""
-    return bool(names_given(OWN_SERVICES))
+    return bool(names_set(OWN_SERVICES))
 
 
 def _temporary(environment: Mapping[str, str] | None) -> "AbstractContextManager[embedded.Stack]":
@@ -181,17 +181,15 @@ def _kept(stack: "embedded.Stack", environment: Mapping[str, str] | None) -> "It
             stack.down()
 
 
-def parts_to_start() -> "set[embedded.Part]":
+def parts_to_start() -> "set[embedded.StackPart]":
     """Return the parts to start: all but the model servers that settings of the caller stand for.
 
     The exports of an embedded stack that ran before are no settings of the caller's own: they lead to what is gone.
     """
     library = _library()
     instead = {library.Part.CHAT: OWN_CHAT_MODEL, library.Part.EMBEDDINGS: OWN_EMBEDDING_MODEL}
-    settings = given()
-    return {
-        part for part in library.ALL if not names_given(instead.get(part, ())) or library.is_embedded(part, settings)
-    }
+    settings = set_variables()
+    return {part for part in library.ALL if not names_set(instead.get(part, ())) or library.is_embedded(part, settings)}
 
 
 def beside_the_stack() -> dict[str, str]:
@@ -200,7 +198,7 @@ def beside_the_stack() -> dict[str, str]:
     The supervisor starts programs in another folder, where they would not find the caller's ``.env``.
     """
     own = _library().settings_of(parts_to_start())
-    kept = {name: value for name, value in given_settings().items() if name not in own}
+    kept = {name: value for name, value in dotenv_settings().items() if name not in own}
     return kept | instead_of_files(own)
 
 

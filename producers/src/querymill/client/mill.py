@@ -133,13 +133,13 @@ class Querymill(DocumentCalls, LoadCalls):
         """Return a job that was submitted before, by this process or another."""
         return Job(job_id, self._board, self._watch)
 
-    def recent(self, *, most: int = 20) -> list[Job[Any]]:
+    def recent(self, *, limit: int = 20) -> list[Job[Any]]:
         """List the latest jobs, newest first."""
-        return [Job(job_id, self._board, self._watch) for job_id in self._board.recent(most=most)]
+        return [Job(job_id, self._board, self._watch) for job_id in self._board.recent(limit=limit)]
 
-    def dead(self, *, most: int = 20) -> list[Job[Any]]:
+    def dead(self, *, limit: int = 20) -> list[Job[Any]]:
         """List the dead jobs, the latest first: given up for good, and kept for a week to be replayed or dropped."""
-        return [Job(job_id, self._board, self._watch) for job_id in self._board.dead(most=most)]
+        return [Job(job_id, self._board, self._watch) for job_id in self._board.dead(limit=limit)]
 
 
 class AsyncQuerymill(AsyncDocumentCalls):
@@ -198,13 +198,13 @@ class AsyncQuerymill(AsyncDocumentCalls):
         """See `Querymill.ingest`. The rows are read in a thread; ``on_event`` is called in the loop."""
         return await load_async(lambda: Querymill(settings=self._settings), kind, rows, collection, on_event, options)
 
-    async def recent(self, *, most: int = 20) -> list[AsyncJob[Any]]:
+    async def recent(self, *, limit: int = 20) -> list[AsyncJob[Any]]:
         """See `Querymill.recent`."""
-        return [AsyncJob(job_id, self._board, self._watch) for job_id in await self._board.recent(most=most)]
+        return [AsyncJob(job_id, self._board, self._watch) for job_id in await self._board.recent(limit=limit)]
 
-    async def dead(self, *, most: int = 20) -> list[AsyncJob[Any]]:
+    async def dead(self, *, limit: int = 20) -> list[AsyncJob[Any]]:
         """See `Querymill.dead`."""
-        return [AsyncJob(job_id, self._board, self._watch) for job_id in await self._board.dead(most=most)]
+        return [AsyncJob(job_id, self._board, self._watch) for job_id in await self._board.dead(limit=limit)]
 
 
 @cache

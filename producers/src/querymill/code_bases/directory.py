@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from querymill.code_bases.attributes import StatedKind
 from querymill.code_bases.decoding import printable
-from querymill.code_bases.listing import CodeBase, Entry, Listed, Noted, Skipped
+from querymill.code_bases.listing import CodeBase, Entry, ListedFile, NotedFolder, Skipped
 from querymill.code_bases.reading import read_file
 from querymill.code_bases.submodules import Rules
 from querymill_shared.contracts.files.ingest import MAX_PATH_CHARS, SourceFile
@@ -99,7 +99,7 @@ class Directory(CodeBase):
         elif is_repository and rules.submodules is not None and not is_submodule:
             yield Skipped(printable(path), OTHER_REPOSITORY)
         elif is_repository:
-            yield from [Noted(printable(path), SUBMODULE)] if is_submodule else []
+            yield from [NotedFolder(printable(path), SUBMODULE)] if is_submodule else []
             yield from self._within(path, real, Rules.of_repository(real), walk)
         elif is_submodule and _is_empty(real):
             yield Skipped(printable(path), NOT_CHECKED_OUT)
@@ -122,7 +122,7 @@ class Directory(CodeBase):
         else:
             yield self._entry(path, real, rules, walk)
 
-    def _entry(self, path: str, real: Path, rules: Rules, walk: _Walk) -> Listed | Skipped:
+    def _entry(self, path: str, real: Path, rules: Rules, walk: _Walk) -> ListedFile | Skipped:
         if real in walk.seen:
             return Skipped(printable(path), LINK_AGAIN)
         walk.seen.add(real)
@@ -132,7 +132,7 @@ class Directory(CodeBase):
             return found
         file, remark = found
         self._places[path] = place
-        return Listed(file.path, file.sha256, len(file.content.encode()), remark)
+        return ListedFile(file.path, file.sha256, len(file.content.encode()), remark)
 
     def _file(self, path: str, place: _Place) -> tuple[SourceFile, str] | Skipped:
         return read_file(path, place.real, place.kind, include_secrets=self._include_secrets)

@@ -8,7 +8,7 @@ from querymill_shared.contracts.files.ingest import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedFile:
     """A file to ingest; a ``remark`` says what is changed in it before."""
 
     path: str
@@ -27,14 +27,14 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class NotedFolder:
     """A folder whose files are read by rules of their own."""
 
     path: str
     remark: str
 
 
-Entry = Listed | Skipped | Noted
+Entry = ListedFile | Skipped | NotedFolder
 
 
 class CodeBase(Protocol):

@@ -16,8 +16,8 @@ from starlette.types import Scope
 from querymill.gateway import console, schema
 from querymill.gateway.console import problem_pages
 from querymill.gateway.http import batches, chat, documents, events, intake, jobs, operation, pages, problems
-from querymill.gateway.http.context import Gate
-from querymill.gateway.http.middleware import Door, is_console
+from querymill.gateway.http.context import GatewayContext
+from querymill.gateway.http.middleware import GatewayMiddleware, is_console
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.readers import ReadingRoom
 from querymill.gateway.mcp import AgentRoom
@@ -37,18 +37,18 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
 
     The settings may require keys, too.
     """
-    gate = Gate(settings, keys_required=keys_required)
-    client = open_commands(settings.redis_url, most=CLIENT_COMMANDS)
+    context = GatewayContext(settings, keys_required=keys_required)
+    client = open_commands(settings.redis_url, max_connections=CLIENT_COMMANDS)
     agents = AgentRoom()
 
     @asynccontextmanager
     async def connected(_: FastAPI) -> AsyncIterator[None]:
-        await _look_for_keys(gate)
+        await _look_for_keys(context)
         async with agents.running():
             yield
-        gate.stopping.set()
+        context.stopping.set()
         app.state.reading.close()
-        await gate.close()
+        await context.close()
         client.close()
 
     app = FastAPI(
@@ -60,7 +60,7 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
     )
-    app.state.gate = gate
+    app.state.context = context
     app.state.reading = ReadingRoom()
     app.state.registry = CollectorRegistry()
     app.state.registry.register(FleetFigures(client, Backlog.connect(settings, client)))
@@ -70,7 +70,7 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
     app.state.routes = [route for room in ROOMS for route in routes_of(room.router)]
     problems.register(app, respond)
     app.openapi = lambda: schema.document(app)  # type: ignore[method-assign]  # the framework's way to replace it
-    app.add_middleware(Door, gate=gate, respond=respond)
+    app.add_middleware(GatewayMiddleware, context=context, respond=respond)
     return app
 
 
@@ -84,11 +84,11 @@ def routes_of(router: APIRouter) -> Iterator[BaseRoute]:
             yield from routes_of(included)
 
 
-async def _look_for_keys(gate: Gate) -> None:
+async def _look_for_keys(context: GatewayContext) -> None:
     """Let a gateway know from its start if the board has keys. If the board is away, a later request or probe does."""
     with suppress(redis.RedisError, TimeoutError):
         async with asyncio.timeout(LOOK_S):
-            await gate.has_keys()
+            await context.has_keys()
 
 
 def respond(scope: Scope, problem: Problem) -> Response:

@@ -17,7 +17,7 @@ from querymill.agents.access import Access, Running
 from querymill.agents.server import Context, serve_tools
 from querymill.agents.tools import faults
 from querymill.gateway.http import problems
-from querymill.gateway.http.context import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.middleware import MAX_BODY
 from querymill.gateway.http.submitting import submit_job
 from querymill.keys import Scope as KeyScope
@@ -42,7 +42,7 @@ class KeyAccess:
 
     async def collections(self) -> Mapping[str, Sequence[Retriever]]:
         """Return the stored collections that the key may see."""
-        found = await gate_of(self._request).mill.collections()
+        found = await context_of(self._request).mill.collections()
         return {name: kinds for name, kinds in found.items() if self._caller.sees(name)}
 
     def may_name(self, collection: str) -> bool:
@@ -66,7 +66,7 @@ class KeyAccess:
 async def _opened(context: Context) -> AsyncIterator[Access]:
     """Open the access of a request, and hold a place for it: a call waits."""
     request = cast("Request", context.request)
-    async with gate_of(request).waiting(caller_of(request)):
+    async with context_of(request).waiting(caller_of(request)):
         yield KeyAccess(request)
 
 

@@ -103,7 +103,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more connections, end the streams, wait for the requests under way."""
         app: Any = self.config.app
-        app.state.gate.stopping.set()
+        app.state.context.stopping.set()
         await super().shutdown(sockets)
 
 

@@ -77,7 +77,7 @@ class GoodLine(Generic[D]):
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class GrowthRules:
     """How the new messages of a session are sent, without those that are stored.
 
     ``extension_of`` makes what is sent of a session and the number of its messages that are stored. ``is_in`` tells by
@@ -105,7 +105,7 @@ class Lines(Generic[D]):
     request: type[Ingest]
     document: type[D]
     counted: str
-    growth: Growth | None = None
+    growth: GrowthRules | None = None
     prepare: Callable[[Any], Any] | None = None
     refuse: Callable[[D], str] | None = None
     vectors: bool = False

@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PackLimits:
     """What one job holds at most: so many documents, of so large a ``size`` together. One alone may be larger."""
 
     documents: int
@@ -19,7 +19,7 @@ class Packer(Generic[T]):
     """Holds documents for one job until the next one is too many, too large, or another version of one that is held."""
 
     def __init__(
-        self, limits: Limits, *, size_of: Callable[[T], int], name_of: Callable[[T], str] | None = None
+        self, limits: PackLimits, *, size_of: Callable[[T], int], name_of: Callable[[T], str] | None = None
     ) -> None:
         """Hold documents of a size. Without ``name_of`` no two are versions of one."""
         self._limits = limits

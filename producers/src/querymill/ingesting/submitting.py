@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from querymill.ingesting.jsonl import Ask, GoodLine, Ingested
-from querymill.ingesting.packing import Limits, Packer
+from querymill.ingesting.packing import Packer, PackLimits
 from querymill_shared.board import Picture
 from querymill_shared.contracts.documents import DocumentList, DropResult
 from querymill_shared.contracts.errors import JobEnded
@@ -25,7 +25,7 @@ IN_FLIGHT: Final = 8
 #: Seconds without news of a job after which a caller is told what it waits for.
 QUIET_S: Final = 5.0
 #: Documents, and bytes of their lines, that are packed into one job: a second or so of work.
-PACKED: Final = Limits(64, 400_000)
+PACKED: Final = PackLimits(64, 400_000)
 
 
 class Followed(Protocol[R_co]):

@@ -50,20 +50,20 @@ class _Piece:
     words: frozenset[str]
 
 
-def excerpt(passage: str, question: str, *, most: int = EXCERPT_CHARS) -> Excerpt:
-    """Return the neighbouring sentences and rows, of at most ``most`` characters, that say most of the question.
+def excerpt(passage: str, question: str, *, max_chars: int = EXCERPT_CHARS) -> Excerpt:
+    """Return the neighbouring sentences and rows, of at most ``max_chars`` characters, that say most of the question.
 
     A word of the question counts ln((pieces + ½) / pieces that have it), so that the words which every
     sentence of the passage has hardly count. If the passage has none of them, the excerpt is its beginning.
 
-    >>> excerpt("The fleet grew. Nine ships were sold in May. Rates fell.", "which ships were sold?", most=30).text
+    >>> excerpt("The fleet grew. Nine ships were sold in May. Rates fell.", "which ships were sold?", max_chars=30).text
     '… Nine ships were sold in May. …'
     """
     words = question_words(question)
-    pieces = list(_pieces(passage[:MAX_PASSAGE_CHARS], words, most))
+    pieces = list(_pieces(passage[:MAX_PASSAGE_CHARS], words, max_chars))
     if not pieces:
         return Excerpt("")
-    first, end = _best_run(pieces, most)
+    first, end = _best_run(pieces, max_chars)
     text = _join(pieces[first:end])
     before, after = "… " if first else "", " …" if end < len(pieces) else ""
     shown = f"{before}{text}{after}"
@@ -112,20 +112,20 @@ def _found_among(word: str, words: frozenset[str]) -> str | None:
     return next((other for other in chain(shorter, longer) if other in words), None)
 
 
-def _pieces(passage: str, words: frozenset[str], most: int) -> Iterator[_Piece]:
+def _pieces(passage: str, words: frozenset[str], max_chars: int) -> Iterator[_Piece]:
     for line in passage.splitlines():
         if _TABLE_RULER.fullmatch(line):
             continue
         is_row = line.lstrip().startswith("|")
         squeezed = " ".join(line.split())
         for sentence in [squeezed] if is_row else _SENTENCE_END.split(squeezed):
-            for text in textwrap.wrap(sentence, most) if len(sentence) > most else [sentence]:
+            for text in textwrap.wrap(sentence, max_chars) if len(sentence) > max_chars else [sentence]:
                 found = {_found_among(word, words) for _, _, word in _words_of(text)}
                 if text:
                     yield _Piece(text, is_row, frozenset(word for word in found if word is not None))
 
 
-def _best_run(pieces: Sequence[_Piece], most: int) -> tuple[int, int]:
+def _best_run(pieces: Sequence[_Piece], max_chars: int) -> tuple[int, int]:
     """Return the first piece of the best run and the one after its last; the earliest of equal ones."""
     having: dict[str, int] = {}
     for piece in pieces:
@@ -137,7 +137,7 @@ def _best_run(pieces: Sequence[_Piece], most: int) -> tuple[int, int]:
         if first and not piece.words:
             continue
         said, end, length = set(piece.words), first + 1, len(piece.text)
-        while end < len(pieces) and (length := length + 1 + len(pieces[end].text)) <= most:
+        while end < len(pieces) and (length := length + 1 + len(pieces[end].text)) <= max_chars:
             said |= pieces[end].words
             end += 1
         if (sum_ := sum(worth[word] for word in said)) > best:

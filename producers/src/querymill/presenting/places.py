@@ -29,7 +29,7 @@ _PARAMETERS: Final = {"p": "page", "m": "message", "L": "line"}
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PlaceSpan:
     """Pages, messages or lines by their numbers; ``last`` is included."""
 
     first: int
@@ -46,7 +46,7 @@ class Place:
     kind: Retriever
     collection: str
     document: str
-    span: Span | None = None
+    span: PlaceSpan | None = None
     message: str | None = None
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class Place:
             )
         span = None
         if found["first"] is not None:
-            span = Span(int(found["first"]), int(found["last"] or found["first"]))
+            span = PlaceSpan(int(found["first"]), int(found["last"] or found["first"]))
         message = None if found["message"] is None else _plain(found["message"])
         return cls(kind, found["collection"], _plain(found["document"]), span, message)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from watchfiles import Change, DefaultFilter
 
-from querymill.ingesting.sources.documents import Feed
+from querymill.ingesting.sources.documents import DocumentFeed
 from querymill.ingesting.submitting import ingest, pack
 from querymill.watch.changes import Roots
 from querymill.watch.histories import is_young
-from querymill.watch.sessions import Told
-from querymill_reading.sources import METADATA_FILE, LeftOut, Source, paths_at, sources_in
+from querymill.watch.sessions import WatchReport
+from querymill_reading.sources import METADATA_FILE, FileSource, LeftOut, paths_at, sources_in
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class DocumentFollower:
     """
 
     given: Sequence[str]
-    feed: Feed
+    feed: DocumentFeed
     later: set[Path] = field(default_factory=set)
 
     def paths(self) -> list[Path]:
@@ -36,10 +36,10 @@ class DocumentFollower:
 
     def everything(self) -> set[Path]:
         """Return all documents; those that are stored as they are cost a look."""
-        found = {source.path for source in self.sources() if isinstance(source, Source)}
+        found = {source.path for source in self.sources() if isinstance(source, FileSource)}
         return found | {Path(place) for place in self.feed.stored}
 
-    def take(self, changed: Iterable[Path], told: Told) -> None:
+    def take(self, changed: Iterable[Path], told: WatchReport) -> None:
         """Read documents and load them."""
         meant = {*changed, *self.later}
         self.later = {path for path in meant if is_young(path)}
@@ -48,7 +48,7 @@ class DocumentFollower:
         found = [
             source
             for source in self.sources()
-            if isinstance(source, Source) and (source.path in meant or not folders.isdisjoint(source.path.parents))
+            if isinstance(source, FileSource) and (source.path in meant or not folders.isdisjoint(source.path.parents))
         ]
         for source in found:
             self.feed.seen.discard(source.place)
@@ -62,15 +62,15 @@ class DocumentFollower:
         if self.feed.options.sync:
             self._drop(meant, told)
 
-    def sources(self) -> Iterator[Source | LeftOut]:
+    def sources(self) -> Iterator[FileSource | LeftOut]:
         """Find the documents that are there."""
         for path in self.paths():
             if path.is_dir():
                 yield from sources_in(path, str(path))
             elif path.is_file():
-                yield Source.single(path)
+                yield FileSource.single(path)
 
-    def _note(self, id_: str, result: Any, reason: str, told: Told) -> None:
+    def _note(self, id_: str, result: Any, reason: str, told: WatchReport) -> None:
         document = self.feed.done.documents.pop(id_)
         if result is None:
             told.failures.append((document["source"], reason))
@@ -78,7 +78,7 @@ class DocumentFollower:
         told.counts[result.outcome] += 1
         self.feed.stored[document["source"]] = (id_, document["stamp"])
 
-    def _drop(self, meant: set[Path], told: Told) -> None:
+    def _drop(self, meant: set[Path], told: WatchReport) -> None:
         """Drop the reports of files that are gone, and of what was in folders that are gone."""
         gone = [
             place
@@ -109,7 +109,7 @@ class TreeFollower:
         """Return the code base, once: comparing it reads it all."""
         return set() if self._is_compared else {self.path}
 
-    def take(self, changed: Iterable[Path], told: Told) -> None:
+    def take(self, changed: Iterable[Path], told: WatchReport) -> None:
         """Compare, unless only what is no source has changed."""
         passes = DefaultFilter()
         if any(passes(Change.modified, str(path)) for path in changed):

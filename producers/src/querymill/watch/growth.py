@@ -11,7 +11,7 @@ HASH_CHARS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class SessionMark:
     """What a session was like: a hash of its head, and one of each message, joined. ``name`` is its name."""
 
     head: str
@@ -24,14 +24,14 @@ class Mark:
         return len(self.messages) // HASH_CHARS
 
 
-def mark_of(row: Mapping[str, Any]) -> Mark:
+def mark_of(row: Mapping[str, Any]) -> SessionMark:
     """Return the mark of a session, as a line of JSON has it."""
     head = {name: value for name, value in row.items() if name != "messages"}
     name = head.get("name")
-    return Mark(_hash(head), "".join(map(_hash, row["messages"])), name if isinstance(name, str) else None)
+    return SessionMark(_hash(head), "".join(map(_hash, row["messages"])), name if isinstance(name, str) else None)
 
 
-def added_after(before: Mark | None, now: Mark) -> int | None:
+def added_after(before: SessionMark | None, now: SessionMark) -> int | None:
     """Return after how many messages a session has grown, or None if more than its end has changed.
 
     ``a b`` grows to ``a b c`` after 2. ``a b`` becomes ``a x``: None, as if there had been no session.

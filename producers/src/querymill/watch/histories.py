@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from querymill.watch.changes import Roots
-from querymill.watch.sent import ReadFile, Sent, Stamp
-from querymill.watch.sessions import SessionSender, Told
+from querymill.watch.sent import FileChange, ReadFile, SentLog
+from querymill.watch.sessions import SessionSender, WatchReport
 from querymill_histories.files import BROKEN, head_of
-from querymill_histories.finding import Found, format_of, walked
+from querymill_histories.finding import FoundFiles, format_of, walked
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import rows_of
-from querymill_histories.session import Asked, Format, Session, Tools, Unread
+from querymill_histories.session import HistoryFormat, ReadOptions, Session, Tools, UnreadPlace
 
 #: A file that changed less than this many seconds ago may be half written.
 SETTLED_S: Final = 2.0
@@ -27,13 +27,13 @@ class Spot:
     """A file or folder that is followed, and the formats that it may hold. A file that is ``sure`` is of the first."""
 
     path: Path
-    formats: Sequence[Format] = FORMATS
+    formats: Sequence[HistoryFormat] = FORMATS
     sure: bool = False
 
     @property
     def root(self) -> Path:
         """What is watched for it: of opencode's ``storage/session`` also the messages, which are beside it."""
-        is_beside = len(self.formats) == 1 and self.formats[0].together == "format" and self.path.name == "session"
+        is_beside = len(self.formats) == 1 and self.formats[0].read_with == "format" and self.path.name == "session"
         return self.path.parent if is_beside and self.path.is_dir() else self.path
 
     def holds(self, path: Path) -> bool:
@@ -51,10 +51,10 @@ class HistoryFollower:
     """
 
     find_spots: Callable[[], Sequence[Spot]]
-    asked: Asked
+    asked: ReadOptions
     tools: Tools
     sender: SessionSender
-    sent: Sent
+    sent: SentLog
     spots: Sequence[Spot] = ()
     later: set[Path] = field(default_factory=set)
     told_once: set[tuple[str, str]] = field(default_factory=set)
@@ -68,10 +68,10 @@ class HistoryFollower:
         """Return the files that are there and not as they were when they were read, and those that are gone."""
         found: set[Path] = set()
         for spot in self.spots:
-            found.update(walked(spot.root, Found()) if spot.root.is_dir() else [spot.path])
+            found.update(walked(spot.root, FoundFiles()) if spot.root.is_dir() else [spot.path])
         return {path for path in found | set(self.sent.files) if _has_changed(path, self.sent.files.get(path))}
 
-    def take(self, changed: Iterable[Path], told: Told) -> None:
+    def take(self, changed: Iterable[Path], told: WatchReport) -> None:
         """Read what has changed, and send it."""
         stamps = dict(self._stamped({*self._files(changed), *self.later}, told))
         self.later = set()
@@ -94,18 +94,18 @@ class HistoryFollower:
             file = path.with_name(name)
             if not any(spot.holds(file) for spot in self.spots):
                 continue
-            yield from walked(file, Found()) if file.is_dir() else [file]
+            yield from walked(file, FoundFiles()) if file.is_dir() else [file]
 
-    def _stamped(self, paths: Iterable[Path], told: Told) -> Iterator[tuple[Path, Stamp]]:
+    def _stamped(self, paths: Iterable[Path], told: WatchReport) -> Iterator[tuple[Path, FileChange]]:
         gone: list[Path] = []
         for path in sorted(paths):
             try:
                 if path.is_file():
-                    yield path, Stamp.of(path)
+                    yield path, FileChange.of(path)
                 else:
                     gone.append(path)
             except OSError as error:
-                self._tell(Unread(str(path), str(error.strerror)), told)
+                self._tell(UnreadPlace(str(path), str(error.strerror)), told)
         self.sent.drop_files(gone)
 
     def _format_at(self, path: Path) -> str:
@@ -121,13 +121,15 @@ class HistoryFollower:
             return ""
         return "" if found is None else found.name
 
-    def _take_format(self, known: Format, changed: set[Path], stamps: Mapping[Path, Stamp], told: Told) -> None:
-        together = self._together(known, changed)
-        stamps = {path: stamps.get(path) or Stamp.of(path) for path in together if path.exists()}
+    def _take_format(
+        self, known: HistoryFormat, changed: set[Path], stamps: Mapping[Path, FileChange], told: WatchReport
+    ) -> None:
+        read_with = self._together(known, changed)
+        stamps = {path: stamps.get(path) or FileChange.of(path) for path in read_with if path.exists()}
         sessions, broken = self._read(known, sorted(stamps), told)
         others = self._others(known, sessions) - stamps.keys()
         if others:
-            stamps |= {path: Stamp.of(path) for path in others}
+            stamps |= {path: FileChange.of(path) for path in others}
             sessions, broken = self._read(known, sorted(stamps), told)
         rows: dict[str, Any] = {}
         of_file: defaultdict[Path, set[str]] = defaultdict(set)
@@ -148,10 +150,10 @@ class HistoryFollower:
         told.counts["files"] += len(stamps)
         self.sent.note_files(done)
 
-    def _together(self, known: Format, changed: set[Path]) -> set[Path]:
+    def _together(self, known: HistoryFormat, changed: set[Path]) -> set[Path]:
         """Return the files that are read with those that have changed, as far as that is known before."""
         new = {path for path in changed if not (path in self.sent.files and self.sent.files[path].ids)}
-        match known.together:
+        match known.read_with:
             case "format":
                 return changed | self._known(known, None)
             case "folder":
@@ -161,14 +163,14 @@ class HistoryFollower:
             case _:
                 return changed
 
-    def _known(self, known: Format, folders: set[Path] | None) -> set[Path]:
+    def _known(self, known: HistoryFormat, folders: set[Path] | None) -> set[Path]:
         return {
             path
             for path, file in self.sent.files.items()
             if file.format == known.name and (folders is None or path.parent in folders)
         }
 
-    def _others(self, known: Format, sessions: Sequence[Session]) -> set[Path]:
+    def _others(self, known: HistoryFormat, sessions: Sequence[Session]) -> set[Path]:
         """Return the files that told of the same sessions when they were read."""
         paths = {path for session in sessions for path in session.files}
         ids = {session.id for session in sessions}
@@ -180,7 +182,7 @@ class HistoryFollower:
             if file.format == known.name and not ids.isdisjoint(file.ids) and path.is_file()
         }
 
-    def _read(self, known: Format, paths: Sequence[Path], told: Told) -> tuple[list[Session], set[Path]]:
+    def _read(self, known: HistoryFormat, paths: Sequence[Path], told: WatchReport) -> tuple[list[Session], set[Path]]:
         sessions: list[Session] = []
         broken: set[Path] = set()
         for read in known.read(paths, self.asked):
@@ -204,7 +206,7 @@ class HistoryFollower:
         mark = self.sent.mark(row["session_id"])
         return mark is not None and len(row["messages"]) < mark.count and is_young(Path(row["source"]))
 
-    def _tell(self, unread: Unread, told: Told) -> None:
+    def _tell(self, unread: UnreadPlace, told: WatchReport) -> None:
         if (unread.place, unread.reason) not in self.told_once:
             self.told_once.add((unread.place, unread.reason))
             told.failures.append((unread.place, unread.reason))
@@ -212,7 +214,7 @@ class HistoryFollower:
 
 def _has_changed(path: Path, read: ReadFile | None) -> bool:
     try:
-        return read is None or Stamp.of(path) != read.stamp
+        return read is None or FileChange.of(path) != read.stamp
     except OSError:
         return True
 

@@ -14,8 +14,8 @@ from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import MAX_LINE_BYTES, BadLine, GoodLine, Lines
 from querymill.ingesting.submitting import ingest, pack
 from querymill.watch.changes import Roots
-from querymill.watch.sent import Sent, Tail
-from querymill.watch.sessions import SessionSender, Told
+from querymill.watch.sent import SentLog, Tail
+from querymill.watch.sessions import SessionSender, WatchReport
 from querymill_histories.compressed import is_compressed
 
 #: Endings of the files of a folder that are read.
@@ -42,7 +42,7 @@ class LineFollower:
     lines: Lines[Any]
     collection: str
     sender: SessionSender
-    sent: Sent
+    sent: SentLog
     leaves_out: Callable[[Path], bool] = lambda _: False
     later: set[Path] = field(default_factory=set)
 
@@ -57,7 +57,7 @@ class LineFollower:
             found.update(filter(self._is_followed, path.rglob("*")) if path.is_dir() else [path])
         return {path for path in found if self._has_more(path)}
 
-    def take(self, changed: Iterable[Path], told: Told) -> None:
+    def take(self, changed: Iterable[Path], told: WatchReport) -> None:
         """Send the lines that files have gained."""
         for path in sorted({*changed, *self.later}):
             self.later.discard(path)
@@ -79,7 +79,7 @@ class LineFollower:
             return False
         return stat.S_ISREG(status.st_mode) and self.sent.tail(_inode(status)).end != status.st_size
 
-    def _take_file(self, path: Path, told: Told) -> None:
+    def _take_file(self, path: Path, told: WatchReport) -> None:
         try:
             with path.open("rb") as file:
                 status = os.fstat(file.fileno())
@@ -93,7 +93,9 @@ class LineFollower:
         except OSError as error:
             told.failures.append((str(path), str(error.strerror)))
 
-    def _take_some(self, path: Path, file: BinaryIO, tail: Tail, status: os.stat_result, told: Told) -> Tail | None:
+    def _take_some(
+        self, path: Path, file: BinaryIO, tail: Tail, status: os.stat_result, told: WatchReport
+    ) -> Tail | None:
         """Send some of the next lines, and return how far the file is read; None if nothing more can be sent now."""
         lines: list[tuple[int, bytes]] = []
         size = 0
@@ -111,7 +113,7 @@ class LineFollower:
         end = tail.end + size
         return Tail(end, lines[-1][0], _hash_before(file, end))
 
-    def _send(self, path: Path, numbered: Sequence[tuple[int, bytes]], told: Told) -> bool:
+    def _send(self, path: Path, numbered: Sequence[tuple[int, bytes]], told: WatchReport) -> bool:
         """Send lines, and return whether all that keep to the rules are stored."""
         told.counts["files"] += 1
         good: list[GoodLine[Any]] = []

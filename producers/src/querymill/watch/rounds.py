@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from querymill.watch.changes import Changes, Roots
-from querymill.watch.sessions import Told
+from querymill.watch.sessions import WatchReport
 from querymill_shared.contracts.errors import Overloaded, Unavailable
 
 #: Seconds between two rounds at least, so that a file that changes all the time is read in pieces.
@@ -38,13 +38,13 @@ class Follower(Protocol):
         """Return the files that may have changed since they were taken."""
         ...
 
-    def take(self, changed: Iterable[Path], told: Told) -> None:
+    def take(self, changed: Iterable[Path], told: WatchReport) -> None:
         """Take files that may have changed, and what is left of ``later``."""
         ...
 
 
 def follow(
-    follower: Follower, stop: threading.Event, tell: Callable[[Told], None], remark: Callable[[str], None]
+    follower: Follower, stop: threading.Event, tell: Callable[[WatchReport], None], remark: Callable[[str], None]
 ) -> None:
     """Follow until ``stop`` is set. Report every round that did something."""
     while not stop.is_set():
@@ -69,13 +69,13 @@ def _take(
     follower: Follower,
     changed: set[Path],
     stop: threading.Event,
-    tell: Callable[[Told], None],
+    tell: Callable[[WatchReport], None],
     remark: Callable[[str], None],
 ) -> None:
     """Take changes, as soon as the board is there."""
     away = AWAY_S
     while True:
-        told, later = Told(), set(follower.later)
+        told, later = WatchReport(), set(follower.later)
         try:
             follower.take(changed, told)
         except (Unavailable, Overloaded) as error:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from querymill.watch.growth import Mark
+from querymill.watch.growth import SessionMark
 from querymill_shared.contracts.errors import QuerymillError
 
 _TABLES: Final = """
@@ -30,7 +30,7 @@ class AlreadyFollowed(QuerymillError):
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FileChange:
     """The size of a file in bytes and when it was changed."""
 
     size: int
@@ -51,7 +51,7 @@ class Stamp:
 class ReadFile:
     """A file that was read: how it was then, its format, or "" if it has none, and the sessions that it told of."""
 
-    stamp: Stamp
+    stamp: FileChange
     format: str
     ids: tuple[str, ...]
 
@@ -72,7 +72,7 @@ def sent_path(asked: Mapping[str, object]) -> Path:
     return Path(home) / "querymill" / f"watch-{named}.sqlite"
 
 
-class Sent:
+class SentLog:
     """The sessions that were sent and the files that were read. One process at a time has it open."""
 
     def __init__(self, path: Path) -> None:
@@ -93,7 +93,7 @@ class Sent:
                 damaged.unlink(missing_ok=True)
             self._open()
         self.files = {
-            Path(os.fsdecode(name)): ReadFile(Stamp(size, mtime), format_, tuple(json.loads(ids)))
+            Path(os.fsdecode(name)): ReadFile(FileChange(size, mtime), format_, tuple(json.loads(ids)))
             for name, size, mtime, format_, ids in self._database.execute("SELECT * FROM files")
         }
 
@@ -115,12 +115,12 @@ class Sent:
         with suppress(sqlite3.Error):
             self._database.close()
 
-    def mark(self, session_id: str) -> Mark | None:
+    def mark(self, session_id: str) -> SessionMark | None:
         """Return the mark of a session as it was sent last."""
         row = self._database.execute("SELECT head, messages, name FROM sessions WHERE id = ?", (session_id,)).fetchone()
-        return None if row is None else Mark(*row)
+        return None if row is None else SessionMark(*row)
 
-    def note_sessions(self, marks: Mapping[str, Mark]) -> None:
+    def note_sessions(self, marks: Mapping[str, SessionMark]) -> None:
         """Note that sessions are stored."""
         rows = [(id_, mark.head, mark.messages, mark.name) for id_, mark in marks.items()]
         self._write("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)", rows)

@@ -11,14 +11,14 @@ from querymill.broken_rules import rule_broken
 from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.ingesting.submitting import ingest, pack
-from querymill.watch.growth import Mark, added_after, mark_of
-from querymill.watch.sent import Sent
+from querymill.watch.growth import SessionMark, added_after, mark_of
+from querymill.watch.sent import SentLog
 
 Row = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Told:
+class WatchReport:
     """What was done, by what, and what was not, with the reasons."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -32,14 +32,14 @@ class SessionSender:
     mill: Querymill
     lines: Lines[Any]
     collection: str
-    sent: Sent
+    sent: SentLog
 
-    def send(self, rows: Iterable[Row], told: Told) -> frozenset[str]:
+    def send(self, rows: Iterable[Row], told: WatchReport) -> frozenset[str]:
         """Send what is new of some sessions, and return the ids of those that could not be stored.
 
         Of several versions of one session, the last is sent.
         """
-        marks: dict[str, Mark] = {}
+        marks: dict[str, SessionMark] = {}
         wholes: dict[str, Row] = {}
         grown: dict[str, tuple[Row, int]] = {}
         for row in rows:
@@ -58,7 +58,9 @@ class SessionSender:
         short = self._send_grown(grown, marks, told)
         return self._send_wholes({**wholes, **{id_: grown[id_][0] for id_ in short}}, marks, told)
 
-    def _send_grown(self, grown: Mapping[str, tuple[Row, int]], marks: Mapping[str, Mark], told: Told) -> list[str]:
+    def _send_grown(
+        self, grown: Mapping[str, tuple[Row, int]], marks: Mapping[str, SessionMark], told: WatchReport
+    ) -> list[str]:
         """Send the new messages of sessions, and return the ids of those that are to be sent whole."""
         growth = self.lines.growth
         if growth is None or not grown:
@@ -86,7 +88,9 @@ class SessionSender:
             self.sent.note_sessions({id_: marks[id_]})
         return short
 
-    def _send_wholes(self, wholes: Mapping[str, Row], marks: Mapping[str, Mark], told: Told) -> frozenset[str]:
+    def _send_wholes(
+        self, wholes: Mapping[str, Row], marks: Mapping[str, SessionMark], told: WatchReport
+    ) -> frozenset[str]:
         """Send sessions whole, and return the ids of those that could not be stored."""
         lost: set[str] = set()
 

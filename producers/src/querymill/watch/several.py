@@ -7,7 +7,7 @@ from pathlib import Path
 
 from querymill.watch.changes import Roots
 from querymill.watch.rounds import Follower
-from querymill.watch.sessions import Told
+from querymill.watch.sessions import WatchReport
 
 
 class Several:
@@ -34,7 +34,7 @@ class Several:
         """Return the files that may have changed since they were taken."""
         return set().union(*(follower.everything() for follower in self._followers))
 
-    def take(self, changed: Iterable[Path], told: Told) -> None:
+    def take(self, changed: Iterable[Path], told: WatchReport) -> None:
         """Take files that may have changed."""
         for follower in self._followers:
             follower.take(changed, told)

@@ -1,6 +1,6 @@
 """The job board: the record of every job, in Redis or Valkey (see ADR 1 in this folder)."""
 
-from querymill_shared.board.attempts import Attempt, AttemptOutcome, Part
+from querymill_shared.board.attempts import Attempt, AttemptOutcome, AttemptPart
 from querymill_shared.board.counts import JobCounts, Latency
 from querymill_shared.board.endings import OnEnd
 from querymill_shared.board.foreseeing import foresee
@@ -9,12 +9,12 @@ from querymill_shared.board.picture import (
     Cause,
     Claim,
     Claims,
-    Counts,
     Due,
     Ended,
     Outcome,
     Picture,
     Record,
+    SetbackCounts,
     Step,
     Verdict,
     WorkerLife,
@@ -23,32 +23,32 @@ from querymill_shared.board.protocol import Board
 from querymill_shared.board.valkey import ValkeyBoard
 from querymill_shared.board.valkey_async import AsyncValkeyBoard
 from querymill_shared.board.valkey_watching import ValkeyWatchedBoard
-from querymill_shared.board.watching import Listener, Look, Seen, Told, WatchedBoard
+from querymill_shared.board.watching import Listener, Seen, StreamedEvent, Subscription, WatchedBoard
 
 __all__ = [
     "CANCELLED",
     "AsyncValkeyBoard",
     "Attempt",
     "AttemptOutcome",
+    "AttemptPart",
     "Board",
     "Cause",
     "Claim",
     "Claims",
-    "Counts",
     "Due",
     "Ended",
     "JobCounts",
     "Latency",
     "Listener",
-    "Look",
     "OnEnd",
     "Outcome",
-    "Part",
     "Picture",
     "Record",
     "Seen",
+    "SetbackCounts",
     "Step",
-    "Told",
+    "StreamedEvent",
+    "Subscription",
     "ValkeyBoard",
     "ValkeyWatchedBoard",
     "Verdict",

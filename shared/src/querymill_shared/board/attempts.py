@@ -38,7 +38,7 @@ _OF_CODE: Final[dict[str, AttemptOutcome]] = {
 
 
 @value
-class Part:
+class AttemptPart:
     """A part of an attempt, in the order in which the parts were done.
 
     ``what`` names it: route, expand, embed, search, rerank, write, judge or fuse, or the flow's own word. Of its ``ms``
@@ -70,17 +70,17 @@ class Attempt:
     outcome: AttemptOutcome
     code: Code | None = None
     reason: str = ""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[AttemptPart, ...] = ()
 
 
-def encode_facts(code: Code | None, parts: Sequence[Part]) -> str:
+def encode_facts(code: Code | None, parts: Sequence[AttemptPart]) -> str:
     """Return what an attempt says of itself, as JSON, or "" if that is nothing: [code, part...]."""
     if code is None and not parts:
         return ""
     return to_json([code, *map(_encoded, parts)]).decode()
 
 
-def _encoded(part: Part) -> list[Any]:
+def _encoded(part: AttemptPart) -> list[Any]:
     """Return a part without the zeros at its end."""
     values = [part.what, part.ms, part.waited_ms, part.calls, part.cached, part.shared]
     while len(values) > 2 and not values[-1]:
@@ -97,11 +97,11 @@ def read_code(facts: str) -> Code | None:
     return code if code in _CODES else None
 
 
-def read_facts(facts: str) -> tuple[Code | None, tuple[Part, ...]]:
+def read_facts(facts: str) -> tuple[Code | None, tuple[AttemptPart, ...]]:
     """Read what an attempt says of itself. What is malformed, or of a newer release, is left out."""
     try:
         code, *parts = from_json(facts) if facts else (None,)
-        read = tuple(Part(str(what), float(ms), *map(_number, more[:4])) for what, ms, *more in parts)  # type: ignore[arg-type]  # as `Part` orders them
+        read = tuple(AttemptPart(str(what), float(ms), *map(_number, more[:4])) for what, ms, *more in parts)  # type: ignore[arg-type]  # as `AttemptPart` orders them
     except (ValueError, TypeError):
         return None, ()
     return (code if code in _CODES else None), read

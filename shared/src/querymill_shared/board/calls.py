@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic_core import to_json
 
 from querymill_shared.board import keys
-from querymill_shared.board.attempts import MAX_REASON_CHARS, Part, encode_facts
+from querymill_shared.board.attempts import MAX_REASON_CHARS, AttemptPart, encode_facts
 from querymill_shared.board.picture import (
     Alone,
     Cause,
@@ -21,7 +21,7 @@ from querymill_shared.board.picture import (
     Ended,
     Outcome,
     Picture,
-    Together,
+    SharedClaim,
     Verdict,
 )
 from querymill_shared.board.replies import accepted_s, counts_of, picture_of, request_of
@@ -68,7 +68,7 @@ NO_BACKLOG: Final[Mapping[str, float]] = MappingProxyType({})
 
 
 @value
-class Call(Generic[T]):
+class ScriptCall(Generic[T]):
     """One run of a script. ``parse`` turns what the script returns into a value of this module."""
 
     script: str
@@ -78,7 +78,7 @@ class Call(Generic[T]):
 
 
 @value
-class Unread:
+class UnreadRequest:
     """A step that was claimed, of a job whose request this release cannot read. ``broken`` names fields and rules."""
 
     job_id: str
@@ -89,7 +89,7 @@ class Unread:
 
 
 @value
-class Asked:
+class VersionUnknown:
     """The version of a write cannot be told before the stores were asked for larger ones, ``base_us`` or above."""
 
     number: int
@@ -97,13 +97,13 @@ class Asked:
 
 
 def claim(
-    job_id: str, step: str, *, lease_s: float, life: str = "", most: int = 1
-) -> Call[Claims | list[Unread] | Asked]:
-    """Claim a step, and up to ``most`` - 1 further ones of its queue."""
+    job_id: str, step: str, *, lease_s: float, life: str = "", limit: int = 1
+) -> ScriptCall[Claims | list[UnreadRequest] | VersionUnknown]:
+    """Claim a step, and up to ``limit`` - 1 further ones of its queue."""
 
-    def parse(returned: list[Any]) -> Claims | list[Unread] | Asked:
+    def parse(returned: list[Any]) -> Claims | list[UnreadRequest] | VersionUnknown:
         if returned[0] == "asked":
-            return Asked(int(returned[1]), int(returned[2]))
+            return VersionUnknown(int(returned[1]), int(returned[2]))
         if returned[0] != "claimed":
             return Claims()
         _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms, ahead_ms = returned
@@ -111,9 +111,9 @@ def claim(
         expires_at = None if left_ms < 0 else now + left_ms / 1000
         known, unreadable = request_of(request)
         if known is None:
-            return [Unread(job_id, name, attempt, unreadable, life) for name, attempt, _ in claimed]
+            return [UnreadRequest(job_id, name, attempt, unreadable, life) for name, attempt, _ in claimed]
         accepted, age_s = accepted_s(created, accepted_us), age_ms / 1000
-        together = Together(frozenset(name for name, _, _ in claimed))
+        shared_claim = SharedClaim(frozenset(name for name, _, _ in claimed))
         alone = Alone(int(created) / 1000, alone_ms / 1000, alone_ms / 1000 - now) if alone_ms else None
         held = tuple(
             Claim(
@@ -126,7 +126,7 @@ def claim(
                 life,
                 counts_of(counts),
                 age_s,
-                together,
+                shared_claim,
                 alone,
                 accepted_us=int(accepted_us),
                 ahead_s=ahead_ms / 1000,
@@ -137,14 +137,14 @@ def claim(
 
     names = keys.of_job(job_id, "job", "steps", "events", "due", "request")
     lease_ms = int((HELD_S if life else lease_s) * 1000)
-    return Call("claim", [*names, keys.held_with(job_id, life)], [job_id, step, lease_ms, life, most], parse)
+    return ScriptCall("claim", [*names, keys.held_with(job_id, life)], [job_id, step, lease_ms, life, limit], parse)
 
 
-def leave(unread: Unread) -> Call[int]:
+def leave(unread: UnreadRequest) -> ScriptCall[int]:
     """Put a step back that this release cannot read. Return for how many milliseconds workers have left it."""
     reason = f"a worker cannot read its request: {unread.broken}"
     event = StageFinished(stage=unread.step, state="retrying", reason=reason)
-    return Call(
+    return ScriptCall(
         "leave",
         [*keys.of_job(unread.job_id, "job", "steps", "events", "due"), keys.held_with(unread.job_id, unread.life)],
         [unread.job_id, unread.step, unread.attempt, reason, event.model_dump_json(), LEAVE_MS],
@@ -152,21 +152,21 @@ def leave(unread: Unread) -> Call[int]:
     )
 
 
-def extend(held: Claim, *, lease_s: float) -> Call[bool]:
+def extend(held: Claim, *, lease_s: float) -> ScriptCall[bool]:
     """Renew a lease. Return False if this attempt no longer holds the step."""
     lease_ms = int((HELD_S if held.life else lease_s) * 1000)
     fields: list[str | int] = [held.job_id, held.step, held.attempt, lease_ms]
-    return Call("extend", keys.of_job(held.job_id, "job", "steps", "due"), fields, bool)
+    return ScriptCall("extend", keys.of_job(held.job_id, "job", "steps", "due"), fields, bool)
 
 
-def take_queries(held: Claim, texts: Sequence[str]) -> Call[list[str]]:
+def take_queries(held: Claim, texts: Sequence[str]) -> ScriptCall[list[str]]:
     """Return the queries that no other step of the job searches, in the given order."""
-    return Call("take_queries", keys.of_job(held.job_id, "job", "queries", "hits"), [held.step, *texts], list)
+    return ScriptCall("take_queries", keys.of_job(held.job_id, "job", "queries", "hits"), [held.step, *texts], list)
 
 
-def finish(held: Claim, outcome: Outcome) -> Call[Picture | None]:
+def finish(held: Claim, outcome: Outcome) -> ScriptCall[Picture | None]:
     """Close a step and store its hits. Return the picture if the caller has something to do with it: see `Board`."""
-    return Call(
+    return ScriptCall(
         "finish",
         [
             *keys.of_job(held.job_id, "job", "steps", "events", "due", "hits", "queries"),
@@ -202,20 +202,20 @@ def finished(held: Claim, outcome: Outcome) -> StageFinished:
 
 def add_steps(
     job_id: str, names: Sequence[str], *, ring_grace_s: float, queue_of: Callable[[str], Queue] | None
-) -> Call[list[str]]:
+) -> ScriptCall[list[str]]:
     """Add steps to a job. Return those that are new."""
     listed = names if queue_of is None else [f"{name}={queue_of(name)}" for name in names]
-    return Call(
+    return ScriptCall(
         "add_steps", keys.of_job(job_id, "job", "steps", "due"), [job_id, int(ring_grace_s * 1000), *listed], list
     )
 
 
 def postpone(
-    held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None, parts: Sequence[Part]
-) -> Call[bool]:  # fmt: skip
+    held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None, parts: Sequence[AttemptPart]
+) -> ScriptCall[bool]:  # fmt: skip
     """Put a step back, to be retried after a delay. Return False if this attempt no longer holds the step."""
     event = StageFinished(stage=held.step, state="retrying", reason=reason, code=code)
-    return Call(
+    return ScriptCall(
         "postpone",
         [*keys.of_job(held.job_id, "job", "steps", "events", "due"), keys.held_with(held.job_id, held.life)],
         [
@@ -233,17 +233,17 @@ def postpone(
     )
 
 
-def tell(job_id: str, event: ProgressEvent, held: Claim | None) -> Call[bool]:
+def append_event(job_id: str, event: ProgressEvent, held: Claim | None) -> ScriptCall[bool]:
     """Append an event. Return False if the job has ended or this attempt no longer holds the step."""
     fence: list[str | int] = [] if held is None else [held.step, held.attempt]
     names = keys.of_job(job_id, "job", "steps", "events")
-    return Call("tell", names, [event.type, event.model_dump_json(), *fence], bool)
+    return ScriptCall("tell", names, [event.type, event.model_dump_json(), *fence], bool)
 
 
 def settle(
     job_id: str, verdict: Verdict, *, result_ttl_s: float, is_noted: bool = False,
     closes: tuple[Claim, Outcome] | None = None,
-) -> Call[Sequence[Ended] | str]:  # fmt: skip
+) -> ScriptCall[Sequence[Ended] | str]:  # fmt: skip
     """End a job. Return how it ended, and all that followed it, or () if it had already ended.
 
     With ``closes``, the step ends with the job, or nothing ends: if another attempt holds the step, or another step is
@@ -262,7 +262,7 @@ def settle(
 
     event = last_event(verdict)
     ttl = DEAD_TTL_MS if verdict.is_kept_long else int(result_ttl_s * 1000)
-    return Call(
+    return ScriptCall(
         "settle",
         keys.of_job(job_id, "job", "steps", "events", "due", "hits", "queries", "request", "result"),
         [
@@ -286,13 +286,13 @@ def settle(
     )
 
 
-def release(job_id: str) -> Call[bool]:
+def release(job_id: str) -> ScriptCall[bool]:
     """Delete an ended job before its result expires. Return False if it has not ended or does not exist."""
     names = keys.of_job(job_id, "job", "steps", "events", "hits", "queries", "request", "result")
-    return Call("release", names, [], bool)
+    return ScriptCall("release", names, [], bool)
 
 
-def picture(job_id: str) -> Call[Picture]:
+def picture(job_id: str) -> ScriptCall[Picture]:
     """Return a snapshot of a job.
 
     Raises (when parsed):
@@ -313,13 +313,13 @@ def picture(job_id: str) -> Call[Picture]:
             return replace(shown, asked=request)
         return replace(shown, request=request, unreadable=unreadable, asked=request)
 
-    return Call("picture", names, [], parse)
+    return ScriptCall("picture", names, [], parse)
 
 
-def report_backlog(shard: str, waits: Mapping[str, float]) -> Call[int]:
+def report_backlog(shard: str, waits: Mapping[str, float]) -> ScriptCall[int]:
     """Note in one shard how long a new bell would wait on each queue, in seconds."""
     pairs = [part for queue, wait_s in waits.items() for part in (queue, int(wait_s * 1000))]
-    return Call("report_backlog", [keys.backlog(shard)], [BACKLOG_TTL_MS, *pairs], int)
+    return ScriptCall("report_backlog", [keys.backlog(shard)], [BACKLOG_TTL_MS, *pairs], int)
 
 
 def last_event(verdict: Verdict) -> Event:

@@ -121,7 +121,7 @@ def _reply_on(connection: Any) -> Any:
         return error
 
 
-def open_commands(url: str, *, most: int = COMMANDS, decode_responses: bool = True) -> redis.Redis:
+def open_commands(url: str, *, max_connections: int = COMMANDS, decode_responses: bool = True) -> redis.Redis:
     """Open a client for commands. It connects on first use.
 
     Raises (when used):
@@ -130,7 +130,7 @@ def open_commands(url: str, *, most: int = COMMANDS, decode_responses: bool = Tr
     return redis.Redis.from_pool(
         QuickPool(  # type: ignore[no-untyped-call]
             **{
-                "max_connections": most,
+                "max_connections": max_connections,
                 "timeout": COMMAND_WAIT_S,
                 "decode_responses": decode_responses,
                 **options_of(url),
@@ -141,7 +141,7 @@ def open_commands(url: str, *, most: int = COMMANDS, decode_responses: bool = Tr
 
 def open_watching(url: str) -> redis.Redis:
     """Open a client for the two threads of a reader."""
-    return open_commands(url, most=WATCHING)
+    return open_commands(url, max_connections=WATCHING)
 
 
 class PatientPool(redis.asyncio.BlockingConnectionPool):
@@ -270,12 +270,12 @@ class PoolOfEachLoop(redis.asyncio.ConnectionPool):
             await pool.disconnect()
 
 
-def open_async_commands(url: str, *, most: int = CLIENT_COMMANDS) -> redis.asyncio.Redis:
+def open_async_commands(url: str, *, max_connections: int = CLIENT_COMMANDS) -> redis.asyncio.Redis:
     """Open an asynchronous client for commands, which serves every event loop; see `open_commands`."""
     return redis.asyncio.Redis.from_pool(
         PoolOfEachLoop(
             **{
-                "max_connections": most,
+                "max_connections": max_connections,
                 "timeout": COMMAND_WAIT_S,
                 "decode_responses": True,
                 **options_of(url, asynchronous=True),

@@ -11,7 +11,7 @@ import redis
 from pydantic_core import to_json
 
 from querymill_shared.board import keys
-from querymill_shared.board.calls import READABLE_MS, Call
+from querymill_shared.board.calls import READABLE_MS, ScriptCall
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.values import value
 
@@ -26,7 +26,7 @@ _LAST: Final = ("done", "failed", "cancelled")
 
 
 @value
-class Listed:
+class ListedJob:
     """A job of a collection."""
 
     job_id: str
@@ -41,7 +41,7 @@ def some_at_a_time(many: Iterable[T]) -> Iterator[list[T]]:
         yield some
 
 
-def jobs_of(client: redis.Redis, collection: str) -> Iterator[Listed]:
+def jobs_of(client: redis.Redis, collection: str) -> Iterator[ListedJob]:
     """Yield the jobs of a collection, followers too: at least all that are on the board when the first is asked for."""
     for some in some_at_a_time(client.scan_iter(match="qm:{?}:*:job", count=LOOKED_AT)):
         pipeline = client.pipeline(transaction=False)
@@ -51,15 +51,15 @@ def jobs_of(client: redis.Redis, collection: str) -> Iterator[Listed]:
         for found in pipeline.execute(raise_on_error=False):
             match found:
                 case [str(job_id), str(kind), str(of), str(state)] if of == collection:
-                    yield Listed(job_id, kind, state)
+                    yield ListedJob(job_id, kind, state)
                 case _:
                     continue
 
 
-def forget_job(job_id: str) -> Call[bool]:
+def erase_job(job_id: str) -> ScriptCall[bool]:
     """Delete a job. Return whether it is there still: it has not ended, or ended just now."""
     names = keys.of_job(job_id, "job", "steps", "events", "hits", "queries", "request", "result", "rings", "dead")
-    return Call("forget_job", names, [job_id, READABLE_MS], bool)
+    return ScriptCall("forget_job", names, [job_id, READABLE_MS], bool)
 
 
 @value
@@ -98,21 +98,21 @@ class Scrubbed:
     result: str = ""
 
 
-def mark_forgotten(job_id: str, names: Collection[str], *, is_write: bool) -> Call[bool]:
+def mark_forgotten(job_id: str, names: Collection[str], *, is_write: bool) -> ScriptCall[bool]:
     """Note of a job that has not ended which documents were forgotten. Return False if it has ended."""
     written = [to_json(name).decode()[1:-1] for name in names]
-    return Call("mark_forgotten", keys.of_job(job_id, "job"), [int(is_write), *written], bool)
+    return ScriptCall("mark_forgotten", keys.of_job(job_id, "job"), [int(is_write), *written], bool)
 
 
-def scrub_job(scrubbed: Scrubbed) -> Call[bool]:
+def scrub_job(scrubbed: Scrubbed) -> ScriptCall[bool]:
     """Keep of a job that is done only how it ended. Return False if it is not done."""
     names = keys.of_job(scrubbed.job_id, "job", "result")
-    return Call("scrub_job", names, [int(scrubbed.is_write), scrubbed.result], bool)
+    return ScriptCall("scrub_job", names, [int(scrubbed.is_write), scrubbed.result], bool)
 
 
-def trim_job(job_id: str, request: JobRequest) -> Call[bool]:
+def trim_job(job_id: str, request: JobRequest) -> ScriptCall[bool]:
     """Replace the request of a job. Return False if the job has none any more."""
-    return Call("trim_job", keys.of_job(job_id, "job", "request"), [request.model_dump_json()], bool)
+    return ScriptCall("trim_job", keys.of_job(job_id, "job", "request"), [request.model_dump_json()], bool)
 
 
 def clear_watches(client: redis.Redis, job_ids: Collection[str]) -> None:

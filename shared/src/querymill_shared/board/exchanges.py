@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from typing import Any, Final, TypeVar
 
 from querymill_shared.board import calls, joining, keys, ringing, submitting
-from querymill_shared.board.calls import Call
+from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import Claim, Ended, Outcome, Picture, Verdict
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.errors import IdempotencyConflict
@@ -16,7 +16,7 @@ from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
 from querymill_shared.settings import Settings
 
 T = TypeVar("T")
-Exchange = Generator[Sequence[Call[Any]], Sequence[Any], T]
+Exchange = Generator[Sequence[ScriptCall[Any]], Sequence[Any], T]
 
 #: How long a reserved idempotency key waits for its job. After that, its submitter counts as dead.
 RESERVATION_MS: Final = 10_000
@@ -56,7 +56,7 @@ def submit(
 def _submission(
     request: JobRequest, written: str, job_id: str, settings: Settings, idempotency_key: str | None = None, *,
     rings: bool,
-) -> Call[Submitted]:  # fmt: skip
+) -> ScriptCall[Submitted]:  # fmt: skip
     bells = ringing.bells_of(job_id, request) if rings else ()
     grace_s = settings.querymill_ring_grace_s
     return submitting.submit(
@@ -79,7 +79,7 @@ def _submit_alone(
         (is_there,) = yield [submitting.is_there(prior)]
         if is_there:
             raise IdempotencyConflict(idempotency_key, prior)
-        yield [submitting.forget(request, idempotency_key, job.elsewhere)]
+        yield [submitting.drop_key(request, idempotency_key, job.elsewhere)]
 
 
 def _reserve(job_id: str, digest: str, request: JobRequest, idempotency_key: str) -> Exchange[tuple[str, bool]]:

@@ -10,7 +10,7 @@ import redis
 from redis.client import NEVER_DECODE
 
 from querymill_shared.board import clock, keys
-from querymill_shared.board.calls import Call
+from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import Claim, WorkerLife
 from querymill_shared.queues import Queue
 
@@ -60,12 +60,12 @@ def unattended(queues: str, heard: Mapping[str, int]) -> dict[str, str]:
     return {step: queue for step, _, queue in pairs if queue in tuple(Queue) and not heard.get(queue)}
 
 
-def beat(life: str, about: Mapping[str, Any], *, silent_s: float) -> Call[list[str]]:
+def beat(life: str, about: Mapping[str, Any], *, silent_s: float) -> ScriptCall[list[str]]:
     """Note that a worker process lives, and what it is. Return the lives not heard of for ``silent_s`` seconds."""
-    return Call("beat", [keys.WORKERS, keys.ABOUT_WORKERS], [life, json.dumps(about), int(silent_s * 1000)], list)
+    return ScriptCall("beat", [keys.WORKERS, keys.ABOUT_WORKERS], [life, json.dumps(about), int(silent_s * 1000)], list)
 
 
-def workers() -> Call[list[WorkerLife]]:
+def workers() -> ScriptCall[list[WorkerLife]]:
     """Return the worker processes, the one heard of last first."""
 
     def parse(returned: Any) -> list[WorkerLife]:
@@ -74,7 +74,7 @@ def workers() -> Call[list[WorkerLife]]:
         times = zip(beats[::2], beats[1::2], strict=True)
         return [worker_life(life, about.get(life, ""), (now - float(at)) / 1000) for life, at in times][::-1]
 
-    return Call("workers", [keys.WORKERS, keys.ABOUT_WORKERS], [], parse)
+    return ScriptCall("workers", [keys.WORKERS, keys.ABOUT_WORKERS], [], parse)
 
 
 def worker_life(life: str, described: str, beat_age_s: float, *, beat_at: float | None = None) -> WorkerLife:
@@ -104,23 +104,25 @@ def worker_life(life: str, described: str, beat_age_s: float, *, beat_at: float 
     )
 
 
-def bury(shard: str, life: str, *, planned: bool) -> Call[list[tuple[str, str]]]:
+def release_life(shard: str, life: str, *, planned: bool) -> ScriptCall[list[tuple[str, str]]]:
     """Put back the steps of one shard that an ended worker process held. Return their jobs and names."""
     counter, reason = ("pauses", WORKER_STOPPED) if planned else ("deaths", WORKER_DIED)
     return _put_back(shard, life, counter, reason, kept=(), held_for_s=0.0)
 
 
-def put_back_lost(shard: str, life: str, kept: Iterable[Claim], *, held_for_s: float) -> Call[list[tuple[str, str]]]:
+def put_back_lost(
+    shard: str, life: str, kept: Iterable[Claim], *, held_for_s: float
+) -> ScriptCall[list[tuple[str, str]]]:
     """Put back the steps of one shard that a living worker process does not know it holds. Return jobs and names."""
     return _put_back(shard, life, "outages", CLAIM_LOST, kept=kept, held_for_s=held_for_s)
 
 
 def _put_back(
     shard: str, life: str, counter: str, reason: str, *, kept: Iterable[Claim], held_for_s: float
-) -> Call[list[tuple[str, str]]]:
+) -> ScriptCall[list[tuple[str, str]]]:
     start = keys.prefix(shard)
     members = [f"{claim.job_id} {claim.step} {claim.attempt}" for claim in kept if claim.job_id[:1] == shard]
-    return Call(
+    return ScriptCall(
         "put_back",
         [keys.held(shard, life), start + "due"],
         [start, reason, counter, int(held_for_s * 1000), *members],
@@ -128,6 +130,6 @@ def _put_back(
     )
 
 
-def forget(life: str) -> Call[bool]:
+def drop(life: str) -> ScriptCall[bool]:
     """Strike a dead worker process off the list."""
-    return Call("forget", [keys.WORKERS, keys.ABOUT_WORKERS], [life], bool)
+    return ScriptCall("forget", [keys.WORKERS, keys.ABOUT_WORKERS], [life], bool)

@@ -7,7 +7,7 @@ that is accepted then is begun only after a worker has looked for larger version
 from collections.abc import Callable
 
 from querymill_shared.board import keys
-from querymill_shared.board.calls import Asked, Call
+from querymill_shared.board.calls import ScriptCall, VersionUnknown
 
 #: Returns the largest version (µs) that is stored and not below a number, or 0 if there is none.
 LargestStored = Callable[[int], int]
@@ -18,11 +18,11 @@ def nothing_stored(at_least_us: int) -> int:  # noqa: ARG001
     return 0
 
 
-def doubt() -> Call[bool]:
+def doubt() -> ScriptCall[bool]:
     """Note that the server may have been started since the last write."""
-    return Call("doubt", [keys.CLOCK], [], bool)
+    return ScriptCall("doubt", [keys.CLOCK], [], bool)
 
 
-def confirm(asked: Asked, largest_us: int) -> Call[bool]:
+def confirm(asked: VersionUnknown, largest_us: int) -> ScriptCall[bool]:
     """Give all writes since the question was asked versions above the largest that is stored, in the same order."""
-    return Call("confirm", [keys.CLOCK], [largest_us, asked.number], bool)
+    return ScriptCall("confirm", [keys.CLOCK], [largest_us, asked.number], bool)

@@ -4,7 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Final, Literal
 
-from querymill_shared.board.attempts import Attempt, Part, last_outcome, read_code, read_facts, read_past, worker_of
+from querymill_shared.board.attempts import (
+    Attempt,
+    AttemptPart,
+    last_outcome,
+    read_code,
+    read_facts,
+    read_past,
+    worker_of,
+)
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
@@ -18,7 +26,7 @@ Cause = Literal["failure", "outage", "conflict", "pause"]
 
 
 @value
-class Counts:
+class SetbackCounts:
     """How often each cause put a step back, and how many workers died while they held it."""
 
     deaths: int = 0
@@ -88,7 +96,7 @@ class Step:
     started: float | None = None
     ended: float | None = None
     notes: Mapping[str, Any] = field(default_factory=dict)
-    counts: Counts = Counts()
+    counts: SetbackCounts = SetbackCounts()
     queued: float | None = None
     life: str = ""
     facts: str = ""
@@ -156,7 +164,7 @@ class Picture:
 
 
 @value
-class Together:
+class SharedClaim:
     """The steps of a job that one call claimed, for a process to run side by side, and which step took which query."""
 
     steps: frozenset[str] = frozenset()
@@ -190,7 +198,7 @@ class Claim:
     ``submitted`` is when the board accepted the job, in seconds since the epoch by the board's clock, which is now
     ``ahead_s`` ahead of its server's. ``accepted_us`` orders the job among all writes. ``life`` names
     the worker process that holds the step until it dies; without one, the claim ends with its lease. ``age_s`` is how
-    long ago the job was accepted, or replayed. ``together`` is shared by all claims of one call. ``alone`` is None if
+    long ago the job was accepted, or replayed. All claims of one call have the ``shared_claim``. ``alone`` is None if
     the job has other steps, or if the step was tried before.
     """
 
@@ -201,9 +209,9 @@ class Claim:
     expires_at: float | None
     submitted: float
     life: str = ""
-    counts: Counts = Counts()
+    counts: SetbackCounts = SetbackCounts()
     age_s: float = 0.0
-    together: Together = field(default_factory=Together, compare=False)
+    shared_claim: SharedClaim = field(default_factory=SharedClaim, compare=False)
     alone: Alone | None = field(default=None, compare=False)
     accepted_us: int = 0
     ahead_s: float = field(default=0.0, compare=False)
@@ -258,7 +266,7 @@ class Outcome:
     notes: Mapping[str, Any] = field(default_factory=dict)
     ms: float | None = None
     code: Code | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[AttemptPart, ...] = ()
 
 
 @value

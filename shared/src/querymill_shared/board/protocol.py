@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from querymill_shared.board.attempts import Part
+from querymill_shared.board.attempts import AttemptPart
 from querymill_shared.board.counts import JobCounts
-from querymill_shared.board.erasure import Kept, Listed, Scrubbed
+from querymill_shared.board.erasure import Kept, ListedJob, Scrubbed
 from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, Picture, Verdict, WorkerLife
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import Event, ProgressEvent
@@ -38,10 +38,10 @@ class Board(Protocol):
         """
         ...
 
-    def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
-        """Claim a step as `claim` does, and up to ``most`` - 1 further steps of its queue that nobody has tried yet.
+    def claim_steps(self, job_id: str, step: str, *, life: str, limit: int) -> Claims:
+        """Claim a step as `claim` does, and up to ``limit`` - 1 further steps of its queue that nobody has tried yet.
 
-        A worker process with that life holds them, without a lease to renew, until it closes them or is buried. It
+        A worker process with that life holds them, without a lease to renew, until it closes them or is released. It
         must have beaten before. One call claims several, so that one bell is enough for all steps of a queue.
 
         Raises:
@@ -52,15 +52,15 @@ class Board(Protocol):
     def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:
         """Note that a worker process lives, and what it is: the fields of `WorkerLife`.
 
-        Return the lives that were not heard of for longer than the lease, for the caller to bury.
+        Return the lives that were not heard of for longer than the lease, for the caller to release.
         """
         ...
 
     def workers(self) -> list[WorkerLife]:
-        """Return the worker processes that have not been buried, the one heard of last first."""
+        """Return the worker processes that have not been released, the one heard of last first."""
         ...
 
-    def bury(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
+    def release_life(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
         """Put back all steps that a worker process held when it ended. Each is due at once.
 
         Unless that was ``planned``, it counts as a death of each of them, which uses an attempt up.
@@ -115,7 +115,7 @@ class Board(Protocol):
 
     def postpone(
         self, held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None = None,
-        parts: Sequence[Part] = (),
+        parts: Sequence[AttemptPart] = (),
     ) -> bool:  # fmt: skip
         """Put a step back, to be rung again after a delay, and count why. Keep the attempt with its code and parts.
 
@@ -123,7 +123,7 @@ class Board(Protocol):
         """
         ...
 
-    def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
+    def append_event(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
         """Append an event. Return False if the job has ended or the claim is no longer held."""
         ...
 
@@ -159,16 +159,16 @@ class Board(Protocol):
         """Return the result as JSON, or None if there is none yet."""
         ...
 
-    def recent(self, *, most: int = 20) -> list[str]:
-        """Return up to ``most`` job ids, newest first."""
+    def recent(self, *, limit: int = 20) -> list[str]:
+        """Return up to ``limit`` job ids, newest first."""
         ...
 
-    def open_jobs(self, *, most: int = 20) -> list[str]:
-        """Return up to ``most`` ids of jobs that have not ended, the oldest first, without those that follow others."""
+    def open_jobs(self, *, limit: int = 20) -> list[str]:
+        """Return up to ``limit`` ids of open jobs, the oldest first, without those that follow others."""
         ...
 
-    def dead(self, *, most: int = 20) -> list[str]:
-        """Return up to ``most`` ids of dead jobs, the latest first: those given up, and kept for a week."""
+    def dead(self, *, limit: int = 20) -> list[str]:
+        """Return up to ``limit`` ids of dead jobs, the latest first: those given up, and kept for a week."""
         ...
 
     def replay(self, job_id: str) -> bool:
@@ -222,11 +222,11 @@ class Board(Protocol):
         """Record that these collections hold nothing of a kind any more."""
         ...
 
-    def jobs_of(self, collection: str) -> Iterator[Listed]:
+    def jobs_of(self, collection: str) -> Iterator[ListedJob]:
         """Yield the jobs of a collection: at least all that are on the board when the first is asked for."""
         ...
 
-    def forget_jobs(self, job_ids: Collection[str]) -> int:
+    def erase_jobs(self, job_ids: Collection[str]) -> int:
         """Delete jobs that hold a forgotten text, with all that the board holds of them.
 
         Return how many are there still: those that have not ended, and those that ended within the last two seconds.
@@ -238,7 +238,7 @@ class Board(Protocol):
         """Note of a job that has not ended which documents were forgotten, by their ids.
 
         If it is a write of theirs and is done, it stays without what it asked and with "forgotten" for those ids. If it
-        reads, it goes as `forget_jobs` says if its result names one of them, and stays without what was told on the way
+        reads, it goes as `erase_jobs` says if its result names one of them, and stays without what was told on the way
         if not. Return False if it has ended.
         """
         ...
@@ -257,7 +257,7 @@ class Board(Protocol):
     def trim_job(self, job_id: str, request: JobRequest) -> bool:
         """Replace the request of a job that is not done by one without the forgotten documents.
 
-        What an attempt under way does with them does nothing, as the ledger tells it. Return False if the job has no
+        What an attempt under way does with them does nothing, as `versions` has it. Return False if the job has no
         request any more.
         """
         ...

@@ -8,21 +8,21 @@ import redis
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from querymill_shared.board.picture import Counts, Picture, Record, Step
+from querymill_shared.board.picture import Picture, Record, SetbackCounts, Step
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob, broken_rules
 from querymill_shared.contracts.events import Event, decode_event
 from querymill_shared.contracts.jobs import JobRequest, decode_request
 from querymill_shared.hits import PackedHits
 
 #: A step that was never put back, as nearly all are.
-_NEVER: Final = Counts()
-#: The fields of a step that count, after its name: those of `Counts` in their order.
-_COUNTED: Final = tuple(f".{part.name}" for part in dataclasses.fields(Counts))
+_NEVER: Final = SetbackCounts()
+#: The fields of a step that count, after its name: those of `SetbackCounts` in their order.
+_COUNTED: Final = tuple(f".{part.name}" for part in dataclasses.fields(SetbackCounts))
 
 
-def counts_of(numbers: Sequence[str | None]) -> Counts:
+def counts_of(numbers: Sequence[str | None]) -> SetbackCounts:
     """Return why a step was put back, from the numbers of its fields."""
-    return Counts(*(int(number or 0) for number in numbers)) if any(numbers) else _NEVER
+    return SetbackCounts(*(int(number or 0) for number in numbers)) if any(numbers) else _NEVER
 
 
 def request_of(text: str) -> tuple[JobRequest | None, str]:

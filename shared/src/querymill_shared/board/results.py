@@ -1,12 +1,14 @@
 """The results of jobs. Callers that share work share its result, which names the leader."""
 
 from querymill_shared.board import keys
-from querymill_shared.board.calls import Call
+from querymill_shared.board.calls import ScriptCall
 
 
-def result(job_id: str) -> Call[str | None]:
+def result(job_id: str) -> ScriptCall[str | None]:
     """Return the result of a job as JSON, or None if there is none yet."""
-    return Call("result", keys.of_job(job_id, "job", "result"), [], lambda returned: read_result(job_id, *returned))
+    return ScriptCall(
+        "result", keys.of_job(job_id, "job", "result"), [], lambda returned: read_result(job_id, *returned)
+    )
 
 
 def read_result(job_id: str, result: str | None = None, leader: str | None = None) -> str | None:

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final, TypeVar
 
-from querymill_shared.board.calls import Call
+from querymill_shared.board.calls import ScriptCall
 
 T = TypeVar("T")
 
@@ -38,12 +38,12 @@ def digest(script: str) -> str:
     return hashlib.sha1(source(script).encode()).hexdigest()  # noqa: S324  # the server's choice
 
 
-def command_of(call: Call[Any]) -> tuple[Any, ...]:
+def command_of(call: ScriptCall[Any]) -> tuple[Any, ...]:
     """Return the command that runs a script."""
     return ("EVALSHA", digest(call.script), len(call.keys), *call.keys, *call.args)
 
 
-def parsed(call: Call[T], reply: Any) -> T:
+def parsed(call: ScriptCall[T], reply: Any) -> T:
     """Read what a run returned, or raise what it was answered with."""
     if isinstance(reply, Exception):
         raise reply

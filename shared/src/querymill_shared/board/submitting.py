@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from querymill_shared.board import joining, keys
-from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_MARGIN_MS, Call
+from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_MARGIN_MS, ScriptCall
 from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.events import Queued
 from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
@@ -40,7 +40,7 @@ def scope_of(request: JobRequest, idempotency_key: str) -> str:
 def submit(
     request: JobRequest, written: str, job_id: str, *, ring_grace_s: float, idempotency_key: str | None = None,
     bells: Sequence[tuple[Queue, str]] = (),
-) -> Call[Submitted]:  # fmt: skip
+) -> ScriptCall[Submitted]:  # fmt: skip
     """Accept a job under an id, or follow identical work in flight. An idempotency key must be in the slot of the id.
 
     ``written`` is the request as JSON. For a job that starts work, ``bells`` are pushed. The sweeper rings later those
@@ -58,7 +58,7 @@ def submit(
     names = keys.of_job(job_id, "job", "steps", "events", "due", "recent", "request")
     scope = job_id if idempotency_key is None else scope_of(request, idempotency_key)
     shard = keys.prefix(job_id[0])
-    return Call(
+    return ScriptCall(
         "submit",
         [
             *names,
@@ -108,27 +108,29 @@ def _submitted(returned: list[Any], job_id: str, idempotency_key: str | None) ->
             raise ValueError(returned)
 
 
-def is_there(job_id: str) -> Call[bool]:
+def is_there(job_id: str) -> ScriptCall[bool]:
     """Return whether a job is on the board."""
-    return Call("there", keys.of_job(job_id, "job"), [], bool)
+    return ScriptCall("there", keys.of_job(job_id, "job"), [], bool)
 
 
 def reserve(
     request: JobRequest, idempotency_key: str, job_id: str, digest: str, *, reservation_ms: int, void: str
-) -> Call[str]:
+) -> ScriptCall[str]:
     """Reserve an idempotency key for a job. Return "", or what the key says of the job that has it, unless ``void``."""
-    return Call("reserve", [_idempotency(request, idempotency_key)], [job_id, digest, reservation_ms, void], str)
+    return ScriptCall("reserve", [_idempotency(request, idempotency_key)], [job_id, digest, reservation_ms, void], str)
 
 
-def keep(request: JobRequest, idempotency_key: str, job_id: str, digest: str, *, ttl_s: float | None) -> Call[str]:
+def keep(
+    request: JobRequest, idempotency_key: str, job_id: str, digest: str, *, ttl_s: float | None
+) -> ScriptCall[str]:
     """Note that the job of a reserved key is on the board. Return the id of the job that has the key."""
     ttl_ms = IDEMPOTENCY_TTL_MS if ttl_s is None else int(ttl_s * 1000)
-    return Call("keep", [_idempotency(request, idempotency_key)], [job_id, digest, ttl_ms], str)
+    return ScriptCall("keep", [_idempotency(request, idempotency_key)], [job_id, digest, ttl_ms], str)
 
 
-def forget(request: JobRequest, idempotency_key: str, void: str) -> Call[bool]:
+def drop_key(request: JobRequest, idempotency_key: str, void: str) -> ScriptCall[bool]:
     """Delete an idempotency key whose job is gone."""
-    return Call("forget_key", [_idempotency(request, idempotency_key)], [void], bool)
+    return ScriptCall("forget_key", [_idempotency(request, idempotency_key)], [void], bool)
 
 
 def _idempotency(request: JobRequest, idempotency_key: str) -> str:
@@ -136,6 +138,6 @@ def _idempotency(request: JobRequest, idempotency_key: str) -> str:
     return keys.idempotency(keys.idempotency_digest(scope), scope)
 
 
-def changed(shard: str, collection: str) -> Call[bool]:
+def changed(shard: str, collection: str) -> ScriptCall[bool]:
     """Note in a shard that a collection holds something else now."""
-    return Call("changed", [keys.prefix(shard) + "corpus"], [collection], bool)
+    return ScriptCall("changed", [keys.prefix(shard) + "corpus"], [collection], bool)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from querymill_shared.board import keys
-from querymill_shared.board.calls import Call
+from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import CANCELLED, Record
 from querymill_shared.board.replies import pairs, record_of
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
@@ -12,7 +12,7 @@ from querymill_shared.values import value
 
 
 @value
-class Summary:
+class JobSummary:
     """The record of a job, and the ids of the first and the last event that its stream holds, "" if there is none."""
 
     record: Record
@@ -20,7 +20,7 @@ class Summary:
     last: str
 
 
-def summary(job_id: str) -> Call[Summary]:
+def summary(job_id: str) -> ScriptCall[JobSummary]:
     """Return the summary of a job as its own caller sees it.
 
     Raises (when parsed):
@@ -28,7 +28,7 @@ def summary(job_id: str) -> Call[Summary]:
         UnreadableJob: The record is malformed.
     """
 
-    def parse(returned: list[Any]) -> Summary:
+    def parse(returned: list[Any]) -> JobSummary:
         fields, first, last = returned
         if not fields:
             raise UnknownJob(job_id)
@@ -40,6 +40,6 @@ def summary(job_id: str) -> Call[Summary]:
             raise UnknownJob(job_id)
         if record.left is not None:
             record = replace(record, state="cancelled", reason=CANCELLED, ended=record.left)
-        return Summary(record, first, last)
+        return JobSummary(record, first, last)
 
-    return Call("summary", keys.of_job(job_id, "job", "events"), [], parse)
+    return ScriptCall("summary", keys.of_job(job_id, "job", "events"), [], parse)

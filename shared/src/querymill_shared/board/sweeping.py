@@ -5,29 +5,31 @@ from collections.abc import Mapping
 from typing import Any
 
 from querymill_shared.board import keys
-from querymill_shared.board.calls import Call
+from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import Due
 
 
-def elect(candidate: str, *, term_s: float) -> Call[bool]:
+def elect(candidate: str, *, term_s: float) -> ScriptCall[bool]:
     """Try to become, or stay, the only sweeper for a term. A key that was written by hand gets a term, too."""
-    return Call("elect", [keys.SWEEPER], [candidate, int(term_s * 1000)], bool)
+    return ScriptCall("elect", [keys.SWEEPER], [candidate, int(term_s * 1000)], bool)
 
 
-def heads(shards: str = keys.SHARDS) -> Call[dict[str, float]]:
+def heads(shards: str = keys.SHARDS) -> ScriptCall[dict[str, float]]:
     """Return in how many ms the first entry of each shard is due, <= 0 if it is due or its list is malformed."""
 
     def parse(left_ms: list[Any]) -> dict[str, float]:
         return {shard: math.inf if left == "" else float(left) for shard, left in zip(shards, left_ms, strict=True)}
 
-    return Call("heads", [keys.prefix(shard) + "due" for shard in shards], [], parse)
+    return ScriptCall("heads", [keys.prefix(shard) + "due" for shard in shards], [], parse)
 
 
-def sweep(shard: str, *, ring_grace_s: float, queued_since: Mapping[str, float], limit: int = 100) -> Call[list[Due]]:
+def sweep(
+    shard: str, *, ring_grace_s: float, queued_since: Mapping[str, float], limit: int = 100
+) -> ScriptCall[list[Due]]:
     """Return the due entries of one shard. Each becomes due again on its own until its job ends."""
     start = keys.prefix(shard)
     since = [part for queue, at in queued_since.items() for part in (queue, round(at * 1000))]
-    return Call(
+    return ScriptCall(
         "sweep",
         [start + "due"],
         [start, int(ring_grace_s * 1000), limit, *since],

@@ -9,8 +9,8 @@ from redis.exceptions import NoScriptError
 from typing_extensions import override
 
 from querymill_shared.board import calls, dead, erasure, exchanges, keys, lives, ordering, results, sweeping
-from querymill_shared.board.attempts import Part
-from querymill_shared.board.calls import NO_BACKLOG, Asked, Call
+from querymill_shared.board.attempts import AttemptPart
+from querymill_shared.board.calls import NO_BACKLOG, ScriptCall, VersionUnknown
 from querymill_shared.board.clock import server_ahead_s
 from querymill_shared.board.connections import COMMANDS, open_commands, run_command, run_commands
 from querymill_shared.board.counts import JobCounts, read_counts
@@ -58,7 +58,7 @@ class ValkeyBoard(Board):
 
         Workers give what tells the largest version in their stores.
         """
-        client = open_commands(settings.redis_url, most=connections)
+        client = open_commands(settings.redis_url, max_connections=connections)
         return cls(client, settings, on_end=on_end, largest_stored=largest_stored)
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class ValkeyBoard(Board):
         """Return the records of ingestions."""
         return BatchShelf(self._client)
 
-    def _run(self, call: Call[T]) -> T:
+    def _run(self, call: ScriptCall[T]) -> T:
         run = command_of(call)
         try:
             returned = run_command(self._client, run)
@@ -91,7 +91,7 @@ class ValkeyBoard(Board):
             self._run(ordering.doubt())
         self._client.script_load(source(script))
 
-    def _run_all(self, asked: Sequence[Call[Any]]) -> list[Any]:
+    def _run_all(self, asked: Sequence[ScriptCall[Any]]) -> list[Any]:
         """Run calls, one after the other, in one round trip."""
         if len(asked) == 1:
             return [self._run(asked[0])]
@@ -120,17 +120,17 @@ class ValkeyBoard(Board):
 
     @override
     def claim(self, job_id: str, step: str) -> Claim | None:
-        held = self.claim_steps(job_id, step, life="", most=1).held
+        held = self.claim_steps(job_id, step, life="", limit=1).held
         return held[0] if held else None
 
     @override
-    def claim_steps(self, job_id: str, step: str, *, life: str, most: int) -> Claims:
-        claiming = calls.claim(job_id, step, lease_s=self._settings.querymill_lease_s, life=life, most=most)
+    def claim_steps(self, job_id: str, step: str, *, life: str, limit: int) -> Claims:
+        claiming = calls.claim(job_id, step, lease_s=self._settings.querymill_lease_s, life=life, limit=limit)
         claimed = self._run(claiming)
-        if isinstance(claimed, Asked):
+        if isinstance(claimed, VersionUnknown):
             self._run(ordering.confirm(claimed, self._largest_stored(claimed.base_us)))
             claimed = self._run(claiming)
-        if isinstance(claimed, Asked):  # the server was started again: the sweeper rings for the step
+        if isinstance(claimed, VersionUnknown):  # the server was started again: the sweeper rings for the step
             return Claims()
         if isinstance(claimed, Claims):
             return claimed
@@ -145,16 +145,16 @@ class ValkeyBoard(Board):
     def workers(self) -> list[WorkerLife]:
         return self._run(lives.workers())
 
-    def bury(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
-        """See `Board.bury`. A process that was elected to sweep makes room for another."""
+    def release_life(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
+        """See `Board.release_life`. A process that was elected to sweep makes room for another."""
         put_back = [
             step
-            for steps in self._run_all([lives.bury(shard, life, planned=planned) for shard in keys.SHARDS])
+            for steps in self._run_all([lives.release_life(shard, life, planned=planned) for shard in keys.SHARDS])
             for step in steps
         ]
         if self._client.get(keys.SWEEPER) == life:
             self._client.delete(keys.SWEEPER)
-        self._run(lives.forget(life))
+        self._run(lives.drop(life))
         return put_back
 
     @override
@@ -168,7 +168,7 @@ class ValkeyBoard(Board):
 
     @override
     def take_queries(self, held: Claim, texts: Sequence[str], *, rivals: Collection[str]) -> list[str]:
-        taken = held.together.take_queries(held.step, texts, rivals)
+        taken = held.shared_claim.take_queries(held.step, texts, rivals)
         return self._run(calls.take_queries(held, texts)) if taken is None else taken
 
     @override
@@ -189,13 +189,13 @@ class ValkeyBoard(Board):
     @override
     def postpone(
         self, held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None = None,
-        parts: Sequence[Part] = (),
+        parts: Sequence[AttemptPart] = (),
     ) -> bool:  # fmt: skip
         return self._run(calls.postpone(held, delay_s=delay_s, reason=reason, cause=cause, code=code, parts=parts))
 
     @override
-    def tell(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
-        return self._run(calls.tell(job_id, event, held))
+    def append_event(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
+        return self._run(calls.append_event(job_id, event, held))
 
     @override
     def settle(self, job_id: str, verdict: Verdict) -> bool:
@@ -242,22 +242,22 @@ class ValkeyBoard(Board):
         return self._run(results.result(job_id))
 
     @override
-    def recent(self, *, most: int = 20) -> list[str]:
-        return self._latest("recent", most)
+    def recent(self, *, limit: int = 20) -> list[str]:
+        return self._latest("recent", limit)
 
-    def _latest(self, listed: str, most: int) -> list[str]:
+    def _latest(self, listed: str, limit: int) -> list[str]:
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
-            pipeline.zrevrange(keys.prefix(shard) + listed, 0, most - 1, withscores=True)
-        return newest(pipeline.execute(), most)
+            pipeline.zrevrange(keys.prefix(shard) + listed, 0, limit - 1, withscores=True)
+        return newest(pipeline.execute(), limit)
 
     @override
-    def open_jobs(self, *, most: int = 20) -> list[str]:
-        return oldest(self._run_all([open_jobs(shard, most) for shard in keys.SHARDS]), most)
+    def open_jobs(self, *, limit: int = 20) -> list[str]:
+        return oldest(self._run_all([open_jobs(shard, limit) for shard in keys.SHARDS]), limit)
 
     @override
-    def dead(self, *, most: int = 20) -> list[str]:
-        return self._latest("dead", most)
+    def dead(self, *, limit: int = 20) -> list[str]:
+        return self._latest("dead", limit)
 
     @override
     def replay(self, job_id: str) -> bool:
@@ -325,12 +325,12 @@ class ValkeyBoard(Board):
             self._client.hdel(keys.COLLECTIONS, *(f"{kind}/{name}" for name in collections))
 
     @override
-    def jobs_of(self, collection: str) -> Iterator[erasure.Listed]:
+    def jobs_of(self, collection: str) -> Iterator[erasure.ListedJob]:
         return erasure.jobs_of(self._client, collection)
 
     @override
-    def forget_jobs(self, job_ids: Collection[str]) -> int:
-        asked = [[erasure.forget_job(job_id) for job_id in some] for some in erasure.some_at_a_time(job_ids)]
+    def erase_jobs(self, job_ids: Collection[str]) -> int:
+        asked = [[erasure.erase_job(job_id) for job_id in some] for some in erasure.some_at_a_time(job_ids)]
         there: int = sum(is_there for some in asked for is_there in self._run_all(some))
         if job_ids:
             erasure.clear_watches(self._client, job_ids)

@@ -7,7 +7,7 @@ import redis.asyncio
 from redis.exceptions import NoScriptError, ResponseError
 
 from querymill_shared.board import calls, dead, exchanges, keys, ordering, results, summaries
-from querymill_shared.board.calls import Call
+from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_async_commands
 from querymill_shared.board.endings import log_end
 from querymill_shared.board.exchanges import Exchange
@@ -16,8 +16,8 @@ from querymill_shared.board.picture import Picture, Verdict
 from querymill_shared.board.replies import newest, of_kind, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
-from querymill_shared.board.summaries import Summary
-from querymill_shared.board.watching import Told
+from querymill_shared.board.summaries import JobSummary
+from querymill_shared.board.watching import StreamedEvent
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
 
@@ -34,13 +34,13 @@ class AsyncValkeyBoard:
     @classmethod
     def connect(cls, settings: Settings, *, connections: int = CLIENT_COMMANDS) -> Self:
         """Open a board at the settings' Redis URL; up to so many connections are made on first use."""
-        return cls(open_async_commands(settings.redis_url, most=connections), settings)
+        return cls(open_async_commands(settings.redis_url, max_connections=connections), settings)
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _run(self, call: Call[T]) -> T:
+    async def _run(self, call: ScriptCall[T]) -> T:
         run = command_of(call)
         try:
             returned = await self._client.execute_command(*run)  # type: ignore[no-untyped-call]
@@ -54,7 +54,7 @@ class AsyncValkeyBoard:
             await self._run(ordering.doubt())
         await self._client.script_load(source(script))
 
-    async def _run_all(self, asked: Sequence[Call[Any]]) -> list[Any]:
+    async def _run_all(self, asked: Sequence[ScriptCall[Any]]) -> list[Any]:
         """Run calls, one after the other, in one round trip."""
         if len(asked) == 1:
             return [await self._run(asked[0])]
@@ -92,23 +92,23 @@ class AsyncValkeyBoard:
         """See `Board.release`."""
         return await self._run(calls.release(job_id))
 
-    async def recent(self, *, most: int = 20) -> list[str]:
+    async def recent(self, *, limit: int = 20) -> list[str]:
         """See `Board.recent`."""
-        return await self._latest("recent", most)
+        return await self._latest("recent", limit)
 
-    async def dead(self, *, most: int = 20) -> list[str]:
+    async def dead(self, *, limit: int = 20) -> list[str]:
         """See `Board.dead`."""
-        return await self._latest("dead", most)
+        return await self._latest("dead", limit)
 
-    async def _latest(self, listed: str, most: int) -> list[str]:
+    async def _latest(self, listed: str, limit: int) -> list[str]:
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
-            pipeline.zrevrange(keys.prefix(shard) + listed, 0, most - 1, withscores=True)
-        return newest(await pipeline.execute(), most)
+            pipeline.zrevrange(keys.prefix(shard) + listed, 0, limit - 1, withscores=True)
+        return newest(await pipeline.execute(), limit)
 
-    async def open_jobs(self, *, most: int = 20) -> list[str]:
+    async def open_jobs(self, *, limit: int = 20) -> list[str]:
         """See `Board.open_jobs`."""
-        return oldest(await self._run_all([open_jobs(shard, most) for shard in keys.SHARDS]), most)
+        return oldest(await self._run_all([open_jobs(shard, limit) for shard in keys.SHARDS]), limit)
 
     async def replay(self, job_id: str) -> bool:
         """See `Board.replay`."""
@@ -129,7 +129,7 @@ class AsyncValkeyBoard:
         """See `Board.result`."""
         return await self._run(results.result(job_id))
 
-    async def summary(self, job_id: str) -> Summary:
+    async def summary(self, job_id: str) -> JobSummary:
         """Return the record of a job as its own caller sees it, and the ends of its stream of events.
 
         Raises:
@@ -138,18 +138,18 @@ class AsyncValkeyBoard:
         """
         return (await self.summaries([job_id]))[0]
 
-    async def summaries(self, job_ids: Sequence[str]) -> list[Summary]:
+    async def summaries(self, job_ids: Sequence[str]) -> list[JobSummary]:
         """Return those of several jobs, in one round trip. Raises as `summary`, for the first that cannot be read."""
         try:
             return await self._run_all([summaries.summary(job_id) for job_id in job_ids])
         except ResponseError as error:
             raise unreadable(job_ids[0], error) from error
 
-    async def events(self, job_id: str) -> list[Told]:
+    async def events(self, job_id: str) -> list[StreamedEvent]:
         """Return what the stream of a job still holds, the first event first."""
         (stream,) = keys.of_job(job_id, "events")
         entries: Any = await self._client.xrange(stream)
-        return [Told(job_id, event_id, 0, fields["type"], fields["body"]) for event_id, fields in entries]
+        return [StreamedEvent(job_id, event_id, 0, fields["type"], fields["body"]) for event_id, fields in entries]
 
     async def requests(self, job_ids: Sequence[str]) -> list[str]:
         """Return what jobs asked, as JSON, "" for each of which the board holds nothing, or that follows another."""
@@ -176,14 +176,14 @@ class AsyncValkeyBoard:
         found = await self._run_all([results.result(job_id) for job_id in incomplete]) if incomplete else []
         return [result for result in found if result is not None]
 
-    async def listed(self, *, until_ms: int, most: int) -> list[tuple[int, str]]:
+    async def listed(self, *, until_ms: int, limit: int) -> list[tuple[int, str]]:
         """Return the latest jobs that were submitted until a time, by their own (ms since the epoch) and their ids."""
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
             recent = keys.prefix(shard) + "recent"
-            pipeline.zrevrangebyscore(recent, until_ms, "-inf", start=0, num=most, withscores=True)
+            pipeline.zrevrangebyscore(recent, until_ms, "-inf", start=0, num=limit, withscores=True)
         found = [(int(ms), job_id) for listed in await pipeline.execute() for job_id, ms in listed]
-        return sorted(found, reverse=True)[:most]
+        return sorted(found, reverse=True)[:limit]
 
     async def collections(self, kind: str) -> set[str]:
         """See `Board.collections`."""

@@ -12,7 +12,7 @@ from querymill_shared.board import keys, lives, results
 from querymill_shared.board.connections import open_watching, run_commands
 from querymill_shared.board.results import read_result
 from querymill_shared.board.scripts import digest, source
-from querymill_shared.board.watching import Listener, Look, Seen, Told, WatchedBoard
+from querymill_shared.board.watching import Listener, Seen, StreamedEvent, Subscription, WatchedBoard
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
@@ -45,7 +45,7 @@ class ValkeyWatchedBoard(WatchedBoard):
         return ValkeyListener(self._client, watcher)
 
     @override
-    def watch(self, looks: Sequence[Look], watcher: str) -> list[Seen | Exception]:
+    def watch(self, looks: Sequence[Subscription], watcher: str) -> list[Seen | Exception]:
         runs = [
             (
                 keys.of_job(look.job_id, "job", "events", "result"),
@@ -56,7 +56,7 @@ class ValkeyWatchedBoard(WatchedBoard):
         return [_seen(look, reply) for look, reply in zip(looks, self._run("watch", runs), strict=True)]
 
     @override
-    def overlooked(self, looks: Sequence[Look]) -> list[Look]:
+    def overlooked(self, looks: Sequence[Subscription]) -> list[Subscription]:
         batches = list(_by_shard(looks))
         runs = [
             (
@@ -65,7 +65,7 @@ class ValkeyWatchedBoard(WatchedBoard):
             )
             for batch in batches
         ]
-        found: list[Look] = []
+        found: list[Subscription] = []
         for batch, reply in zip(batches, self._run("overlooked", runs), strict=True):
             # If one job of a batch cannot be read, look at each of them.
             found += batch if isinstance(reply, Exception) else [batch[place - 1] for place in reply]
@@ -144,7 +144,7 @@ class ValkeyListener(Listener):
         self._read: list[str] = []
 
     @override
-    def hear(self, *, wait_s: float) -> list[Told]:
+    def hear(self, *, wait_s: float) -> list[StreamedEvent]:
         block = max(1, int(wait_s * 1000))
         # What was read last time is deleted in the same round trip.
         deletions = [("XTRIM", stream, "MINID", _next_id(self._after[stream])) for stream in self._read]
@@ -159,10 +159,10 @@ class ValkeyListener(Listener):
         return [_passed_on(flat) for entries in read.values() for _, flat in entries]
 
 
-def _by_shard(looks: Sequence[Look]) -> Iterator[list[Look]]:
+def _by_shard(looks: Sequence[Subscription]) -> Iterator[list[Subscription]]:
     """Group looks so that the keys of a group share a hash tag, a limited number at a time."""
 
-    def shard(look: Look) -> str:
+    def shard(look: Subscription) -> str:
         return look.job_id[:1]
 
     for _, group in groupby(sorted(looks, key=shard), key=shard):
@@ -170,7 +170,7 @@ def _by_shard(looks: Sequence[Look]) -> Iterator[list[Look]]:
         yield from (batch[start : start + _AT_ONCE] for start in range(0, len(batch), _AT_ONCE))
 
 
-def _seen(look: Look, reply: Any) -> Seen | Exception:
+def _seen(look: Subscription, reply: Any) -> Seen | Exception:
     if isinstance(reply, Exception):
         return reply
     if reply[0] == "unknown":
@@ -184,13 +184,13 @@ def _next_id(event_id: str) -> str:
     return f"{ms}-{int(sequence) + 1}"
 
 
-def _passed_on(flat: Sequence[str]) -> Told:
+def _passed_on(flat: Sequence[str]) -> StreamedEvent:
     fields = dict(zip(flat[::2], flat[1::2], strict=True))
-    return Told(
+    return StreamedEvent(
         fields["job"], fields["event"], int(fields["count"]), fields["type"], fields["body"], fields.get("result")
     )
 
 
-def _told(job_id: str, event_id: str, flat: Sequence[str]) -> Told:
+def _told(job_id: str, event_id: str, flat: Sequence[str]) -> StreamedEvent:
     fields = dict(zip(flat[::2], flat[1::2], strict=True))
-    return Told(job_id, event_id, 0, fields["type"], fields["body"])
+    return StreamedEvent(job_id, event_id, 0, fields["type"], fields["body"])

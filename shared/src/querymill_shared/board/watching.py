@@ -10,7 +10,7 @@ LAST_TYPES: Final = frozenset(("done", "failed", "cancelled"))
 
 
 @value
-class Look:
+class Subscription:
     """What a caller wants to know of a job: every event after an event id, or its end only."""
 
     job_id: str
@@ -19,7 +19,7 @@ class Look:
 
 
 @value
-class Told:
+class StreamedEvent:
     """An event of a job: its id in the job's own stream, the length of that stream then, its type, its JSON.
 
     The end of a job may come with the ``result`` as JSON.
@@ -45,7 +45,7 @@ class Seen:
     ``count`` is the length of the job's own stream.
     """
 
-    told: tuple[Told, ...]
+    told: tuple[StreamedEvent, ...]
     count: int
     result: str | None = None
 
@@ -53,7 +53,7 @@ class Seen:
 class Listener(Protocol):
     """Hears what happens to the jobs that one watcher watches, from its creation on."""
 
-    def hear(self, *, wait_s: float) -> Sequence[Told]:
+    def hear(self, *, wait_s: float) -> Sequence[StreamedEvent]:
         """Return what was told since the last call, waiting up to ``wait_s`` for the first. Nothing comes twice.
 
         Something may be missing, when the listener was slow or an old release wrote it.
@@ -71,14 +71,14 @@ class WatchedBoard(Protocol):
         """Start to receive the events for a watcher."""
         ...
 
-    def watch(self, looks: Sequence[Look], watcher: str) -> list[Seen | Exception]:
+    def watch(self, looks: Sequence[Subscription], watcher: str) -> list[Seen | Exception]:
         """Register a watcher of each job, and return what has happened so far. The watcher receives everything later.
 
         An exception stands in the place of a job that cannot be watched: `UnknownJob` if there is none.
         """
         ...
 
-    def overlooked(self, looks: Sequence[Look]) -> list[Look]:
+    def overlooked(self, looks: Sequence[Subscription]) -> list[Subscription]:
         """Return the looks at jobs that have gone on, ended or vanished since."""
         ...
 

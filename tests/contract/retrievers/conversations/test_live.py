@@ -12,12 +12,12 @@ from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE, StoredConversation
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.retrievers.conversations.write.derived import prepare_history
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.conversation_jobs import session
 from tests.fixtures.jobs import accepted
@@ -50,7 +50,7 @@ def served(world: World, pool: Pool) -> World:
     world.with_ports(
         vectors={**world.ports.vectors, "conversations": vectors},
         conversations=PostgresConversations(pool), ranks=PostgresRanks(pool), words=PostgresWords(pool),
-        ledger=PostgresLedger(pool), conversation_passages=passages,
+        versions=PostgresVersions(pool), conversation_passages=passages,
     )  # fmt: skip
     return world
 

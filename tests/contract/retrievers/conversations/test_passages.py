@@ -10,13 +10,13 @@ import pytest
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.ingest import Extend
-from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.conversations.stores.postgres import PostgresConversations
 from querymill_workers.retrievers.conversations.stores.postgres_ranks import PostgresRanks
 from querymill_workers.retrievers.conversations.write.derived import cut_session, entries_of
 from querymill_workers.stores import documents_in, with_bodies
 from querymill_workers.text.words import words
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.passages import passages_in
 from tests.fixtures.words import see, spelled
@@ -39,7 +39,7 @@ def served(world: World, pool: Pool) -> World:
     world.with_ports(
         vectors={**world.ports.vectors, "conversations": vectors},
         conversations=PostgresConversations(pool), ranks=PostgresRanks(pool), words=PostgresWords(pool),
-        ledger=PostgresLedger(pool), conversation_passages=passages, documents=documents_in(pool),
+        versions=PostgresVersions(pool), conversation_passages=passages, documents=documents_in(pool),
     )  # fmt: skip
     world.ports = with_bodies(world.ports)
     return world

@@ -17,8 +17,6 @@ from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_workers.jobs.faults import Conflict, Unavailable
-from querymill_workers.ledger.ports import Subject, Version
-from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres import connection
 from querymill_workers.postgres.connection import Pool, lent, open_pool
 from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPACE
@@ -27,6 +25,8 @@ from querymill_workers.retrievers.conversations.stores.postgres_ranks import Pos
 from querymill_workers.retrievers.conversations.write.derived import entries_of
 from querymill_workers.stores import documents_in, with_bodies
 from querymill_workers.text.words import words
+from querymill_workers.versions.ports import Version, WrittenDocument
+from querymill_workers.versions.postgres import PostgresVersions
 from tests.fixtures.chats import session
 from tests.fixtures.conversations import draft
 from tests.fixtures.passages import passages_in
@@ -59,7 +59,7 @@ def processes(world: World, database_url: str) -> Iterator[list[World]]:
                         vectors={**world.ports.vectors, "conversations": passages_in(pool)[1]},
                         ranks=PostgresRanks(pool),
                         words=SlowWords(pool),
-                        ledger=PostgresLedger(pool),
+                        versions=PostgresVersions(pool),
                     )
                 ),
             )
@@ -123,15 +123,15 @@ def test_whole_sessions_updates_and_drops_at_once_leave_the_words_of_the_rows(
 
 
 def test_words_and_rows_are_committed_together_or_not_at_all(pool: Pool, collection: str) -> None:
-    ledger, store, postings, made = (
-        PostgresLedger(pool),
+    versions, store, postings, made = (
+        PostgresVersions(pool),
         PostgresConversations(pool),
         SlowWords(pool),
         draft("s", "nine ships"),
     )
 
     def change() -> None:
-        with alone(ledger, collection):
+        with alone(versions, collection):
             postings.put(collection, SPACE, entries_of(made.session))
             store.put(collection, made, replacing=None)
             raise Unavailable("killed")
@@ -139,7 +139,7 @@ def test_words_and_rows_are_committed_together_or_not_at_all(pool: Pool, collect
     with pytest.raises(Unavailable, match="killed"):
         change()
     assert (store.stored(collection, "s"), postings.search(collection, SPACE, "ships", limit=1)) == (None, [])
-    with alone(ledger, collection):
+    with alone(versions, collection):
         postings.put(collection, SPACE, entries_of(made.session))
         with ThreadPoolExecutor(1) as other:
             assert other.submit(postings.search, collection, SPACE, "ships", limit=1).result() == []
@@ -151,14 +151,14 @@ def test_a_writer_who_waits_too_long_comes_again_later(
     pool: Pool, collection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "CONTENDED_MS", 300)
-    ledger = PostgresLedger(pool)
+    versions = PostgresVersions(pool)
 
     def change() -> object:
-        with alone(ledger, collection), lent(pool) as joined:
+        with alone(versions, collection), lent(pool) as joined:
             return joined.execute("SHOW lock_timeout").fetchone()
 
     with ThreadPoolExecutor(1) as other:
-        with alone(ledger, collection):
+        with alone(versions, collection):
             until_free = other.submit(change)
             with pytest.raises(Conflict, match="LockNotAvailable"):
                 until_free.result(5)
@@ -166,14 +166,14 @@ def test_a_writer_who_waits_too_long_comes_again_later(
 
 
 def test_many_who_wait_leave_connections_to_others(pool: Pool, collection: str) -> None:
-    ledger, store = PostgresLedger(pool), PostgresConversations(pool)
+    versions, store = PostgresVersions(pool), PostgresConversations(pool)
 
     def wait() -> None:
-        with alone(ledger, collection):
+        with alone(versions, collection):
             pass
 
     with ThreadPoolExecutor(24) as others:
-        with alone(ledger, collection):
+        with alone(versions, collection):
             waiting = [others.submit(wait) for _ in range(24)]
             until_somebody_waits(pool)
             with ThreadPoolExecutor(1) as reader:
@@ -183,12 +183,12 @@ def test_many_who_wait_leave_connections_to_others(pool: Pool, collection: str) 
 
 
 def test_a_writer_that_is_frozen_loses_the_session_to_those_who_wait(pool: Pool, collection: str) -> None:
-    ledger, store = PostgresLedger(pool), PostgresConversations(pool)
+    versions, store = PostgresVersions(pool), PostgresConversations(pool)
 
     holds, thaw = threading.Event(), threading.Event()
 
     def freeze() -> None:
-        with alone(ledger, collection):
+        with alone(versions, collection):
             with lent(pool) as joined:
                 joined.execute("SET LOCAL idle_in_transaction_session_timeout = 300")
             holds.set()
@@ -198,7 +198,7 @@ def test_a_writer_that_is_frozen_loses_the_session_to_those_who_wait(pool: Pool,
     with ThreadPoolExecutor(1) as other:
         frozen = other.submit(freeze)
         holds.wait(5)
-        with alone(ledger, collection):
+        with alone(versions, collection):
             store.put(collection, draft("s", "in time"), replacing=None)
         thaw.set()
         with pytest.raises(Unavailable, match="IdleInTransaction"):
@@ -208,9 +208,9 @@ def test_a_writer_that_is_frozen_loses_the_session_to_those_who_wait(pool: Pool,
     assert [message.text for message in known.session.messages] == ["in time"]
 
 
-def alone(ledger: PostgresLedger, collection: str) -> AbstractContextManager[object]:
+def alone(versions: PostgresVersions, collection: str) -> AbstractContextManager[object]:
     """Hold a session as its writers do."""
-    return ledger.changing(collection, KIND, [Subject("s")], Version(1, "a job"), whole=False)
+    return versions.changing(collection, KIND, [WrittenDocument("s")], Version(1, "a job"), whole=False)
 
 
 def until_somebody_waits(pool: Pool) -> None:

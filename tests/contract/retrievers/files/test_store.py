@@ -8,7 +8,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.postgres.connection import open_pool
@@ -39,7 +39,7 @@ def stores(request: pytest.FixtureRequest) -> Iterator[tuple[Files, Vectors]]:
         yield files, files.vectors
         return
     with open_pool(request.getfixturevalue("database_url"), max_size=4) as pool:
-        yield PostgresFiles(pool), PostgresVectors(pool, "files", VECTORS, Meters(None))
+        yield PostgresFiles(pool), PostgresVectors(pool, "files", VECTORS, FleetCounters(None))
 
 
 @pytest.fixture

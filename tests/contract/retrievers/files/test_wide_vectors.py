@@ -8,7 +8,7 @@ import numpy.typing as npt
 import psycopg
 import pytest
 
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
@@ -52,7 +52,7 @@ def test_chunks_of_files_get_wide_vectors(wide: tuple[Pool, int]) -> None:
     chunks = [KeyedChunk(ContentHash(text), CodeChunk(n, n + 1, n + 1, text, "")) for n, text in enumerate(TEXTS)]
     long_path = f"{'folder/' * 120}a.py"
     files.put("c", [PreparedFile(FileInfo(long_path, "python", 9, 3, 9, "words"), "", (), chunks)])
-    stored = PostgresVectors(wide[0], "files", VECTORS, Meters(None))
+    stored = PostgresVectors(wide[0], "files", VECTORS, FleetCounters(None))
     pending = stored.pending("c", model="wide", limit=9)
     stored.fill("c", {passage: known[text_of(passage)] for passage in pending}, model="wide")
     (nearest,) = files.nearest("c", known["hot soup"], model="wide", limit=1).found

@@ -106,12 +106,12 @@ def test_an_edit_leaves_no_row_of_any_model_as_it_was(messages: Messages, sessio
 
 def test_a_forgotten_session_is_gone_with_all_its_rows(messages: Messages, sessions: Sessions, collection: str) -> None:
     store(sessions, collection, session("s", "ships"), session("t", "ships"))
-    dropped = sessions.forget(collection, "s")
+    dropped = sessions.drop(collection, "s")
     assert (dropped.was_there, dropped.passages, len(dropped.texts)) == (True, 2, 2)
     assert sessions.whole(collection, ["s", "t"]).keys() == {"t"}
     assert sessions.texts(collection, "s") == []
     assert len(found(messages, collection, model="words")) == 1
-    assert not sessions.forget(collection, "s").was_there
+    assert not sessions.drop(collection, "s").was_there
 
 
 def test_many_sessions_are_stored_as_each_alone_would_be(sessions: Sessions, collection: str) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.postgres.connection import open_pool
-from querymill_workers.postgres.vector_index import NearIndexes
+from querymill_workers.postgres.vector_index import VectorIndexes
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow
 from querymill_workers.retrievers.messages.stores import postgres as postgres_messages
 from querymill_workers.retrievers.messages.stores.postgres import PostgresMessages
@@ -89,7 +89,7 @@ def test_no_row_of_another_session_or_collection_ever_appears(
     asked = placed(chats, where)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(postgres_messages, "EXACT_ROWS", exact_rows)
-        patched.setattr(NearIndexes, "exists", lambda *_: True)
+        patched.setattr(VectorIndexes, "exists", lambda *_: True)
         found = chats.every_way(asked, text)
         assert strangers(found, asked) == []
         if asked.session_id in (None, *SESSIONS):
@@ -99,7 +99,7 @@ def test_no_row_of_another_session_or_collection_ever_appears(
 def test_the_role_cannot_write_into_another_collection(chats: Chats, database: psycopg.Connection) -> None:
     stranger = "INSERT INTO chat_sessions VALUES (%s, 'x', null, null, now(), '{}')"
     with database.transaction(force_rollback=True):
-        database.execute("SET LOCAL ROLE querymill_messages")
+        database.execute("SET LOCAL ROLE querymill_reader")
         database.execute("SELECT set_config('querymill.collection', %s, true)", [chats.collections[1]])
         with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
             database.execute(stranger, [chats.collections[0]])

@@ -12,8 +12,7 @@ from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_shared.counters import Meters
-from querymill_workers.ledger.postgres import PostgresLedger
+from querymill_shared.counters import FleetCounters
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.retrievers.messages.ingest import prepare_session
 from querymill_workers.retrievers.messages.ports import NEIGHBOURS, SPACES
@@ -21,6 +20,7 @@ from querymill_workers.retrievers.messages.rules.neighbours import entries_of
 from querymill_workers.retrievers.messages.stores.postgres_sessions import PostgresSessions
 from querymill_workers.stores import documents_in, vectors_in, with_bodies
 from querymill_workers.text.words import words
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import messages_in, session
 from tests.fixtures.words import SlowWords, spelled
@@ -39,8 +39,8 @@ def stored(world: World, database_url: str) -> Iterator[World]:
             messages=messages_in(pool),
             sessions=PostgresSessions(pool),
             words=SlowWords(pool),
-            ledger=PostgresLedger(pool),
-            vectors=vectors_in(pool, Meters(None)),
+            versions=PostgresVersions(pool),
+            vectors=vectors_in(pool, FleetCounters(None)),
             documents=documents_in(pool),
         )
         world.ports = with_bodies(world.ports)
@@ -115,8 +115,8 @@ def test_more_sessions_at_once_than_connections_still_all_get_in(stored: World, 
         stored.with_ports(
             sessions=PostgresSessions(pool),
             words=PostgresWords(pool),
-            ledger=PostgresLedger(pool),
-            vectors=vectors_in(pool, Meters(None)),
+            versions=PostgresVersions(pool),
+            vectors=vectors_in(pool, FleetCounters(None)),
             documents=documents_in(pool),
         )
         requests = [IngestMessages(collection=collection, documents=(session(f"s{n}", *TEXTS),)) for n in range(24)]

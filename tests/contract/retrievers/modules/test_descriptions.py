@@ -6,7 +6,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.modules.ports import Descriptions
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, encode_id
@@ -32,7 +32,7 @@ def stores(request: pytest.FixtureRequest) -> Stores:
         descriptions = MemoryDescriptions()
         return descriptions, descriptions.vectors
     pool = request.getfixturevalue("pool")
-    return PostgresDescriptions(pool), PostgresVectors(pool, "modules", VECTORS, Meters(None))
+    return PostgresDescriptions(pool), PostgresVectors(pool, "modules", VECTORS, FleetCounters(None))
 
 
 @pytest.fixture

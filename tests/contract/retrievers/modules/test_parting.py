@@ -14,8 +14,6 @@ import pytest
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.ledger.ports import Version
-from querymill_workers.ledger.postgres import PostgresLedger
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.modules.ingest import keep_documents
 from querymill_workers.retrievers.modules.learn import repair_unsettled
@@ -24,6 +22,8 @@ from querymill_workers.retrievers.modules.rules.documents import encode_id
 from querymill_workers.retrievers.modules.rules.names import key_of
 from querymill_workers.retrievers.modules.stores.postgres import PostgresModules
 from querymill_workers.stores import documents_in
+from querymill_workers.versions.ports import Version
+from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.postgres import PostgresWords
 from tests.contract.retrievers.modules.conftest import modules_on
 from tests.fakes.ports import memory_ports
@@ -48,7 +48,7 @@ def pool(database_url: str) -> Iterator[Pool]:
 def ports_on(pool: Pool, mongodb_uri: str) -> Iterator[Ports]:
     with modules_on(mongodb_uri, pool) as modules:
         yield memory_ports(
-            modules=modules, words=PostgresWords(pool), ledger=PostgresLedger(pool), documents=documents_in(pool)
+            modules=modules, words=PostgresWords(pool), versions=PostgresVersions(pool), documents=documents_in(pool)
         )
 
 
@@ -82,7 +82,7 @@ def ingest(ports: Ports, collection: str, version: int, *, number: int = 0) -> s
 
 
 def drop(ports: Ports, collection: str, version: int, *, number: int = 0) -> None:
-    with ports.ledger.dropping(collection, KIND, encode_id(number), version_at(version)) as standing:
+    with ports.versions.dropping(collection, KIND, encode_id(number), version_at(version)) as standing:
         if standing.newest:
             ports.modules.drop(collection, number)
             ports.words.drop(collection, SPACE, [encode_id(number)])

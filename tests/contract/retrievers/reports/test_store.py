@@ -7,7 +7,7 @@ import pytest
 
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.postgres.migrate import migrate
-from querymill_workers.retrievers.reports.ports import SPACE, Waiting
+from querymill_workers.retrievers.reports.ports import SPACE, UnembeddedReports
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.words.ports import WordUnit
@@ -89,7 +89,7 @@ def test_no_collection_sees_anothers_reports(stores: Stores, collection: str) ->
 def test_vectors_of_another_model_are_not_compared(stores: Stores, collection: str) -> None:
     store(stores, collection, prepared_report("a", "nine ships"), model="other")
     assert best(stores, collection, "ships") == []
-    assert stores.reports.waiting(collection, ["a"], model="words") == Waiting(["a"], 1, 0)
+    assert stores.reports.waiting(collection, ["a"], model="words") == UnembeddedReports(["a"], 1, 0)
     (measured,) = stores.reports.measured(
         collection, [HitKey("a", "chunk", 0)], {"ships": vector_of("ships")}, model="words"
     ).values()
@@ -160,8 +160,8 @@ def test_passages_without_a_vector_are_waiting_and_not_found(
     assert [card.sha1 for card in stores.reports.cards(collection)] == ["a", "b"]
     found = best(stores, collection, "soup", depth=9, per_document=per_document, pages=pages)
     assert sorted(hit[1:] for hit in found) == [("a", 0), ("b", 0)]
-    assert stores.reports.waiting(collection, ["a", "b"], model="words") == Waiting(["a"], 1, 1)
-    assert stores.reports.waiting(collection, ["b"], model="words") == Waiting([])
+    assert stores.reports.waiting(collection, ["a", "b"], model="words") == UnembeddedReports(["a"], 1, 1)
+    assert stores.reports.waiting(collection, ["b"], model="words") == UnembeddedReports([])
     chunks = [HitKey(sha1, "chunk", number) for sha1 in "abz" for number in range(3)]
     assert stores.reports.unembedded(collection, chunks, model="words") == {chunks[1]: 2, chunks[2]: 3}
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from querymill import EmbedDocuments, Querymill
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.retrievers.files.ports import Files
 from querymill_workers.retrievers.files.stores.postgres import PostgresFiles
@@ -53,7 +53,7 @@ def files(pool: Pool) -> Files:
 
 @pytest.fixture
 def vectors(pool: Pool) -> Vectors:
-    return vectors_in(pool, Meters(None))["files"]
+    return vectors_in(pool, FleetCounters(None))["files"]
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from querymill.agents.budget import bound, end_within, fits
-from querymill.agents.found import Found
+from querymill.agents.found import FoundHit
 from querymill.agents.tools.replies import LEAST_TOKENS, compose, entry_of
-from querymill.presenting.places import Place, Span
+from querymill.presenting.places import Place, PlaceSpan
 from tests.fixtures.tokens import TEXTS, counted
 
 
@@ -35,10 +35,13 @@ def test_a_bound_is_not_far_above(text: str, most: int) -> None:
     assert counted(text) <= bound(text) <= most
 
 
-def hits(texts: Sequence[str]) -> list[Found]:
+def hits(texts: Sequence[str]) -> list[FoundHit]:
     return [
-        Found(
-            Place("reports", "filings", f"ab{number}" * 4, Span(number, number)), f"年报 ACME 10-K {number}", 0.5, text
+        FoundHit(
+            Place("reports", "filings", f"ab{number}" * 4, PlaceSpan(number, number)),
+            f"年报 ACME 10-K {number}",
+            0.5,
+            text,
         )
         for number, text in enumerate(texts)
     ]

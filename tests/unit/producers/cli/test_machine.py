@@ -11,7 +11,7 @@ from querymill.cli.exits import WrongUse
 from querymill.cli.machine import read_queues, worker_command
 from querymill.cli.main import app
 from querymill.cli.stack import _gateway, parts_to_start, workers
-from querymill_embedded import ALL, Part
+from querymill_embedded import ALL, StackPart
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 
@@ -49,21 +49,21 @@ def test_the_version_is_printed_without_a_command() -> None:
     ("written", "left_out"),
     [
         ("OPENAI_API_KEY=sk\n", set()),
-        ("OPENAI_BASE_URL=http://mine/v1\nCHAT_MODEL=mine\n", {Part.CHAT}),
-        ("EMBEDDING_BASE_URL=http://mine/v1\n", {Part.EMBEDDINGS}),
+        ("OPENAI_BASE_URL=http://mine/v1\nCHAT_MODEL=mine\n", {StackPart.CHAT}),
+        ("EMBEDDING_BASE_URL=http://mine/v1\n", {StackPart.EMBEDDINGS}),
         # What `querymill up` printed before leads to servers that are gone.
         ("OPENAI_BASE_URL=http://127.0.0.1:1/v1\nOPENAI_API_KEY=embedded\nCHAT_MODEL=smollm2-135m-instruct\n", set()),
-        ("OPENAI_BASE_URL=http://mine/v1\nOPENAI_API_KEY=embedded\nCHAT_MODEL=mine\n", {Part.CHAT}),
+        ("OPENAI_BASE_URL=http://mine/v1\nOPENAI_API_KEY=embedded\nCHAT_MODEL=mine\n", {StackPart.CHAT}),
         (
             "EMBEDDING_BASE_URL=http://127.0.0.1:1/v1\nEMBEDDING_API_KEY=embedded\n"
             "EMBEDDING_MODEL=multilingual-e5-small\n",
             set(),
         ),
-        ("CHAT_MODEL_FILE=model\nEMBEDDING_MODEL=mine\n", {Part.CHAT, Part.EMBEDDINGS}),
+        ("CHAT_MODEL_FILE=model\nEMBEDDING_MODEL=mine\n", {StackPart.CHAT, StackPart.EMBEDDINGS}),
     ],
 )
 def test_no_model_server_is_started_where_the_caller_names_a_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, left_out: set[Part]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, left_out: set[StackPart]
 ) -> None:
     for name in ("OPENAI_BASE_URL", "CHAT_MODEL", "EMBEDDING_BASE_URL", "EMBEDDING_MODEL"):
         monkeypatch.delenv(name, raising=False)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 import pytest
 from pydantic import BaseModel, Field
 
-from querymill.cli.options import given, signature_of
+from querymill.cli.options import given_fields, signature_of
 
 
 class Asked(BaseModel):
@@ -41,4 +41,4 @@ def test_an_option_has_the_type_and_the_description_of_its_field(name: str, type
 
 def test_a_number_that_may_be_null_is_null_and_a_text_is_a_text() -> None:
     asked = {"least": "null", "name": "null", "limit": 3, "parts": [], "mode": None, "as_json": True}
-    assert given(asked, Asked) == {"least": None, "name": "null", "limit": 3}
+    assert given_fields(asked, Asked) == {"least": None, "name": "null", "limit": 3}

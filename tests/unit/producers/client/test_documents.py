@@ -51,10 +51,10 @@ def test_a_document_is_shown_as_it_is_exported(mill: MemoryMill, crowd: list[str
 
 
 def test_pages_do_not_stay_on_the_board(mill: MemoryMill, crowd: list[str]) -> None:
-    before = {job.id for job in mill.recent(most=100)}
+    before = {job.id for job in mill.recent(limit=100)}
     list(mill.export("modules", collection="c"))
     mill.list("modules", collection="c")
-    assert {job.id for job in mill.recent(most=100)} == before
+    assert {job.id for job in mill.recent(limit=100)} == before
 
 
 def test_what_is_dropped_is_gone_and_an_empty_collection_is_not_listed(mill: MemoryMill, crowd: list[str]) -> None:

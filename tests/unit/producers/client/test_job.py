@@ -41,7 +41,7 @@ def run_to_the_end(board: ValkeyBoard, job_id: str) -> None:
     (name,) = INGEST.steps
     claim = board.claim(job_id, name)
     assert claim is not None
-    board.tell(job_id, Progress(stage=name, done=1, total=2), held=claim)
+    board.append_event(job_id, Progress(stage=name, done=1, total=2), held=claim)
     board.finish(claim, Outcome())
     board.settle(job_id, Verdict("done", result=RESULT.model_dump_json()))
 

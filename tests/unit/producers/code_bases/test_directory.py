@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from querymill.code_bases.directory import Directory
-from querymill.code_bases.listing import Listed, Noted, Skipped
+from querymill.code_bases.listing import ListedFile, NotedFolder, Skipped
 
 TOKEN = "ghp_" + "Kf9sPq2LmZ7xRt4WbN8vYc3HdJ6gTa1eUo5i"
 
@@ -21,7 +21,9 @@ def write(root: Path, **files: str) -> None:
 
 def paths(root: Path, *, include_secrets: bool = False) -> list[str]:
     return [
-        entry.path for entry in Directory(root, include_secrets=include_secrets).listed() if isinstance(entry, Listed)
+        entry.path
+        for entry in Directory(root, include_secrets=include_secrets).listed()
+        if isinstance(entry, ListedFile)
     ]
 
 
@@ -31,7 +33,7 @@ def skipped(root: Path) -> dict[str, str]:
 
 def read(root: Path) -> dict[str, str]:
     code_base = Directory(root)
-    listed = [entry.path for entry in code_base.listed() if isinstance(entry, Listed)]
+    listed = [entry.path for entry in code_base.listed() if isinstance(entry, ListedFile)]
     return {file.path: file.content for file in code_base.read(listed)}
 
 
@@ -86,10 +88,10 @@ def test_submodules_are_read_by_their_own_rules_and_other_repositories_are_not(t
     write(tmp_path, **{"clone/.git/HEAD": "", "clone/c.py": "", "d.py": ""})
     (tmp_path / "libs/y").mkdir()
     entries = list(Directory(tmp_path).listed())
-    assert [entry.path for entry in entries if isinstance(entry, Listed)] == [
+    assert [entry.path for entry in entries if isinstance(entry, ListedFile)] == [
         ".gitattributes", ".gitignore", ".gitmodules", "d.py", "libs/x/b.log", "libs/x/b.py",
     ]  # fmt: skip
-    assert [entry.path for entry in entries if isinstance(entry, Noted)] == ["libs/x"]
+    assert [entry.path for entry in entries if isinstance(entry, NotedFolder)] == ["libs/x"]
     assert skipped(tmp_path) == {
         "clone": "a repository of its own and no submodule: ingest it by itself",
         "libs/y": "a submodule that is not checked out",
@@ -121,10 +123,10 @@ def test_a_true_submodule_is_found(tmp_path: Path) -> None:
 
 def test_attributes_state_the_kind_and_change_the_hash(tmp_path: Path) -> None:
     write(tmp_path, **{"a.py": "a", "b.py": "b"})
-    before = {entry.path: entry.sha256 for entry in Directory(tmp_path).listed() if isinstance(entry, Listed)}
+    before = {entry.path: entry.sha256 for entry in Directory(tmp_path).listed() if isinstance(entry, ListedFile)}
     write(tmp_path, **{".gitattributes": "a.py linguist-generated export-ignore\n"})
     code_base = Directory(tmp_path)
-    after = {entry.path: entry.sha256 for entry in code_base.listed() if isinstance(entry, Listed)}
+    after = {entry.path: entry.sha256 for entry in code_base.listed() if isinstance(entry, ListedFile)}
     assert {path for path in before if before[path] != after[path]} == {"a.py"}
     assert [file.model_extra for file in code_base.read(["a.py", "b.py"])] == [{"kind": "generated"}, {}]
 
@@ -173,11 +175,11 @@ ENCODED: list[tuple[bytes, str, str]] = [
 def test_encodings_are_recognised_and_said(tmp_path: Path, raw: bytes, text: str, remark: str) -> None:
     (tmp_path / "a.py").write_bytes(raw)
     (entry,) = Directory(tmp_path).listed()
-    assert isinstance(entry, Listed)
+    assert isinstance(entry, ListedFile)
     assert entry.remark == remark
     assert read(tmp_path) == {"a.py": text}
 
 
 def _read_all(root: Path) -> list:  # type: ignore[type-arg]
     code_base = Directory(root)
-    return list(code_base.read([entry.path for entry in code_base.listed() if isinstance(entry, Listed)]))
+    return list(code_base.read([entry.path for entry in code_base.listed() if isinstance(entry, ListedFile)]))

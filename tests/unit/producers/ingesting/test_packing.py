@@ -6,9 +6,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill.ingesting.packing import Limits, Packer
+from querymill.ingesting.packing import Packer, PackLimits
 
-LIMITS = Limits(documents=4, size=10)
+LIMITS = PackLimits(documents=4, size=10)
 Document = tuple[str, int]
 DOCUMENTS = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 12)), max_size=30)
 

@@ -10,7 +10,7 @@ from querymill.presenting.excerpts import MAX_PASSAGE_CHARS, excerpt, marks_of, 
 
 
 def marked(passage: str, question: str, most: int = 300) -> tuple[str, list[str]]:
-    found = excerpt(passage, question, most=most)
+    found = excerpt(passage, question, max_chars=most)
     return found.text, [found.text[start:end] for start, end in found.marks]
 
 
@@ -66,7 +66,7 @@ def test_without_a_word_of_the_question_the_passage_begins() -> None:
 
 @given(st.text(), st.text(), st.integers(10, 400))
 def test_an_excerpt_is_short_and_its_marks_are_places_in_order(passage: str, question: str, most: int) -> None:
-    found = excerpt(passage, question, most=most)
+    found = excerpt(passage, question, max_chars=most)
     assert len(found.text) <= most + len("… ") + len(" …")
     places = [place for mark in found.marks for place in mark]
     assert places == sorted(places)

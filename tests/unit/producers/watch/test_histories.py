@@ -15,10 +15,10 @@ from querymill.ingesting.kinds.conversations import LINES as CONVERSATIONS
 from querymill.ingesting.kinds.messages import LINES as MESSAGES
 from querymill.testing import MemoryMill
 from querymill.watch.histories import HistoryFollower, Spot
-from querymill.watch.sent import AlreadyFollowed, Sent
-from querymill.watch.sessions import SessionSender, Told
+from querymill.watch.sent import AlreadyFollowed, SentLog
+from querymill.watch.sessions import SessionSender, WatchReport
 from querymill_histories.formats import BY_NAME
-from querymill_histories.session import Asked
+from querymill_histories.session import ReadOptions
 from tests.fixtures.histories import claude_line, write_json, write_lines
 
 #: Long enough ago for a file to be whole.
@@ -33,9 +33,9 @@ class Home:
     kind: str
     follower: HistoryFollower
 
-    def take(self, *paths: Path) -> Told:
+    def take(self, *paths: Path) -> WatchReport:
         """Take changes: those given, or all that are found."""
-        told = Told()
+        told = WatchReport()
         self.follower.take(paths or self.follower.everything(), told)
         return told
 
@@ -46,10 +46,10 @@ class Home:
 
 
 def followed(mill: MemoryMill, folder: Path, lines: Lines[Any], kind: str) -> Iterator[Home]:
-    with Sent(folder / "state" / "sent.sqlite") as sent:
+    with SentLog(folder / "state" / "sent.sqlite") as sent:
         sender = SessionSender(mill, lines, "c", sent)
         spots = [Spot(folder / "home")]
-        follower = HistoryFollower(lambda: spots, Asked(), "none", sender, sent)
+        follower = HistoryFollower(lambda: spots, ReadOptions(), "none", sender, sent)
         (folder / "home").mkdir(exist_ok=True)
         follower.roots()
         yield Home(folder / "home", kind, follower)
@@ -204,10 +204,10 @@ def test_a_follower_that_starts_again_reads_only_what_has_changed(mill: MemoryMi
 
 def test_two_followers_of_the_same_are_refused_and_a_damaged_state_is_made_again(tmp_path: Path) -> None:
     path = tmp_path / "sent.sqlite"
-    with Sent(path), pytest.raises(AlreadyFollowed, match=r"sent\.sqlite"):
-        Sent(path)
+    with SentLog(path), pytest.raises(AlreadyFollowed, match=r"sent\.sqlite"):
+        SentLog(path)
     path.write_bytes(b"no database" * 1_000)
-    with Sent(path) as sent:
+    with SentLog(path) as sent:
         assert sent.files == {}
 
 

@@ -12,8 +12,8 @@ from querymill.ingesting.kinds.messages import LINES as SESSIONS
 from querymill.ingesting.kinds.reports import LINES as REPORTS
 from querymill.testing import MemoryMill
 from querymill.watch.lines import LineFollower
-from querymill.watch.sent import Sent
-from querymill.watch.sessions import SessionSender, Told
+from querymill.watch.sent import SentLog
+from querymill.watch.sessions import SessionSender, WatchReport
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def reports(mill: MemoryMill, folder: Path) -> Iterator[LineFollower]:
-    with Sent(folder.parent / "sent.sqlite") as sent:
+    with SentLog(folder.parent / "sent.sqlite") as sent:
         yield LineFollower([folder], mill, REPORTS, "c", SessionSender(mill, REPORTS, "c", sent), sent)
 
 
@@ -44,8 +44,8 @@ def write(path: Path, text: str, mode: str = "a") -> None:
         file.write(text)
 
 
-def take(follower: LineFollower) -> Told:
-    told = Told()
+def take(follower: LineFollower) -> WatchReport:
+    told = WatchReport()
     follower.take(follower.everything(), told)
     return told
 
@@ -106,7 +106,7 @@ def test_a_session_on_a_later_line_costs_its_new_messages(mill: MemoryMill, fold
         return json.dumps({"session_id": "s", "started_at": "2026-01-01T00:00:00Z", "messages": messages}) + "\n"
 
     path = folder / "log.jsonl"
-    with Sent(folder.parent / "sent.sqlite") as sent:
+    with SentLog(folder.parent / "sent.sqlite") as sent:
         sender = SessionSender(mill, SESSIONS, "c", sent)
         follower = LineFollower([path], mill, SESSIONS, "c", sender, sent)
         write(path, session(3))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from querymill.watch.changes import Roots
 from querymill.watch.rounds import PAUSE_S, follow
-from querymill.watch.sessions import Told
+from querymill.watch.sessions import WatchReport
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Waiting:
     def everything(self) -> set[Path]:
         return {Path("a")}
 
-    def take(self, changed: Iterable[Path], told: Told) -> None:
+    def take(self, changed: Iterable[Path], told: WatchReport) -> None:
         time.sleep(PAUSE_S + 0.1)
 
 

@@ -45,7 +45,7 @@ def texts_of(history: History) -> dict[str | None, str]:
 
 
 class Held:
-    """A session and the versions that the ledger would know of it."""
+    """A session and the versions that `versions` would know of it."""
 
     def __init__(self) -> None:
         self.history, self.known, self.dropped = History(), at(0), at(0)

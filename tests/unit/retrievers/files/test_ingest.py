@@ -53,7 +53,7 @@ def outcomes(result: IngestFilesResult) -> dict[str, int]:
 
 
 def embeddings_asked_for(world: World) -> int:
-    kinds = [world.board.picture(job_id).record.kind for job_id in world.board.recent(most=100)]
+    kinds = [world.board.picture(job_id).record.kind for job_id in world.board.recent(limit=100)]
     return kinds.count("embed_documents")
 
 

@@ -9,8 +9,8 @@ from querymill_shared.board import Step
 from querymill_workers.jobs.notes import FailureNotes, Notes
 from querymill_workers.retrievers.files.notes import (
     EvaluationNotes,
+    FileSearchNotes,
     PlanNotes,
-    SearchNotes,
 )
 
 
@@ -18,7 +18,7 @@ def step_with(notes: dict[str, Any], *, state: Any = "done") -> Step:
     return Step("search-1-words", state, 1, notes=notes)
 
 
-@pytest.mark.parametrize("kind", [SearchNotes, EvaluationNotes, PlanNotes])
+@pytest.mark.parametrize("kind", [FileSearchNotes, EvaluationNotes, PlanNotes])
 def test_a_step_that_failed_or_is_open_noted_nothing(kind: type[Notes]) -> None:
     failed = step_with(FailureNotes(dead=True).for_board(), state="failed")
     assert kind.of(failed) == kind.of(step_with({}, state="waiting")) == kind()

@@ -39,7 +39,7 @@ def test_a_session_grows_and_only_its_end_is_embedded(world: World) -> None:
     found = world.result(world.run(MessageSearch(collection="chats", query="rudder", limit=1)))
     assert isinstance(found, MessageResult)
     assert (found.results[0].content, found.results[0].message_number) == ("the rudder", 6)
-    jobs = [job_id for job_id in world.board.recent(most=20) if "embed_" in world.board.picture(job_id).record.kind]
+    jobs = [job_id for job_id in world.board.recent(limit=20) if "embed_" in world.board.picture(job_id).record.kind]
     # The first makes two vectors of each of five messages, the second two of the new one and the contexts of two.
     assert sorted(world.result(job_id).total for job_id in jobs) == [4, 10]
 

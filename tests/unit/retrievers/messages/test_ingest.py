@@ -6,7 +6,7 @@ from querymill_shared.contracts.vectors import EmbedDocumentsResult
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Failed
+from querymill_workers.jobs.faults import CallFailed
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
 
@@ -110,7 +110,7 @@ def test_a_change_while_an_embedding_runs_asks_for_another(world: World) -> None
 
 
 def test_a_provider_that_keeps_failing_ends_the_embedding_and_the_next_ingestion_asks_again(world: World) -> None:
-    world.embeddings.fails_with = Failed("broken")
+    world.embeddings.fails_with = CallFailed("broken")
     _, (bell,) = ingested_only(world, session("s", "nine ships"))
     for _ in range(world.ports.max_attempts):
         world.answer(bell)

@@ -10,8 +10,8 @@ from querymill_shared.contracts.vectors import PARTS, Reembed, ReembedResult
 from querymill_workers.dispatch import run_step
 from querymill_workers.inference.ports import InputType, PreviousModel, Vectors
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Failed, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.faults import CallFailed, Unavailable
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.calibration import IDENTITY, Calibration
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.chats import session
@@ -21,7 +21,7 @@ from tests.fixtures.world import World
 class Mirrored(WordEmbeddings):
     """Another model: the same words, in the other direction."""
 
-    def embed(self, texts: list[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:  # type: ignore[override]
+    def embed(self, texts: list[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:  # type: ignore[override]
         vectors, usage = super().embed(texts, input_type=input_type, caller=caller)
         return -np.flip(vectors, axis=1), usage
 
@@ -92,7 +92,7 @@ def test_without_the_model_before_the_words_answer_and_say_why_until_the_switch(
 def test_a_model_that_keeps_failing_leaves_the_one_before_in_force(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     _, after = change_model(world)
-    after.fails_with = Failed("broken")
+    after.fails_with = CallFailed("broken")
     request = Reembed(collection="chats", retriever="messages", model="mirrored")
     job_id = world.submit(request)
     for step in request.steps * world.ports.max_attempts:

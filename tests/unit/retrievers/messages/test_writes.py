@@ -15,7 +15,7 @@ from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.messages.search import step
 from querymill_workers.retrievers.messages.search.question_vector import FALLBACK_MARGIN_S
 from tests.fakes.models import WordEmbeddings
@@ -26,7 +26,7 @@ from tests.fixtures.world import World
 class Picky(WordEmbeddings):
     """Refuses a request that holds a text with the word "refused"."""
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         if any("refused" in text for text in texts):
             raise Unacceptable("embedding rejected: HTTP 400", words="input too long")
         return super().embed(texts, input_type=input_type, caller=caller)

@@ -1,7 +1,7 @@
 from querymill_shared.contracts.modules.ingest import IngestModules, IngestModulesResult, ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon, LexiconResult
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
-from querymill_workers.jobs.faults import Failed, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Unavailable
 from querymill_workers.retrievers.modules.entry import entry_of
 from querymill_workers.retrievers.modules.ingest import revision_of
 from tests.fixtures.world import World, example
@@ -33,7 +33,7 @@ def learn(world: World) -> LexiconResult:
 
 
 def learnings(world: World) -> list[str]:
-    kinds = {job_id: world.board.picture(job_id).record.kind for job_id in world.board.recent(most=100)}
+    kinds = {job_id: world.board.picture(job_id).record.kind for job_id in world.board.recent(limit=100)}
     return [job_id for job_id, kind in kinds.items() if kind == "learn_lexicon"]
 
 
@@ -96,7 +96,7 @@ def test_the_same_document_again_asks_for_nothing_where_the_lexicon_knows_it(wor
 def test_an_ingestion_that_keeps_failing_ends_with_its_reason(world: World) -> None:
     request = ingest_of(CONES[0])
     job_id = world.submit(request)
-    world.words.fails_with = Failed("words: PostgreSQL: QueryCanceled")
+    world.words.fails_with = CallFailed("words: PostgreSQL: QueryCanceled")
     for _ in range(3):
         world.ring(job_id, request, "ingest")
     assert world.board.picture(job_id).record.reason == "words: PostgreSQL: QueryCanceled"

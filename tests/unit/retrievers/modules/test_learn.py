@@ -26,7 +26,7 @@ def learn(world: World) -> LexiconResult:
 
 
 def learnings(world: World) -> list[str]:
-    kinds = {job_id: world.board.picture(job_id).record.kind for job_id in world.board.recent(most=100)}
+    kinds = {job_id: world.board.picture(job_id).record.kind for job_id in world.board.recent(limit=100)}
     return [job_id for job_id, kind in kinds.items() if kind == "learn_lexicon"]
 
 

@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from querymill_shared.contracts.events import AnswerPart, Done, Hits, Queued, StageStarted
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_workers.dispatch import run_step
-from querymill_workers.jobs.faults import Failed, Refused
+from querymill_workers.jobs.faults import CallFailed, Refused
 from tests.fixtures.world import World, report
 from tests.unit.retrievers.reports.test_search import SHIPS, SOUP, found, search, store_without_vectors
 
@@ -83,7 +83,7 @@ def test_a_job_without_an_answer_takes_no_step_more(world: World) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("error", [Failed("chat model: the reply broke off"), Refused("chat model refused")])
+@pytest.mark.parametrize("error", [CallFailed("chat model: the reply broke off"), Refused("chat model refused")])
 def test_without_an_answer_the_hits_stand(world: World, error: Exception) -> None:
     world.ingest(SHIPS)
     world.answers.reply = lambda: [error]

@@ -65,7 +65,7 @@ def test_a_changed_report_replaces_the_old_one_with_its_words(world: World) -> N
 def test_a_report_of_blank_pages_has_no_passages(world: World, text: str) -> None:
     (job_id,) = world.ingest(report("a1", text))
     assert outcome(world, job_id).total == 0
-    assert not any(isinstance(world.result(job), EmbedDocumentsResult) for job in world.board.recent(most=9))
+    assert not any(isinstance(world.result(job), EmbedDocumentsResult) for job in world.board.recent(limit=9))
 
 
 def test_a_page_of_a_million_characters_becomes_passages_that_fit_the_models_input(world: World) -> None:

@@ -11,7 +11,7 @@ from querymill_workers.dispatch import run_step
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, LOOK_EVERY_S, Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports import ingest
 from querymill_workers.retrievers.reports.rules.glossary import Glossary, Term
 from querymill_workers.retrievers.reports.search.understand import SEARCH_MARGIN_S
@@ -217,7 +217,7 @@ def test_the_question_waits_no_longer_for_its_vector_than_the_patience(world: Wo
     callers: list[Caller] = []
     embed = world.embeddings.embed
 
-    def noting(texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def noting(texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         callers.append(caller)
         return embed(texts, input_type=input_type, caller=caller)
 

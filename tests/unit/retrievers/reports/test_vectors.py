@@ -7,7 +7,7 @@ from querymill_shared.contracts.reports.search import ReportResult
 from querymill_shared.contracts.vectors import Reembed
 from querymill_workers.inference.ports import PreviousModel
 from querymill_workers.inference.work import Unacceptable
-from querymill_workers.jobs.faults import Failed
+from querymill_workers.jobs.faults import CallFailed
 from querymill_workers.text.calibration import IDENTITY
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.world import World, report
@@ -17,7 +17,7 @@ from tests.unit.retrievers.reports.test_search import found, search
 
 def test_an_embedding_that_keeps_failing_ends_with_its_reason_and_the_report_stays_found(world: World) -> None:
     (bell,) = store_alone(world, LONG)
-    world.embeddings.fails_with = Failed("embedding unavailable: HTTP 503")
+    world.embeddings.fails_with = CallFailed("embedding unavailable: HTTP 503")
     for _ in range(3):
         world.answer(bell)
     record = world.board.picture(bell.job_id).record

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.services.rules import budget
-from querymill_workers.services.rules.budget import MIN_PASSAGE_TOKENS, Passage, around, labelled
+from querymill_workers.services.rules.budget import MIN_PASSAGE_TOKENS, PromptPassage, around, labelled
 from querymill_workers.text.tokens import estimate
 
 
@@ -12,7 +12,7 @@ def words(tokens: int) -> str:
 
 
 def fitted(texts: list[str], *, max_tokens: int) -> list[str]:
-    return [shown.text for shown in budget.fitted([Passage(text) for text in texts], max_tokens=max_tokens)]
+    return [shown.text for shown in budget.fitted([PromptPassage(text) for text in texts], max_tokens=max_tokens)]
 
 
 def test_short_passages_stay_whole_and_long_ones_share_what_is_left() -> None:
@@ -73,11 +73,11 @@ def test_without_a_match_the_beginning_is_shown() -> None:
 
 
 def test_a_passage_stands_under_its_label_within_its_budget() -> None:
-    shown = labelled(Passage(words(500), label="Aurora Foods, 2022, page 3"), max_tokens=100)
+    shown = labelled(PromptPassage(words(500), label="Aurora Foods, 2022, page 3"), max_tokens=100)
     assert shown.text.startswith("Aurora Foods, 2022, page 3\n字")
     assert shown.is_cut
     assert estimate(shown.text) <= 100
-    assert not labelled(Passage("9.1", label="Aurora"), max_tokens=100).is_cut
+    assert not labelled(PromptPassage("9.1", label="Aurora"), max_tokens=100).is_cut
 
 
 @given(st.text(alphabet="ab 1\n字", max_size=600), st.integers(0, 600), st.integers(1, 200), st.integers(1, 300))

@@ -16,7 +16,7 @@ def test_the_first_steps_are_the_searches_that_were_asked_for() -> None:
 
 
 def test_one_shot_has_one_round_whatever_is_said() -> None:
-    assert FileSearch(query="q", collection="c", mode="oneshot", rounds=3).most_rounds == 1
+    assert FileSearch(query="q", collection="c", mode="oneshot", rounds=3).max_rounds == 1
 
 
 READ_BY_RE2 = [

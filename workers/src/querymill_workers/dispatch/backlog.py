@@ -28,14 +28,14 @@ MIN_AGE_S = 1.0
 
 
 @value
-class Look:
+class QueueSnapshot:
     """The queues at a moment, in monotonic seconds."""
 
     at: float
     states: Mapping[Queue, QueueState]
 
 
-def expected_waits(looks: Sequence[Look]) -> dict[Queue, float]:
+def expected_waits(looks: Sequence[QueueSnapshot]) -> dict[Queue, float]:
     """Return how many seconds a new bell will wait, for each queue that workers do not keep up with.
 
     A queue that workers emptied at one of the last looks is left out. So is one from which nothing was taken: a worker
@@ -53,9 +53,9 @@ def expected_waits(looks: Sequence[Look]) -> dict[Queue, float]:
     return {queue: wait_s for queue, wait_s in waits.items() if wait_s >= MIN_WAIT_S}
 
 
-def _without_a_break(queue: Queue, looks: Sequence[Look]) -> list[Look]:
+def _without_a_break(queue: Queue, looks: Sequence[QueueSnapshot]) -> list[QueueSnapshot]:
     """Return the latest looks at which the queue held a bell, without a look between them at which it was empty."""
-    full: list[Look] = []
+    full: list[QueueSnapshot] = []
     for look in reversed(looks):
         state = look.states.get(queue)
         if state is None or not state.length:
@@ -86,7 +86,7 @@ class BacklogWatch:
         self._ports = ports
         self._backlog = backlog
         self._result_ttl_s = result_ttl_s
-        self._looks: deque[Look] = deque(maxlen=MAX_LOOKS)
+        self._looks: deque[QueueSnapshot] = deque(maxlen=MAX_LOOKS)
         self._woken = threading.Event()
         self._stopped = False
         self._queued_since: Mapping[str, float] = {}
@@ -116,7 +116,7 @@ class BacklogWatch:
         states, now = self._backlog.look(), self._ports.clock()
         if self._looks and now - self._looks[-1].at > MAX_GAP_S:
             self._looks.clear()  # another process was elected since
-        self._looks.append(Look(now, {state.queue: state for state in states}))
+        self._looks.append(QueueSnapshot(now, {state.queue: state for state in states}))
         waits = {queue.value: wait_s for queue, wait_s in expected_waits(list(self._looks)).items()}
         # Without a word from here for some seconds, the board refuses nothing.
         if waits or self._reported:

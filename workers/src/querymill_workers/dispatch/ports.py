@@ -9,7 +9,6 @@ from querymill_workers.documents.ports import Body, Documents, ForgetfulCaches, 
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, Judge, PreviousModel, Rewriter
 from querymill_workers.jobs.bell import Heartbeat
-from querymill_workers.ledger.ports import Ledger
 from querymill_workers.retrievers.conversations.ports.caches import (
     ConversationCaches,
 )
@@ -34,6 +33,7 @@ from querymill_workers.services.ports import TextVectors
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Versions
 from querymill_workers.words.ports import Words
 
 
@@ -62,7 +62,7 @@ class Ports:
     words: Words
     samples: Samples
     shorthands: Mapping[str, Sequence[str]]
-    ledger: Ledger
+    versions: Versions
     messages: Messages
     sessions: Sessions
     files: Files

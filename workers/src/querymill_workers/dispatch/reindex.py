@@ -40,7 +40,7 @@ def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
     total = 0
     for done, of_all, texts in reindex(request, ports) if stale else ():
         total += texts
-        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=of_all)):
+        if not ports.board.append_event(claim.job_id, Progress(stage=claim.step, done=done, total=of_all)):
             return []  # cancelled; the next attempt skips the entries that are there
     for space in stale:
         ports.words.publish(collection, space)

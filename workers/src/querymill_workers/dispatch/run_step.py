@@ -87,13 +87,13 @@ def flow_of_service(
 
 def run_step(bell: Bell, ports: Ports) -> Sequence[Bell]:
     """Run the step that a bell names, if it is still open. Return the bells to ring next."""
-    return [rung for claim in claim_steps(bell, ports, most=1).held for rung in run_claim(claim, ports)]
+    return [rung for claim in claim_steps(bell, ports, limit=1).held for rung in run_claim(claim, ports)]
 
 
-def claim_steps(bell: Bell, ports: Ports, *, most: int) -> Claims:
-    """Claim the step that a bell names, and up to ``most`` - 1 others of its queue."""
+def claim_steps(bell: Bell, ports: Ports, *, limit: int) -> Claims:
+    """Claim the step that a bell names, and up to ``limit`` - 1 others of its queue."""
     try:
-        return ports.board.claim_steps(bell.job_id, bell.step, life=ports.heartbeat.life, most=most)
+        return ports.board.claim_steps(bell.job_id, bell.step, life=ports.heartbeat.life, limit=limit)
     except UnreadableJob as error:
         if error.left_for_s >= ports.outage_patience_s:
             ports.board.settle(bell.job_id, Verdict("dead", reason=NOBODY_READS + error.reason, code="pending"))

@@ -20,7 +20,7 @@ Ring = Callable[[Sequence[Bell]], None]
 THREADS_PER_SPARE = 8
 
 
-class Crew:
+class StepPool:
     """Runs the step that a bell names in the thread that heard it, and further steps of its queue in free ones."""
 
     def __init__(self) -> None:
@@ -50,18 +50,18 @@ class Crew:
         """How many threads there are beyond the others, for collections that hold fewer than that."""
         return self._slots // THREADS_PER_SPARE
 
-    def room_of(self, collection: str) -> int:
+    def spare_slots_of(self, collection: str) -> int:
         """How many steps of a collection may be run beyond the others now, while these keep every thread busy."""
         with self._changed:
             spare_left = self._slots + self.spare - max(self._busy, self._slots)
             return max(0, min(spare_left, self.spare - self._held[collection]))
 
-    def wait_until_free(self, most_s: float) -> int:
-        """Return how many threads are free, after waiting up to ``most_s`` seconds for one."""
+    def wait_until_free(self, max_s: float) -> int:
+        """Return how many threads are free, after waiting up to ``max_s`` seconds for one."""
         if self.free:
             return self.free
         with self._changed:
-            self._changed.wait_for(lambda: self.free > 0, timeout=most_s)
+            self._changed.wait_for(lambda: self.free > 0, timeout=max_s)
             return self.free
 
     def start(self, work: Callable[[], None]) -> None:
@@ -76,7 +76,7 @@ class Crew:
 
     def answer(self, bell: Bell, ports: Ports, ring: Ring) -> None:
         """Claim what a bell names and what waits beside it, and run it. Ring on for the steps that find no thread."""
-        claims = run_step.claim_steps(bell, ports, most=1 + self.free)
+        claims = run_step.claim_steps(bell, ports, limit=1 + self.free)
         if claims.left is not None:
             ring([Bell(bell.job_id, claims.left, bell.queue)])
         for claim in claims.held[1:]:
@@ -85,7 +85,7 @@ class Crew:
             self._run(claim, ports, ring)
 
     def answer_here(self, bell: Bell, ports: Ports, ring: Ring) -> None:
-        """Answer a bell in the calling thread, which counts as one of the crew until it returns."""
+        """Answer a bell in the calling thread, which counts as one of the pool until it returns."""
         with self._changed:
             self._busy += 1
         try:

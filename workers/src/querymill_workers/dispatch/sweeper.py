@@ -14,7 +14,7 @@ from querymill_shared.board.calls import NO_BACKLOG
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch import run_step
-from querymill_workers.dispatch.background_tasks import Errands
+from querymill_workers.dispatch.background_tasks import BackgroundTasks
 from querymill_workers.dispatch.backlog import BacklogWatch
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.dispatch.watchdog import WatchedThread
@@ -36,20 +36,20 @@ SAMPLES_EVERY_S = 60.0
 
 
 def sweep(
-    ports: Ports, queued_since: Mapping[str, float] = NO_BACKLOG, *, errands: Errands | None = None
+    ports: Ports, queued_since: Mapping[str, float] = NO_BACKLOG, *, tasks: BackgroundTasks | None = None
 ) -> Sequence[Bell]:
     """Act on every due entry once. Return the bells to ring: no second one for a step whose bell is still queued.
 
-    What needs a store is done aside, as errands. Without them it is done here.
+    What needs a store is done aside, as tasks. Without them it is done here.
     """
     due_now = ports.board.due(queued_since=queued_since)
-    return [bell for due in due_now for bell in recover_safely(due, ports, errands)]
+    return [bell for due in due_now for bell in recover_safely(due, ports, tasks)]
 
 
-def recover_safely(due: Due, ports: Ports, errands: Errands | None) -> Sequence[Bell]:
+def recover_safely(due: Due, ports: Ports, tasks: BackgroundTasks | None) -> Sequence[Bell]:
     """Act on one due entry. If it raises, log the error and continue: this entry becomes due again."""
     try:
-        return recover(due, ports, errands)
+        return recover(due, ports, tasks)
     except UnknownJob:
         return []
     except UnreadableJob as error:
@@ -60,7 +60,7 @@ def recover_safely(due: Due, ports: Ports, errands: Errands | None) -> Sequence[
         return []
 
 
-def recover(due: Due, ports: Ports, errands: Errands | None = None) -> Sequence[Bell]:
+def recover(due: Due, ports: Ports, tasks: BackgroundTasks | None = None) -> Sequence[Bell]:
     """Settle or advance the job of a due entry, or ring for its step. Return the bells to ring."""
     picture = ports.board.picture(due.job_id)
     if picture.record.is_over:
@@ -73,9 +73,9 @@ def recover(due: Due, ports: Ports, errands: Errands | None = None) -> Sequence[
     if step is not None and not (step.state == "running" and spent(step) >= ports.max_attempts):
         return [Bell(due.job_id, step.name, picture.request.queue_of(step.name))]
     reads = run_step.flow_of(picture.request).reads
-    if errands is None or reads is None:
+    if tasks is None or reads is None:
         return go_on(due, picture, step, ports)
-    errands.ask(
+    tasks.ask(
         (due.job_id, due.step, due.past_deadline),
         lambda: go_on(due, picture, step, ports),
         give_up=lambda: settle_without(reads, due, ports),
@@ -125,7 +125,7 @@ def give_up(picture: Picture, step: Step, ports: Ports) -> Sequence[Bell]:
     if picture.request is None:
         return []
     bell = Bell(picture.record.job_id, step.name, picture.request.queue_of(step.name))
-    for held in run_step.claim_steps(bell, ports, most=1).held:
+    for held in run_step.claim_steps(bell, ports, limit=1).held:
         if held.counts.spent >= ports.max_attempts:
             log_failure(held, "its workers died")
             return run_step.fail(
@@ -162,7 +162,7 @@ class Sweeper:
         self._backlog = backlog
         self._ring = ring
         self._elect = elect
-        self._errands = Errands(ring, ports.clock)
+        self._tasks = BackgroundTasks(ring, ports.clock)
         self._thread = WatchedThread("sweeper", self.turn)
         self._elected_until = 0.0
         self._next_at: dict[str, float] = {}
@@ -186,9 +186,9 @@ class Sweeper:
         due_in_s = self._ports.board.due_in()
         if due_in_s <= 0:
             queued_since = NO_BACKLOG if self._backlog is None else self._backlog.queued_since
-            for bell in sweep(self._ports, queued_since, errands=self._errands):
+            for bell in sweep(self._ports, queued_since, tasks=self._tasks):
                 self._ring(bell)
-        self._errands.tend()
+        self._tasks.tend()
         self._look_after_stores()
         return min(max(due_in_s, LEAST_WAIT_S), MOST_WAIT_S)
 
@@ -202,4 +202,4 @@ class Sweeper:
         ):
             if now >= self._next_at.get(name, 0.0):
                 self._next_at[name] = now + every_s
-                self._errands.ask(name, work, give_up=lambda: None)
+                self._tasks.ask(name, work, give_up=lambda: None)

@@ -77,7 +77,7 @@ class Forgotten:
         return kind in OWN[self.retriever] or kind in ANYBODYS
 
     @property
-    def few_ids(self) -> Collection[str] | None:
+    def ids_if_few(self) -> Collection[str] | None:
         """The ids of what was forgotten, or None if these are many or are not known one by one."""
         return None if not self._knows_each or len(self.ids) > FEW else self.ids
 
@@ -96,7 +96,7 @@ class Forgotten:
 
     def may_be_told_in(self, text: str) -> bool:
         """Whether a text contains a forgotten id. If there are many ids, it may."""
-        ids = self.few_ids
+        ids = self.ids_if_few
         return ids is None or any(id_ in text for id_ in ids)
 
     def outcome_in(self, result: str) -> str | None:

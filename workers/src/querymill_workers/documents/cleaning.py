@@ -7,7 +7,7 @@ from typing import Final
 from pydantic_core import from_json
 
 from querymill_shared.board import Board, Claim
-from querymill_shared.board.erasure import Kept, Listed, Scrubbed
+from querymill_shared.board.erasure import Kept, ListedJob, Scrubbed
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.contracts.jobs import JobRequest
@@ -22,7 +22,7 @@ AT_ONCE: Final = 20
 def clean(claim: Claim, forgotten: Forgotten, ports: CleaningPorts) -> None:
     """Delete what the board and the fleet's caches still hold of what was forgotten."""
     clean_board(claim, forgotten, ports.board)
-    ports.fleet_caches.forget(claim.request.collection)
+    ports.fleet_caches.erase(claim.request.collection)
 
 
 def clean_board(claim: Claim, forgotten: Forgotten, board: Board) -> None:
@@ -48,10 +48,10 @@ def clean_board(claim: Claim, forgotten: Forgotten, board: Board) -> None:
             elif board.has_ended(job.job_id):
                 ended.append(job)
     gone += _clean_ended(ended, claim, forgotten, board)
-    board.forget_jobs(gone)
+    board.erase_jobs(gone)
 
 
-def _clean_ended(jobs: Iterable[Listed], claim: Claim, forgotten: Forgotten, board: Board) -> list[str]:
+def _clean_ended(jobs: Iterable[ListedJob], claim: Claim, forgotten: Forgotten, board: Board) -> list[str]:
     """Leave of jobs that have ended what may stay. Return the ids of those that go."""
     gone, scrubbed = list[str](), list[Scrubbed]()
     for some in _some(jobs):
@@ -65,16 +65,16 @@ def _clean_ended(jobs: Iterable[Listed], claim: Claim, forgotten: Forgotten, boa
     return gone
 
 
-def _some(jobs: Iterable[Listed]) -> Iterator[list[Listed]]:
+def _some(jobs: Iterable[ListedJob]) -> Iterator[list[ListedJob]]:
     left = iter(jobs)
     while some := list(islice(left, AT_ONCE)):
         yield some
 
 
-def _goes_when_it_ends(job: Listed, claim: Claim, forgotten: Forgotten, board: Board) -> bool:
+def _goes_when_it_ends(job: ListedJob, claim: Claim, forgotten: Forgotten, board: Board) -> bool:
     """Note of a job that has not ended what was forgotten. Return True if all of it must go once it has."""
     if job.kind in READING:
-        ids = forgotten.few_ids
+        ids = forgotten.ids_if_few
         if ids is not None:
             board.mark_forgotten(job.job_id, ids, is_write=False)
         return ids is None
@@ -90,7 +90,7 @@ def _goes_when_it_ends(job: Listed, claim: Claim, forgotten: Forgotten, board: B
     return trimmed is None and is_marked
 
 
-def _goes(job: Listed, kept: Kept, claim: Claim, forgotten: Forgotten, board: Board) -> bool:
+def _goes(job: ListedJob, kept: Kept, claim: Claim, forgotten: Forgotten, board: Board) -> bool:
     """Whether all of a job that has ended must go. A write that holds texts of others too is left with these."""
     if job.kind in READING:
         return forgotten.is_told_by(kept)
@@ -103,7 +103,7 @@ def _goes(job: Listed, kept: Kept, claim: Claim, forgotten: Forgotten, board: Bo
     return request is not None and (trimmed is None or not board.trim_job(job.job_id, trimmed))
 
 
-def _left_of(job: Listed, kept: Kept, forgotten: Forgotten) -> Scrubbed | None:
+def _left_of(job: ListedJob, kept: Kept, forgotten: Forgotten) -> Scrubbed | None:
     """Return what is to be left of a job that stays, or None if it holds nothing that was forgotten."""
     if not kept.result:
         return None
@@ -118,7 +118,7 @@ def _write_of(job_id: str, claim: Claim, forgotten: Forgotten, board: Board) -> 
     try:
         picture = board.picture(job_id)
     except (UnknownJob, UnreadableJob):
-        return None  # what another release wrote is told by the ledger as well
+        return None  # what another release wrote is told by `versions` as well
     if picture.request is None or picture.record.created > claim.submitted or not forgotten.is_in(picture.request):
         return None
     return picture.request

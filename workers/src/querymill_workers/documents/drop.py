@@ -17,7 +17,7 @@ from querymill_workers.documents.ports import DocumentPorts, Documents
 from querymill_workers.documents.texts import ForgottenTexts, forgotten_texts
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.ledger.ports import Subject, version_of
+from querymill_workers.versions.ports import WrittenDocument, version_of
 
 #: Documents between two reports of progress.
 BATCH: Final = 100
@@ -36,7 +36,7 @@ def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
     stored, collection = ports.documents[request.retriever], request.collection
     if request.filter or request.everything:
         # Before any row: a later write of an older version is refused by it.
-        ports.ledger.forget(
+        ports.versions.leave_filter_tombstone(
             collection, request.retriever, version_of(claim), conditions=request.filter, documents=request.ids
         )
     texts = forgotten_texts(claim, ports)
@@ -46,10 +46,10 @@ def step(claim: Claim, request: DropDocuments, ports: DocumentPorts) -> None:
     for batch in _batches(stored, request):
         gone.update(() if request.everything else batch.ids)
         documents += _drop(batch, stored, request, texts, ports)
-        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=documents, total=total)):
+        if not ports.board.append_event(claim.job_id, Progress(stage=claim.step, done=documents, total=total)):
             return  # cancelled: what is dropped is dropped
     if request.everything:
-        leave_collection(stored, texts, ports)
+        drop_empty_collection(stored, texts, ports)
     knows_ids = claim.attempt == 1 or not request.filter
     forgotten = Forgotten(
         request.retriever,
@@ -99,7 +99,7 @@ def _drop(batch: _Batch, stored: Documents, request: DropDocuments, texts: Forgo
     collection, kind, version, dropped = request.collection, request.retriever, texts.version, 0
     if request.ids and not request.filter:
         for document in batch.ids:
-            with ports.ledger.dropping(collection, kind, document, version) as standing:
+            with ports.versions.dropping(collection, kind, document, version) as standing:
                 if standing.reaches_known:
                     dropped += drop_document(collection, document, version, kind, ports, texts) > 0
     else:
@@ -120,15 +120,17 @@ def _drop_listed(
     does not pass stands, even if it comes last.
     """
     collection, kind, version, dropped = request.collection, request.retriever, texts.version, 0
-    subjects = [Subject(document) for document in batch.ids]
-    with ports.ledger.changing(collection, kind, subjects, version, whole=False) as standings:
+    subjects = [WrittenDocument(document) for document in batch.ids]
+    with ports.versions.changing(collection, kind, subjects, version, whole=False) as standings:
         for document in _passing(batch, stored, request):
             standing = standings[document]
             if standing.reaches_known:
                 dropped += drop_document(collection, document, version, kind, ports, texts) > 0
                 if not request.everything:
                     # What only live messages made may get a whole session late: it belongs to what passed.
-                    ports.ledger.bury(collection, kind, document, written=standing.known or version, parts=version)
+                    ports.versions.leave_tombstone(
+                        collection, kind, document, written=standing.known or version, parts=version
+                    )
     return dropped
 
 
@@ -143,22 +145,22 @@ def _passing(batch: _Batch, stored: Documents, request: DropDocuments) -> Sequen
     return [document for document in batch.ids if document in passing]
 
 
-def leave_collection(stored: Documents, texts: ForgottenTexts, ports: DocumentPorts) -> None:
+def drop_empty_collection(stored: Documents, texts: ForgottenTexts, ports: DocumentPorts) -> None:
     """Have an empty collection listed no more."""
     collection = texts.collection
-    with ports.ledger.alone(collection, stored.kind):
+    with ports.versions.alone(collection, stored.kind):
         # Else a document that is stored after the look whether there is one would lose its words.
         if not stored.count(collection, {}):
-            ports.bodies[stored.kind].leave(collection)
+            ports.bodies[stored.kind].drop_remains(collection)
             vectors = ports.vectors[stored.kind]
             model = vectors.active_model(collection)
-            vectors.forget_model(collection)
+            vectors.drop_model(collection)
             if model is not None:
                 vectors.drop_index(collection, model=model)
     if not any(documents.count(collection, {}) for documents in ports.documents.values()):
         # Vectors of texts belong to no retriever: they go with the last of a collection.
-        texts.bury_all()
-        ports.text_vectors.clear(collection)
+        texts.leave_tombstone_of_all()
+        ports.text_vectors.drop_all(collection)
     ports.board.remove_collections(stored.kind, [collection])
     if stored.count(collection, {}):
         # Something was stored in between. Whoever stores later announces the collection later than this.

@@ -5,20 +5,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from querymill_shared.contracts.filters import Retriever
-from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.documents.ports import LateWritePorts
 from querymill_workers.documents.texts import ForgottenTexts
-from querymill_workers.ledger.ports import Standing, Version
+from querymill_workers.versions.ports import Standing, Version
 
 
-def bury_replaced(collection: str, kind: Retriever, standings: Mapping[str, Standing], ports: BurialPorts) -> None:
-    """Drop the documents whose whole writes are buried, within the change of the ledger.
+def drop_barred(collection: str, kind: Retriever, standings: Mapping[str, Standing], ports: LateWritePorts) -> None:
+    """Drop the documents whose whole writes are barred, within the change of `versions`.
 
     For example, a document of team red is replaced by one of team blue, and then team blue is forgotten. If the second
     write comes last, it is not stored, but neither does the first stand: it was replaced when the filter was forgotten.
     """
     for document, standing in standings.items():
-        if standing.buried is not None:
-            drop_document(collection, document, standing.buried, kind, ports)
+        if standing.barred_at is not None:
+            drop_document(collection, document, standing.barred_at, kind, ports)
 
 
 def drop_document(
@@ -26,17 +26,17 @@ def drop_document(
     document: str,
     version: Version,
     kind: Retriever,
-    ports: BurialPorts,
+    ports: LateWritePorts,
     texts: ForgottenTexts | None = None,
 ) -> int:
-    """Drop what was accepted of a document up to a version, within a change of the ledger. Return how many rows."""
+    """Drop what was accepted of a document up to a version, within a change of `versions`. Return how many rows."""
     with forgetting_vectors(collection, document, kind, ports, texts):
         return ports.bodies[kind].drop(collection, document, version)
 
 
 @contextmanager
 def forgetting_vectors(
-    collection: str, document: str, kind: Retriever, ports: BurialPorts, forgotten: ForgottenTexts | None = None
+    collection: str, document: str, kind: Retriever, ports: LateWritePorts, forgotten: ForgottenTexts | None = None
 ) -> Iterator[None]:
     """Drop the vectors of the texts that a document has before the block and not after it.
 
@@ -56,8 +56,8 @@ def forgetting_vectors(
     ids, texts = [] if after else [document], set(_texts(before)) - set(_texts(after))
     if forgotten is not None:
         # First, because it waits for those who store vectors.
-        forgotten.bury(ids, texts)
-    ports.text_vectors.forget(collection, text_ids=ids, texts=texts)
+        forgotten.leave_tombstone(ids, texts)
+    ports.text_vectors.drop(collection, text_ids=ids, texts=texts)
 
 
 def _texts(written: Any) -> Iterator[str]:

@@ -13,14 +13,14 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Ledger, Subject, Version
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Version, Versions, WrittenDocument
 
 M = TypeVar("M", bound=Contract)
 
 
 @value
-class Entry(Subject):
+class Entry(WrittenDocument):
     """What is known of a document apart from its texts: what filters see of it, and what lists tell.
 
     ``fields`` has every reserved field of the retriever. ``size`` counts ``unit``; ``when`` is that of `DocumentCard`.
@@ -42,7 +42,7 @@ def read_entry(line: Mapping[str, Any], model: type[M], entry_of: Callable[[M], 
 class Documents(Protocol):
     """What is known of the documents of one retriever. Every call names its collection and sees no other.
 
-    It changes within the ledger's change of a document, in whose transaction the retriever stores the rest.
+    It changes within a versioned change of a document, in whose transaction the retriever stores the rest.
     """
 
     @property
@@ -113,13 +113,13 @@ class Body(Protocol):
     def drop(self, collection: str, document: str, version: Version, /) -> int:
         """Drop what was accepted of a document up to a version: rows, words, vectors, ranks. Return how many rows.
 
-        It is called inside a block of the ledger, whose transaction it joins and which has told that the document was
+        It is called inside a block of `versions`, whose transaction it joins and which has told that the document was
         not written as a whole since. What was added to it since stays.
         """
         ...
 
-    def leave(self, collection: str) -> None:
-        """Drop what else is stored of a collection without documents, in a block of the ledger that has it alone.
+    def drop_remains(self, collection: str) -> None:
+        """Drop what else is stored of a collection without documents, in a block of `versions` that has it alone.
 
         Numbers that caches are keyed by must not begin again.
         """
@@ -129,7 +129,7 @@ class Body(Protocol):
 class ForgetfulCaches(Protocol):
     """What models returned, cached for the fleet."""
 
-    def forget(self, collection: str) -> None:
+    def erase(self, collection: str) -> None:
         """Drop what is cached for a collection, and cache nothing that is under way."""
         ...
 
@@ -141,11 +141,11 @@ class ForgetfulVectors(Protocol):
         """Return whether there is a vector of any text of a collection."""
         ...
 
-    def forget(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
+    def drop(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
         """Drop the vectors of texts with these ids, of parts of documents with these ids, and of equal texts."""
         ...
 
-    def clear(self, collection: str) -> None:
+    def drop_all(self, collection: str) -> None:
         """Drop all vectors of a collection."""
         ...
 
@@ -176,7 +176,7 @@ class CleaningPorts(Common, Protocol):
     def samples(self) -> Samples: ...
 
 
-class BurialPorts(Protocol):
+class LateWritePorts(Protocol):
     """What is stored of documents, for writes that come after their forgetting."""
 
     @property
@@ -189,11 +189,11 @@ class BurialPorts(Protocol):
     def text_vectors(self) -> ForgetfulVectors: ...
 
 
-class DocumentPorts(CleaningPorts, BurialPorts, Protocol):
+class DocumentPorts(CleaningPorts, LateWritePorts, Protocol):
     """Everything that the flows of documents may touch."""
 
     @property
-    def ledger(self) -> Ledger: ...
+    def versions(self) -> Versions: ...
 
     @property
     def vectors(self) -> Mapping[Retriever, Vectors]: ...

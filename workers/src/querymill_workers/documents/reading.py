@@ -27,7 +27,7 @@ PAGE_BYTES: Final = 4_000_000
 READ_AT_ONCE: Final = 20
 
 
-class ListNotes(Notes):
+class DocumentListNotes(Notes):
     """A page of a list."""
 
     documents: tuple[DocumentCard, ...]
@@ -54,7 +54,7 @@ def list_page(claim: Claim, request: ListDocuments, ports: DocumentPorts) -> Non
     # One more tells whether another page follows.
     found = stored.list(request.collection, request.filter, limit=request.limit + 1, after=request.after)
     page = found[: request.limit]
-    notes = ListNotes(
+    notes = DocumentListNotes(
         documents=tuple(with_pending(request.retriever, request.collection, page, ports)),
         total=stored.count(request.collection, request.filter),
         cursor=request.cursor_after(page[-1].id) if len(found) > len(page) else None,
@@ -115,7 +115,7 @@ def show(claim: Claim, request: ShowDocument, ports: DocumentPorts) -> None:
     hand_in(claim, request, ShowNotes(document=found[request.id]), SHOWN, ports)
 
 
-def to_list(request: ListDocuments, picture: Picture, notes: ListNotes) -> DocumentList:
+def to_list(request: ListDocuments, picture: Picture, notes: DocumentListNotes) -> DocumentList:
     """Build the result of a list."""
     return DocumentList(
         job_id=picture.record.job_id,
@@ -154,6 +154,6 @@ def to_shown(request: ShowDocument, picture: Picture, notes: ShowNotes) -> Shown
     )
 
 
-LIST: Final = Ending(ListNotes, to_list)
+LIST: Final = Ending(DocumentListNotes, to_list)
 PAGE: Final = Ending(PageNotes, to_page)
 SHOWN: Final = Ending(ShowNotes, to_shown)

@@ -15,7 +15,7 @@ from querymill_workers.documents.ports import Documents, Entry
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.connection import Pool, across, within
 from querymill_workers.postgres.filters import Column, Predicate, predicate
-from querymill_workers.postgres.metadata_index import FIELDS, Noted
+from querymill_workers.postgres.metadata_index import FIELDS, MetadataTables
 from querymill_workers.postgres.queries import statements
 
 _SQL: Final = statements("querymill_workers.documents", "store.sql")
@@ -31,7 +31,7 @@ class PostgresDocuments(Documents):
     def __init__(self, pool: Pool, retriever: Retriever) -> None:
         self._pool = pool
         self._retriever: Retriever = retriever
-        self._noted = Noted(sql.SQL("d.document"), retriever)
+        self._noted = MetadataTables(sql.SQL("d.document"), retriever)
         self._columns = _columns_of(retriever)
 
     @property

@@ -7,8 +7,8 @@ from typing import Final, Protocol
 from querymill_shared.board import Claim
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_workers.jobs.ports import Common
-from querymill_workers.ledger import texts
-from querymill_workers.ledger.ports import Ledger, Version, version_of
+from querymill_workers.versions import texts
+from querymill_workers.versions.ports import Version, Versions, version_of
 
 EMBED: Final = str(EmbedTexts.model_fields["kind"].default)
 OPEN: Final = ("queued", "running")
@@ -18,7 +18,7 @@ class TombstonePorts(Common, Protocol):
     """What it takes to leave tombstones of texts."""
 
     @property
-    def ledger(self) -> Ledger:
+    def versions(self) -> Versions:
         """The versions and tombstones."""
         ...
 
@@ -29,24 +29,24 @@ class ForgottenTexts:
 
     collection: str
     version: Version
-    ledger: Ledger
+    versions: Versions
     may_be_stored: bool
     keys: set[str] = field(default_factory=set)
     everything: bool = False
 
-    def bury(self, ids: Collection[str], contents: Collection[str]) -> None:
+    def leave_tombstone(self, ids: Collection[str], contents: Collection[str]) -> None:
         """Leave tombstones of texts with these ids, of parts of documents with these ids, and of equal texts.
 
-        It is called within a change of the ledger.
+        It is called within a change of `versions`.
         """
         keys = {texts.key_of_id(text_id) for text_id in ids} | {texts.key_of_text(text) for text in contents}
         if self.may_be_stored and keys:
-            self.ledger.bury_others(self.collection, texts.KIND, keys, self.version)
+            self.versions.leave_tombstones(self.collection, texts.KIND, keys, self.version)
             self.keys.update(keys)
 
-    def bury_all(self) -> None:
+    def leave_tombstone_of_all(self) -> None:
         """Leave a tombstone of all texts of the collection."""
-        self.ledger.forget(self.collection, texts.KIND, self.version)
+        self.versions.leave_filter_tombstone(self.collection, texts.KIND, self.version)
         self.everything = True
 
     def without(self, request: EmbedTexts) -> EmbedTexts | None:
@@ -62,4 +62,4 @@ def forgotten_texts(claim: Claim, ports: TombstonePorts) -> ForgottenTexts:
     """Return what the texts are noted in that a job forgets."""
     collection = claim.request.collection
     may_be_stored = any(job.kind == EMBED and job.state in OPEN for job in ports.board.jobs_of(collection))
-    return ForgottenTexts(collection, version_of(claim), ports.ledger, may_be_stored)
+    return ForgottenTexts(collection, version_of(claim), ports.versions, may_be_stored)

@@ -16,11 +16,11 @@ import redis
 
 from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, Meters, Refusal, refusals_key
+from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, FleetCounters, Refusal, refusals_key
 from querymill_shared.values import value
-from querymill_workers.inference.concurrency import LEASE_MS, Line, Places
-from querymill_workers.inference.reservations import Bookings
-from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, pace
+from querymill_workers.inference.concurrency import LEASE_MS, CallQueue, CallSlots
+from querymill_workers.inference.reservations import Reservations
+from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, bucket_for
 from querymill_workers.jobs.faults import Refused, Unavailable
 
 Outcome = Literal["answered", "rejected", "limited", "failed", "cut", "unused"]
@@ -88,23 +88,23 @@ class Account:
 
     def __init__(
         self, client: redis.Redis, *, provider: str, key: str, model: str,
-        requests_per_minute: int | None, tokens_per_minute: int | None, meters: Meters,
+        requests_per_minute: int | None, tokens_per_minute: int | None, fleet_counters: FleetCounters,
         clock: Callable[[], float] = time.monotonic, sized: bool = False,
     ) -> None:  # fmt: skip
         digest = hashlib.sha256(f"{provider}\n{key}\n{model}".encode()).hexdigest()[:16]
         self.key = f"qm:account:{digest}"
         self.model = model
-        self.meters = meters
+        self.fleet_counters = fleet_counters
         self._client = client
-        self._requests = pace(requests_per_minute, at_once=REQUESTS_AT_ONCE)
-        self._tokens = pace(tokens_per_minute, at_once=TOKENS_AT_ONCE)
+        self._requests = bucket_for(requests_per_minute, at_once=REQUESTS_AT_ONCE)
+        self._tokens = bucket_for(tokens_per_minute, at_once=TOKENS_AT_ONCE)
         self._clock = clock
         self._sized = sized
         self._adapts = requests_per_minute is None and tokens_per_minute is None
         self._keys = [self.key, f"{self.key}:calls", f"{self.key}:turns"]
-        self._places = Places(client, self._keys[1])
-        self._line = Line()
-        self._bookings = Bookings(clock)
+        self._slots = CallSlots(client, self._keys[1])
+        self._line = CallQueue()
+        self._reservations = Reservations(clock)
         self._reserve = client.register_script(_script("places", "reserve"))
         self._report = client.register_script(_script("places", "report"))
         self._listed = False
@@ -146,7 +146,7 @@ class Account:
             if has_left():
                 raise Withdrawn(f"{self.model}: the job ended before the call could be made")
             if until is not None and self._clock() >= until:
-                self.meters.count("budget_refused/" + lane)
+                self.fleet_counters.count("budget_refused/" + lane)
                 raise LimitReached(f"{self.model} is busy: no call can start before the deadline")
 
         # Only the highest lane books ahead, and a call on nobody's behalf has nobody to take turns with.
@@ -154,11 +154,11 @@ class Account:
             return self._ask(lane, requests, tokens, until, go_on, beside=beside)
         if not self._adapts:
             with self._line.first(lane, collection, go_on=go_on):
-                self._bookings.wait_for_room(lane, collection, go_on=go_on)
+                self._reservations.wait_for_room(lane, collection, go_on=go_on)
                 grant = self._ask(lane, requests, tokens, until, go_on)
-                self._bookings.add(lane, collection, grant.at)
+                self._reservations.add(lane, collection, grant.at)
                 return grant
-        call = Places.new_call(lane, collection)
+        call = CallSlots.new_call(lane, collection)
         with self._line.first(lane, collection, go_on=go_on):
             return self._ask(lane, requests, tokens, until, go_on, call)
 
@@ -178,7 +178,7 @@ class Account:
                 requests,
                 tokens,
                 max_wait_ms,
-                *self._paces(),
+                *self._buckets(),
                 call,
                 LEASE_MS,
                 int(beside),
@@ -187,21 +187,21 @@ class Account:
             verdict, ms = reply[0].decode(), int(reply[1])
             match verdict:
                 case "granted":
-                    self.meters.count("budget_granted/" + lane)
-                    self.meters.count("budget_waited_ms/" + lane, ms)
+                    self.fleet_counters.count("budget_granted/" + lane)
+                    self.fleet_counters.count("budget_waited_ms/" + lane, ms)
                     if call:
-                        self._places.hold(call)
+                        self._slots.hold(call)
                     return Grant(lane, tokens, now + ms / 1000, reply[2].decode(), call)
                 case "later":
-                    self.meters.count("budget_waited_ms/" + lane, ms)
+                    self.fleet_counters.count("budget_waited_ms/" + lane, ms)
                     _sleep_about(min(ms, 1000))
                     go_on()
                 case "full":
-                    self.meters.count("budget_waited_ms/" + lane, ms)
-                    self._places.wait(ms / 1000)
+                    self.fleet_counters.count("budget_waited_ms/" + lane, ms)
+                    self._slots.wait(ms / 1000)
                     go_on()
                 case "refused":
-                    self.meters.count("budget_refused/" + lane)
+                    self.fleet_counters.count("budget_refused/" + lane)
                     raise LimitReached(
                         f"rate limit of {self.model}: no call can start before the deadline (next in {ms / 1000:.1f} s)"
                     )
@@ -230,7 +230,7 @@ class Account:
         A call that its caller's deadline ``cut`` is charged, but does not count for or against the circuit breaker. One
         ``beside`` a call that failed is not reported if it fails too: the provider has one failure then.
         """
-        self._places.leave(grant.call)
+        self._slots.leave(grant.call)
         limits = limits or RateLimitHeaders()
         beyond = 0 if tokens is None else tokens - grant.tokens
         match outcome:
@@ -246,26 +246,26 @@ class Account:
         paused, breaker = self._report(
             keys=self._keys if refusal is None else [*self._keys, refusals_key(self.key)],
             args=[
-                outcome, returned, beyond, *self._paces(),
+                outcome, returned, beyond, *self._buckets(),
                 _ms(limits.retry_after_s), _left(limits.requests_left), _ms(limits.requests_reset_s),
                 _left(limits.tokens_left), _ms(limits.tokens_reset_s), FAILURES_TO_OPEN, COOLDOWN_MS,
                 grant.call, took_ms, grant.tokens if self._sized else 0,
                 "" if refusal is None else refusal.encoded(), MAX_REFUSALS,
             ],
         )  # fmt: skip
-        self._places.wake()
+        self._slots.wake()
         self._count(outcome, beyond, int(paused), breaker.decode())
 
     def _count(self, outcome: Outcome, beyond: int, paused_ms: int, breaker: str) -> None:
-        self.meters.count(f"provider_calls/{outcome}")
+        self.fleet_counters.count(f"provider_calls/{outcome}")
         if beyond < 0:
-            self.meters.count("tokens_refunded", -beyond)
+            self.fleet_counters.count("tokens_refunded", -beyond)
         elif beyond > 0:
-            self.meters.count("tokens_charged_after", beyond)
+            self.fleet_counters.count("tokens_charged_after", beyond)
         if paused_ms:
-            self.meters.count("budget_pauses")
+            self.fleet_counters.count("budget_pauses")
         if breaker == "open":
-            self.meters.count("breaker_opened")
+            self.fleet_counters.count("breaker_opened")
 
     def _wait_for_probe(self, ms: int, until: float | None) -> None:
         if until is not None:
@@ -275,7 +275,7 @@ class Account:
             )
         _sleep_about(min(ms, 1000))
 
-    def _paces(self) -> tuple[float, float, float, float]:
+    def _buckets(self) -> tuple[float, float, float, float]:
         return self._requests.interval_ms, self._requests.burst, self._tokens.interval_ms, self._tokens.burst
 
 

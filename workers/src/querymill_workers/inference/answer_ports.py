@@ -5,7 +5,7 @@ from typing import Protocol
 
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.languages import Language
 
 #: Takes the next part of a reply. Returns False to stop the reply.
@@ -13,14 +13,14 @@ Hear = Callable[[str], bool]
 
 
 @value
-class Written:
+class AnswerEnd:
     """A written answer. ``is_whole`` is False if the model stopped at the token limit, or by an error: ``fault``.
 
     ``completion_tokens`` are those of the reply, of all that ``usage`` counts; None if the provider does not say.
     """
 
     is_whole: bool
-    usage: Usage
+    usage: ProviderUsage
     completion_tokens: int | None = None
     fault: str = ""
 
@@ -49,10 +49,10 @@ class Answers(Protocol):
         passages: Sequence[str],
         *,
         language: Language,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         hear: Hear,
-    ) -> Written:
+    ) -> AnswerEnd:
         """Write an answer that cites passages by [number], counted from 1. ``hear`` gets its parts as they arrive.
 
         After the first part the call is not retried, so ``hear`` never gets a part twice.
@@ -65,7 +65,7 @@ class Answers(Protocol):
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
-    ) -> tuple[AnswerScores, Usage]:
+    ) -> tuple[AnswerScores, ProviderUsage]:
         """Judge an answer, given as its sentences, against the passages it was written from.
 
         Raises:

@@ -5,13 +5,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from querymill_workers.inference.answer_ports import AnswerScores, Hear, Written
+from querymill_workers.inference.answer_ports import AnswerEnd, AnswerScores, Hear
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.inference.prompts.fences import FenceFilter
 from querymill_workers.inference.thinking import ThinkingFilter
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.languages import Language
 
 #: Token limit of a reply that judges an answer, with room for blanks, and what each sentence of the answer adds.
@@ -54,27 +54,27 @@ class ChatAnswers:
         passages: Sequence[str],
         *,
         language: Language,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         hear: Hear,
-    ) -> Written:
+    ) -> AnswerEnd:
         """See `Answers.write`."""
         turns = answer_turns(question, passages, language)
         filtered = FenceFilter(hear)
         spoken = ThinkingFilter(filtered.hear)
-        written = self._chat.stream(turns, most_tokens=most_tokens, caller=caller, hear=spoken.hear)
+        written = self._chat.stream(turns, max_tokens=max_tokens, caller=caller, hear=spoken.hear)
         spoken.end()
         filtered.end()
         return written
 
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
-    ) -> tuple[AnswerScores, Usage]:
+    ) -> tuple[AnswerScores, ProviderUsage]:
         """See `Answers.judge`."""
         reply, usage = self._chat.structured(
             judge_turns(question, passages, sentences, language),
             AnswerScoresReply,
-            most_tokens=TOKENS_OF_JUDGEMENT + TOKENS_PER_SENTENCE * len(sentences),
+            max_tokens=TOKENS_OF_JUDGEMENT + TOKENS_PER_SENTENCE * len(sentences),
             caller=caller,
         )
         return AnswerScores(reply.grounded, reply.relevant, reply.complete, tuple(reply.unsupported)), usage

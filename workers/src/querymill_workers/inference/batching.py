@@ -27,7 +27,7 @@ from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 
 Vector = npt.NDArray[np.float32]
 Ask = Callable[[Sequence[str], float], ProviderResponse[Vectors]]
@@ -41,7 +41,7 @@ SHORT_TOKENS = 64
 
 
 @dataclass(slots=True, eq=False)
-class Waiting:
+class WaitingText:
     """A text that waits for its vector: its estimated tokens, its deadline (monotonic seconds), its collection.
 
     ``sent`` is when the last request for it could be sent, in monotonic seconds, None before that.
@@ -52,7 +52,7 @@ class Waiting:
     until: float | None
     collection: str = ""
     has_left: Callable[[], bool] = lambda: False
-    vector: "Future[tuple[Vector, Usage]]" = field(default_factory=Future)
+    vector: "Future[tuple[Vector, ProviderUsage]]" = field(default_factory=Future)
     added: float = field(default_factory=time.monotonic)
     sent: float | None = None
 
@@ -73,12 +73,12 @@ class MicroBatcher:
         self._ask = ask
         self._lane = lane
         self._bounds = bounds
-        self._waiting: dict[str, list[Waiting]] = {}
+        self._waiting: dict[str, list[WaitingText]] = {}
         self._gathering: set[str] = set()
         self._under_way: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def add(self, texts: Sequence[Waiting]) -> None:
+    def add(self, texts: Sequence[WaitingText]) -> None:
         """Queue texts. Each future yields a vector and a usage; the first of a request carries all of its usage."""
         with self._lock:
             for text in texts:
@@ -99,7 +99,7 @@ class MicroBatcher:
     def _carry(self, collection: str, *, linger: bool) -> None:
         if linger:
             time.sleep(LINGER_S)
-        batch = Batch(self, self._lane, collection)
+        batch = TextBatch(self, self._lane, collection)
         try:
             self._deliver(batch)
         except Exception as error:  # noqa: BLE001  # every waiting caller must learn of it
@@ -112,15 +112,15 @@ class MicroBatcher:
                     self._gathering.discard(collection)
                 self._gather(collection)
 
-    def _deliver(self, batch: "Batch") -> None:
-        suspects: list[Batch] = []
+    def _deliver(self, batch: "TextBatch") -> None:
+        suspects: list[TextBatch] = []
         self._deliver_most(batch, suspects)
         # The others have their vectors. To be sure of a text takes several requests, with waits between them.
         for start in range(0, len(suspects), MAX_UNDER_WAY):
             some = suspects[start : start + MAX_UNDER_WAY]
             wait([carry(partial(self._deliver_alone, suspect), name=f"embed {self._lane}") for suspect in some])
 
-    def _deliver_most(self, batch: "Batch", suspects: list["Batch"]) -> None:
+    def _deliver_most(self, batch: "TextBatch", suspects: list["TextBatch"]) -> None:
         """Send a batch. If a text in it cannot be embedded, halve it until that text is alone: a suspect."""
         try:
             response = self._gateway.call(batch)
@@ -140,26 +140,26 @@ class MicroBatcher:
             except Exception as error:  # noqa: BLE001  # one text must not fail the others
                 half.fail(error)
 
-    def _deliver_alone(self, batch: "Batch") -> None:
+    def _deliver_alone(self, batch: "TextBatch") -> None:
         try:
             self._deliver_most(batch, [])
         except Exception as error:  # noqa: BLE001  # as above
             batch.fail(error)
 
-    def send(self, texts: Sequence[Waiting], timeout_s: float) -> ProviderResponse[Vectors]:
+    def send(self, texts: Sequence[WaitingText], timeout_s: float) -> ProviderResponse[Vectors]:
         """Send a batch and return its vectors."""
         for text in texts:
             text.sent = time.monotonic()
-        self._gateway.account.meters.count(f"batch_size/{1 << (len(texts) - 1).bit_length()}")
-        self._gateway.account.meters.count("batched_texts", len(texts))
+        self._gateway.account.fleet_counters.count(f"batch_size/{1 << (len(texts) - 1).bit_length()}")
+        self._gateway.account.fleet_counters.count("batched_texts", len(texts))
         return self._ask([text.text for text in texts], timeout_s)
 
-    def peek(self, collection: str) -> list[Waiting]:
+    def peek(self, collection: str) -> list[WaitingText]:
         """Return the texts that a request of a collection would take now, without taking them."""
         with self._lock:
             return self._next(collection)
 
-    def take(self, collection: str) -> list[Waiting]:
+    def take(self, collection: str) -> list[WaitingText]:
         """Take the texts of the request that is sent now. Texts that arrive later wait for the next request."""
         with self._lock:
             taken = self._next(collection)
@@ -188,12 +188,12 @@ class MicroBatcher:
             text.vector.set_exception(Refused("embedding: the job ended before its texts were sent", code="deadline"))
         return empty
 
-    def take_all(self, collection: str) -> list[Waiting]:
+    def take_all(self, collection: str) -> list[WaitingText]:
         """Take every waiting text of a collection, because the request that they wait for has failed."""
         with self._lock:
             return self._waiting.pop(collection, [])
 
-    def _remove(self, taken: Sequence[Waiting]) -> None:
+    def _remove(self, taken: Sequence[WaitingText]) -> None:
         gone = set(taken)
         for collection in {text.collection for text in taken}:
             left = [text for text in self._waiting[collection] if text not in gone]
@@ -201,9 +201,9 @@ class MicroBatcher:
             if not left:
                 del self._waiting[collection]
 
-    def _next(self, collection: str) -> list[Waiting]:
+    def _next(self, collection: str) -> list[WaitingText]:
         """Choose the texts of a request: the collection's own, then short ones of others in turn if it has room."""
-        taken: list[Waiting] = []
+        taken: list[WaitingText] = []
         room = self._bounds.tokens
         for text in self._waiting.get(collection, ())[: self._bounds.inputs]:
             if taken and text.tokens > room:
@@ -225,11 +225,11 @@ class MicroBatcher:
         return taken
 
 
-class Batch:
+class TextBatch:
     """One request of a collection. It is open while it waits for its grant, then sealed."""
 
     def __init__(
-        self, batcher: MicroBatcher, lane: Lane, collection: str, texts: list[Waiting] | None = None
+        self, batcher: MicroBatcher, lane: Lane, collection: str, texts: list[WaitingText] | None = None
     ) -> None:  # fmt: skip
         self._batcher = batcher
         self.lane = lane
@@ -237,11 +237,11 @@ class Batch:
         self.texts = texts or []
         self.sealed = texts is not None
 
-    def halves(self) -> list["Batch"]:
+    def halves(self) -> list["TextBatch"]:
         """Split a sealed batch into two."""
         middle = len(self.texts) // 2
         parts = (self.texts[:middle], self.texts[middle:])
-        return [Batch(self._batcher, self.lane, self.collection, half) for half in parts]
+        return [TextBatch(self._batcher, self.lane, self.collection, half) for half in parts]
 
     def has_left(self) -> bool:
         """Withdraw the texts that nobody waits for any more. Return whether none is left."""
@@ -280,10 +280,10 @@ class Batch:
 
     def resolve(self, response: ProviderResponse[Vectors]) -> None:
         """Give each text its vector. The first also gets the usage of the request."""
-        usage = Usage(1, response.tokens or 0)
+        usage = ProviderUsage(1, response.tokens or 0)
         for text, vector in zip(self.texts, response.value, strict=True):
             text.vector.set_result((vector, usage))
-            usage = Usage()
+            usage = ProviderUsage()
 
     def fail(self, error: Exception) -> None:
         """Fail the texts of the batch or, while it is open, every waiting text."""
@@ -292,5 +292,5 @@ class Batch:
             if not text.vector.done():
                 text.vector.set_exception(error)
 
-    def _known(self) -> list[Waiting]:
+    def _known(self) -> list[WaitingText]:
         return self.texts if self.sealed else self._batcher.peek(self.collection)

@@ -47,7 +47,7 @@ class TimeLimit:
 
 
 class BoundedClient(httpx2.Client):
-    """A client that follows no redirects, because every request carries a key, and reads at most ``most_bytes``.
+    """A client that follows no redirects, because every request carries a key, and reads at most ``max_bytes``.
 
     The read timeout of a request limits its whole response. That of a streamed one, after the headers, limits the time
     between two calls of `renew`.
@@ -58,14 +58,14 @@ class BoundedClient(httpx2.Client):
         *,
         transport: httpx2.BaseTransport,
         timeout_s: float,
-        most_bytes: int,
+        max_bytes: int,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(transport=transport, headers=headers, follow_redirects=False, timeout=timeout_s)
         # What is not asked for is not read: other encodings have no bound on what a few bytes unpack to.
         self.headers["accept-encoding"] = "gzip"
         self._timeout_s = timeout_s
-        self._most_bytes = most_bytes
+        self._most_bytes = max_bytes
 
     def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
         """See `httpx2.Client.send`."""
@@ -101,23 +101,23 @@ def _close(exchanged: "Future[httpx2.Response]") -> None:
         exchanged.result().close()
 
 
-def _bounded(response: httpx2.Response, limit: TimeLimit, most_bytes: int) -> httpx2.Response:
+def _bounded(response: httpx2.Response, limit: TimeLimit, max_bytes: int) -> httpx2.Response:
     """Return a response whose body is unpacked and counted while it is read."""
     headers = [(name, value) for name, value in response.headers.multi_items() if name not in _OF_THE_BODY]
     return httpx2.Response(
         response.status_code,
         headers=headers,
-        stream=_Body(response, limit, most_bytes),
+        stream=_Body(response, limit, max_bytes),
         request=response.request,
         extensions=response.extensions | {_LIMIT: limit},
     )
 
 
 class _Body(httpx2.SyncByteStream):
-    def __init__(self, response: httpx2.Response, limit: TimeLimit, most_bytes: int) -> None:
+    def __init__(self, response: httpx2.Response, limit: TimeLimit, max_bytes: int) -> None:
         self._response = response
         self._limit = limit
-        self._most_bytes = most_bytes
+        self._most_bytes = max_bytes
 
     def __iter__(self) -> Iterator[bytes]:
         left = self._most_bytes

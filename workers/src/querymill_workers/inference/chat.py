@@ -10,7 +10,7 @@ import json_repair
 import openai
 from pydantic import BaseModel, ValidationError
 
-from querymill_workers.inference.answer_ports import Hear, Written
+from querymill_workers.inference.answer_ports import AnswerEnd, Hear
 from querymill_workers.inference.bounded import renew
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import ProviderResponse, make_call, rate_limit_headers, tokens_of
@@ -18,13 +18,13 @@ from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.fleet_cache import FleetCache, StillComing, cache_key
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.parameters import Parameters
-from querymill_workers.inference.prompts import Turn
+from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.inference.replies import events_in, field_in, first_choice, read_object, text_in
 from querymill_workers.inference.streams import ChatStream
 from querymill_workers.inference.work import CutShort
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.queries import without_thinking
 from querymill_workers.text.tokens import estimate
 
@@ -56,11 +56,11 @@ class OpenAIChat:
         """Close the connections."""
         self._client.close()
 
-    def options(self, most_tokens: int, shape: type[BaseModel] | None) -> dict[str, Any]:
+    def options(self, max_tokens: int, shape: type[BaseModel] | None) -> dict[str, Any]:
         """Return the parameters of a request, except its turns and its time limit."""
-        options: dict[str, Any] = {"model": self.model, "max_completion_tokens": most_tokens}
+        options: dict[str, Any] = {"model": self.model, "max_completion_tokens": max_tokens}
         if self.model.startswith(_REASONING):
-            options |= {"reasoning_effort": "low", "max_completion_tokens": most_tokens + _REASONING_TOKENS}
+            options |= {"reasoning_effort": "low", "max_completion_tokens": max_tokens + _REASONING_TOKENS}
         else:
             options |= _SAMPLING
         if shape is not None:
@@ -69,7 +69,7 @@ class OpenAIChat:
             options["response_format"] = {"type": "json_schema", "json_schema": named}
         return options
 
-    def ask(self, turns: Sequence[Turn], options: Mapping[str, Any], timeout_s: float) -> ProviderResponse[str]:
+    def ask(self, turns: Sequence[ChatTurn], options: Mapping[str, Any], timeout_s: float) -> ProviderResponse[str]:
         """Send one request and return the whole reply.
 
         Raises:
@@ -96,9 +96,11 @@ class OpenAIChat:
     def probe(self, timeout_s: float) -> None:
         """Ask for a word; see `Gateway`. An empty reply shows as well that the model is there."""
         with suppress(Refused):
-            self.ask([Turn(role="user", content=HARMLESS)], self.options(PROBE_TOKENS, None), timeout_s)
+            self.ask([ChatTurn(role="user", content=HARMLESS)], self.options(PROBE_TOKENS, None), timeout_s)
 
-    def begin(self, turns: Sequence[Turn], options: dict[str, Any], timeout_s: float) -> ProviderResponse[ChatStream]:
+    def begin(
+        self, turns: Sequence[ChatTurn], options: dict[str, Any], timeout_s: float
+    ) -> ProviderResponse[ChatStream]:
         """Request a reply in parts, and wait for the first.
 
         Raises:
@@ -122,7 +124,7 @@ class OpenAIChat:
 
         return self.parameters.call(options | _STREAMED, send, timeout_s, texts=texts)
 
-    def _create(self, turns: Sequence[Turn], sent: Mapping[str, Any], limit_s: float) -> Any:
+    def _create(self, turns: Sequence[ChatTurn], sent: Mapping[str, Any], limit_s: float) -> Any:
         """Send a request and return the library's raw response. The library's own reading is too strict."""
         create: Any = self._client.chat.completions.with_raw_response.create  # its type depends on the parameters
         return create(messages=list(turns), timeout=limit_s, **sent)
@@ -151,13 +153,13 @@ class ChatModel:
 
     def ask(
         self,
-        turns: Sequence[Turn],
+        turns: Sequence[ChatTurn],
         *,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         shape: type[BaseModel] | None = None,
         check: Check = _accept,
-    ) -> tuple[str, Usage]:
+    ) -> tuple[str, ProviderUsage]:
         """Return the model's reply, unparsed. With a ``shape``, the model is asked for JSON of that shape.
 
         A reply that ``check`` raises an error for is not cached, and the error is raised.
@@ -169,9 +171,9 @@ class ChatModel:
             Refused: No reply before the caller's deadline.
             Exception: What ``check`` raises.
         """
-        options = self._endpoint.options(most_tokens, shape)
+        options = self._endpoint.options(max_tokens, shape)
         tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
-        spent: list[Usage] = []
+        spent: list[ProviderUsage] = []
 
         def compute(keys: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
             self._daily.spend(caller.collection, tokens)
@@ -183,48 +185,48 @@ class ChatModel:
                 raise StillComing(
                     str(cut), {keys[0]: then(cut.reply, lambda late: check(late.value).encode())}
                 ) from cut
-            spent.append(Usage(1, response.tokens or 0))
+            spent.append(ProviderUsage(1, response.tokens or 0))
             yield {keys[0]: check(response.value).encode()}
 
         key = _key(caller.collection if self._scoped else "", turns, options)
         values = self._cache.obtain([key], compute, lane=caller.lane, until=caller.expires_at)
-        return values[key].decode(), sum(spent, Usage())
+        return values[key].decode(), sum(spent, ProviderUsage())
 
-    def stream(self, turns: Sequence[Turn], *, most_tokens: int, caller: Caller, hear: Hear) -> Written:
+    def stream(self, turns: Sequence[ChatTurn], *, max_tokens: int, caller: Caller, hear: Hear) -> AnswerEnd:
         """Pass the model's reply to ``hear`` part by part. The reply is neither cached nor shared.
 
         Raises:
             Unavailable: No reply, or one that broke off. A later call may succeed.
             Refused: No reply before the caller's deadline, or an empty one.
         """
-        options = self._endpoint.options(most_tokens, None)
+        options = self._endpoint.options(max_tokens, None)
         tokens = _tokens_of_prompt(turns) + int(options["max_completion_tokens"])
         self._daily.spend(caller.collection, tokens)
         reply = self._gateway.listen(
             caller, tokens, lambda timeout_s: self._endpoint.begin(turns, options, timeout_s), hear
         )
-        return Written(
+        return AnswerEnd(
             is_whole=reply.is_whole,
             fault=reply.fault,
-            usage=Usage(1, reply.tokens or 0),
+            usage=ProviderUsage(1, reply.tokens or 0),
             completion_tokens=None if reply.tokens is None else reply.completion_tokens,
         )
 
     def structured(
-        self, turns: Sequence[Turn], shape: type[Shape], *, most_tokens: int, caller: Caller
-    ) -> tuple[Shape, Usage]:
+        self, turns: Sequence[ChatTurn], shape: type[Shape], *, max_tokens: int, caller: Caller
+    ) -> tuple[Shape, ProviderUsage]:
         """Return an object of the shape. If the reply is not one, the model gets one more try, with the errors.
 
         Raises:
             Unavailable: No reply. A later call may succeed.
             Refused: No reply before the caller's deadline, or two that do not have the shape.
         """
-        return in_shape(lambda said: self.ask(said, most_tokens=most_tokens, caller=caller, shape=shape), turns, shape)
+        return in_shape(lambda said: self.ask(said, max_tokens=max_tokens, caller=caller, shape=shape), turns, shape)
 
 
 def in_shape(
-    ask: Callable[[Sequence[Turn]], tuple[str, Usage]], turns: Sequence[Turn], shape: type[Shape]
-) -> tuple[Shape, Usage]:
+    ask: Callable[[Sequence[ChatTurn]], tuple[str, ProviderUsage]], turns: Sequence[ChatTurn], shape: type[Shape]
+) -> tuple[Shape, ProviderUsage]:
     """Ask for an object of the shape. If the reply is not one, ask once more, with the errors.
 
     Raises:
@@ -235,7 +237,11 @@ def in_shape(
     try:
         return _read(reply, shape), usage
     except ValidationError as error:
-        corrected = [*turns, Turn(role="assistant", content=reply), Turn(role="user", content=_complaint(error))]
+        corrected = [
+            *turns,
+            ChatTurn(role="assistant", content=reply),
+            ChatTurn(role="user", content=_complaint(error)),
+        ]
     reply, more = ask(corrected)
     try:
         return _read(reply, shape), usage + more
@@ -243,11 +249,11 @@ def in_shape(
         raise Refused("chat model: two replies without the requested structure", code="provider_refused") from error
 
 
-def _tokens_of_prompt(turns: Sequence[Turn]) -> int:
+def _tokens_of_prompt(turns: Sequence[ChatTurn]) -> int:
     return sum(estimate(turn["content"]) + _TURN_TOKENS for turn in turns)
 
 
-def _key(scope: str, turns: Sequence[Turn], options: Mapping[str, Any]) -> str:
+def _key(scope: str, turns: Sequence[ChatTurn], options: Mapping[str, Any]) -> str:
     """Return the cache key of a question: a hash of everything that shapes the reply, including the prompt's text."""
     question = json.dumps([scope, list(turns), dict(options)], sort_keys=True)
     return cache_key("chat", scope, question)

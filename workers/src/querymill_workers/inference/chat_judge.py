@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import rerank_turns
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.judgements import accepted
 from querymill_workers.text.tokens import cut
 
@@ -17,7 +17,7 @@ TOKENS_AROUND = 40
 
 
 # Names and docstrings of these two are part of the JSON schema that the model gets, and so of the cache key.
-class Judgement(BaseModel):
+class PassageJudgement(BaseModel):
     """What is said of one passage. Its range is checked judgement by judgement, not reply by reply."""
 
     model_config = ConfigDict(extra="forbid")
@@ -31,7 +31,7 @@ class Judgements(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    judgements: list[Judgement]
+    judgements: list[PassageJudgement]
 
 
 class ChatJudge:
@@ -41,7 +41,9 @@ class ChatJudge:
         self._chat = chat
         self._passage_tokens = passage_tokens
 
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+    def judge(
+        self, query: str, passages: Mapping[str, str], *, caller: Caller
+    ) -> tuple[Mapping[str, float], ProviderUsage]:
         """See `Judge.judge`. The model sees numbers, not the caller's ids, because an id could be a word."""
         ids = {str(number): hit_id for number, hit_id in enumerate(passages, start=1)}
         share = self._passage_tokens // len(passages)
@@ -49,7 +51,7 @@ class ChatJudge:
         reply, usage = self._chat.structured(
             rerank_turns(cut(query, max_tokens=share), shown),
             Judgements,
-            most_tokens=TOKENS_AROUND + TOKENS_PER_JUDGEMENT * len(shown),
+            max_tokens=TOKENS_AROUND + TOKENS_PER_JUDGEMENT * len(shown),
             caller=caller,
         )
         judged = ((str(judgement.id), judgement.relevance) for judgement in reply.judgements)

@@ -89,13 +89,13 @@ class ProviderResponse(Generic[T]):
 
 
 def open_client(
-    base_url: str, key: str, *, timeout_s: float, most_bytes: int = MAX_RESPONSE_BYTES
+    base_url: str, key: str, *, timeout_s: float, max_bytes: int = MAX_RESPONSE_BYTES
 ) -> openai.OpenAI:  # fmt: skip
-    """Open a client that neither retries nor follows redirects, and reads responses of at most ``most_bytes``.
+    """Open a client that neither retries nor follows redirects, and reads responses of at most ``max_bytes``.
 
     By default the library retries twice and waits ten minutes. The gateway retries instead, within the deadline.
     """
-    http_client = BoundedClient(transport=transport_to(base_url), timeout_s=timeout_s, most_bytes=most_bytes)
+    http_client = BoundedClient(transport=transport_to(base_url), timeout_s=timeout_s, max_bytes=max_bytes)
     return openai.OpenAI(
         base_url=base_url, api_key=key or "none", max_retries=0, timeout=timeout_s, http_client=http_client
     )

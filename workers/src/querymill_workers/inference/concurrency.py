@@ -28,7 +28,7 @@ RENEW_FOR_S = 120.0
 LOOK_EVERY_S = 0.5
 
 
-class Line:
+class CallQueue:
     """Where the calls of a process wait: of each lane and collection, the first asks and the others stand behind it."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Line:
                     self._standing.pop(key, None)
 
 
-class Places:
+class CallSlots:
     """The places that this process holds. A thread renews their leases, so that a dead process's places come back."""
 
     def __init__(self, client: redis.Redis, key: str) -> None:

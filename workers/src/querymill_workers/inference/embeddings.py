@@ -16,9 +16,9 @@ from cachetools import TTLCache
 from typing_extensions import override
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_shared.values import value
-from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, Waiting
+from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, WaitingText
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
 from querymill_workers.inference.daily import DailyTokens
@@ -31,7 +31,7 @@ from querymill_workers.inference.replies import places_of, read_object
 from querymill_workers.inference.work import Misfit, Unacceptable
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import Caller, naming_lateness
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.queries import normalise
 from querymill_workers.text.tokens import cut, estimate
 
@@ -116,14 +116,14 @@ class SharedEmbeddings(Embeddings):
 
     def __init__(
         self, endpoint: OpenAIEndpoint, gateway: Gateway[Vectors], fleet_cache: FleetCache, daily: DailyTokens,
-        profile: EmbeddingProfile, meters: Meters, *, scoped: bool = True,
+        profile: EmbeddingProfile, fleet_counters: FleetCounters, *, scoped: bool = True,
     ) -> None:  # fmt: skip
         self._endpoint = endpoint
         self._gateway = gateway
         self._fleet_cache = fleet_cache
         self._daily = daily
         self._profile = profile
-        self._meters = meters
+        self._fleet_counters = fleet_counters
         self._scoped = scoped
         self._cache: TTLCache[str, Vector] = TTLCache(CACHED_VECTORS, CACHE_TTL_S)
         self._batchers: dict[tuple[Lane, InputType], MicroBatcher] = {}
@@ -144,7 +144,7 @@ class SharedEmbeddings(Embeddings):
         """The model's input. Of a longer text, only the beginning is embedded."""
         return self._profile.max_text_tokens
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         """See `Embeddings.embed`. A vector that is cached, or in flight for another worker, costs nothing."""
         texts = [cut(text, max_tokens=self.max_text_tokens) for text in texts]
         keys = [self._key(text, input_type, caller.collection) for text in texts]
@@ -154,7 +154,7 @@ class SharedEmbeddings(Embeddings):
             for key, text in zip(keys, texts, strict=True)
             if key not in known
         }
-        spent: list[Usage] = []
+        spent: list[ProviderUsage] = []
 
         def compute(led: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
             return self._embed_in_batches([missing[key] for key in led], input_type, caller, spent)
@@ -170,12 +170,12 @@ class SharedEmbeddings(Embeddings):
             with self._lock:
                 self._cache.update(fresh)
         rows = [known[key] for key in keys]
-        return (np.stack(rows) if rows else np.empty((0, self.dimensions), np.float32)), sum(spent, Usage())
+        return (np.stack(rows) if rows else np.empty((0, self.dimensions), np.float32)), sum(spent, ProviderUsage())
 
     def _cached(self, keys: Sequence[str]) -> dict[str, Vector]:
         with self._lock:
             known = {key: self._cache[key] for key in keys if key in self._cache}
-        self._meters.count("vector_process_hit", len(known))
+        self._fleet_counters.count("vector_process_hit", len(known))
         job_counts.current().cached += len(known)
         return known
 
@@ -196,7 +196,7 @@ class SharedEmbeddings(Embeddings):
         return cache_key("vector", scope, identity)
 
     def _embed_in_batches(
-        self, texts: Sequence[PendingText], input_type: InputType, caller: Caller, spent: list[Usage]
+        self, texts: Sequence[PendingText], input_type: InputType, caller: Caller, spent: list[ProviderUsage]
     ) -> Iterator[Mapping[str, bytes]]:
         """Queue texts for the next requests, and yield their vectors as the responses arrive.
 
@@ -204,7 +204,7 @@ class SharedEmbeddings(Embeddings):
         """
         self._daily.spend(caller.collection, sum(text.tokens for text in texts))
         waiting = {
-            text.key: Waiting(text.text, text.tokens, caller.expires_at, caller.collection, caller.has_left)
+            text.key: WaitingText(text.text, text.tokens, caller.expires_at, caller.collection, caller.has_left)
             for text in texts
         }
         self._batcher(caller.lane, input_type).add(list(waiting.values()))

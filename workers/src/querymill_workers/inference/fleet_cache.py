@@ -18,7 +18,7 @@ import redis
 import structlog
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.faults import Refused
 
@@ -80,11 +80,11 @@ class StillComing(Refused):
 class FleetCache:
     """A cache for values of one sort (``label``), each kept for ``ttl_s`` seconds."""
 
-    def __init__(self, client: redis.Redis, *, label: str, ttl_s: float, meters: Meters) -> None:
+    def __init__(self, client: redis.Redis, *, label: str, ttl_s: float, fleet_counters: FleetCounters) -> None:
         self._client = client
         self._label = label
         self._ttl_ms = int(ttl_s * 1000)
-        self._meters = meters
+        self._fleet_counters = fleet_counters
         self._held: dict[str, bytes] = {}
         self._lock = threading.Lock()
         self._renewer: threading.Thread | None = None
@@ -218,7 +218,7 @@ class FleetCache:
 
     def _count(self, what: str, amount: int) -> None:
         if amount:
-            self._meters.count(f"{self._label}_{what}", amount)
+            self._fleet_counters.count(f"{self._label}_{what}", amount)
             if what == "hit":
                 job_counts.current().cached += amount
             elif what == "shared":
@@ -231,7 +231,7 @@ class FleetCaches:
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
 
-    def forget(self, collection: str) -> None:
+    def erase(self, collection: str) -> None:
         """Drop what is cached for a collection and for all. What is computed now is not cached when it is there.
 
         Values that all collections share are dropped too, because none of them says whose text it was made of.
@@ -251,8 +251,8 @@ class FleetCaches:
 class NoFleetCaches:
     """Where nothing is cached for a fleet."""
 
-    def forget(self, collection: str) -> None:
-        """See `FleetCaches.forget`."""
+    def erase(self, collection: str) -> None:
+        """See `FleetCaches.erase`."""
 
 
 def cache_key(label: str, scope: str, identity: str) -> str:

@@ -21,7 +21,7 @@ from querymill_workers.inference.client import Limited, NoResponse, ProviderResp
 from querymill_workers.inference.work import CutShort, Misfit, OneCall, Streamed, Unacceptable, Unanswerable, Work
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Failed, Refused, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Refused, Unavailable
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -115,7 +115,7 @@ class Gateway(Generic[T]):
                 outcome = self._outcome_of_break(work.lane)
         except NoResponse as error:
             outcome = self._outcome_of_break(work.lane)
-            raise Failed(f"{self._name}: the reply broke off: {error}") from error
+            raise CallFailed(f"{self._name}: the reply broke off: {error}") from error
         finally:
             reply.close()
             self.account.report(grant, outcome, tokens=reply.tokens, limits=response.limits)
@@ -182,7 +182,7 @@ class Gateway(Generic[T]):
             time.sleep(_backoff_s(1))  # a provider that is overloaded is not asked for the halves at once
         if work.parts() > 1 or same >= needed:
             raise Unacceptable(f"{self._name} rejected: {error}", words=error.words) from error
-        self._back_off_or_give_up(work, tries, error, most=needed)
+        self._back_off_or_give_up(work, tries, error, max_tries=needed)
         # One more harmless call each time: of servers that take turns, one that is ill does not look like an ill text.
         return all(self._health(work.lane) == "well" for _ in range(same - 1))
 
@@ -261,7 +261,7 @@ class Gateway(Generic[T]):
                     return "rejected", Unacceptable(reason, words=error.words)
                 return "rejected", Refused(reason, code="provider_refused")
             case Misfit() if work.until() is None:
-                return "answered", Failed(str(error))  # another model may have been loaded for a moment
+                return "answered", CallFailed(str(error))  # another model may have been loaded for a moment
             case Refused():
                 return "answered", error if isinstance(error, Misfit) else Unacceptable(str(error))
             case _:
@@ -300,9 +300,9 @@ class Gateway(Generic[T]):
             if self.account.still_holds(grant):
                 return grant
 
-    def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoResponse, *, most: int = TRIES) -> None:
+    def _back_off_or_give_up(self, work: Work[Any], tries: int, error: NoResponse, *, max_tries: int = TRIES) -> None:
         until, reason = work.until(), f"{self._name} unavailable: {error}"
-        if tries >= most:
+        if tries >= max_tries:
             raise (Unavailable if until is None else Refused)(reason, code="provider_down") from error
         wait = _backoff_s(tries)
         if until is not None and self.clock() + wait >= until:
@@ -318,7 +318,7 @@ def _backoff_s(tries: int) -> float:
     return BACKOFF_S[min(tries, len(BACKOFF_S)) - 1] * random.uniform(0.5, 1.5)  # noqa: S311  # jitter is no secret
 
 
-def refusal_of(error: BaseException, step: job_counts.Tally) -> Refusal:
+def refusal_of(error: BaseException, step: job_counts.StepCounts) -> Refusal:
     """Return what is kept of a call that the provider did not answer. It quotes no text of the caller."""
     what = str(error) if isinstance(error, Limited | NoResponse | Rejected) else type(error).__name__
     return Refusal(what, step.step, step.job_id)

@@ -25,7 +25,7 @@ from querymill_workers.inference.replies import error_instead
 from querymill_workers.inference.routes import transport_to
 from querymill_workers.inference.work import Misfit
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.tokens import cut
 
 RerankShape = Literal["cohere", "tei"]
@@ -40,7 +40,7 @@ HARMLESS = "hello"
 RelevanceByIndex = dict[int, float]
 
 
-class Entry(BaseModel):
+class PassageRelevance(BaseModel):
     """The relevance of one passage. ``index`` is its index in the request.
 
     Entries come in the order of relevance, so their position does not stand for the index. But some servers leave out
@@ -51,10 +51,10 @@ class Entry(BaseModel):
     relevance: Annotated[float, Field(validation_alias=AliasChoices("relevance_score", "score"))]
 
 
-class Reply(BaseModel):
+class JudgeReply(BaseModel):
     """Cohere's and Jina's response. That of Text Embeddings Inference is the bare list."""
 
-    results: list[Entry]
+    results: list[PassageRelevance]
     usage: Any = None
 
     @property
@@ -64,7 +64,7 @@ class Reply(BaseModel):
         return tokens if isinstance(tokens, int) else None
 
 
-_BARE = TypeAdapter(list[Entry])
+_BARE = TypeAdapter(list[PassageRelevance])
 
 
 class RerankEndpoint:
@@ -117,7 +117,9 @@ class HttpJudge(Judge):
         self._passage_tokens = passage_tokens
 
     @override
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+    def judge(
+        self, query: str, passages: Mapping[str, str], *, caller: Caller
+    ) -> tuple[Mapping[str, float], ProviderUsage]:
         ids = list(passages)
         share = self._passage_tokens // len(ids)
         asked = cut(query, max_tokens=share)
@@ -128,14 +130,16 @@ class HttpJudge(Judge):
             lambda timeout_s: self._endpoint.ask(asked, shown, timeout_s),
             parts=len(ids),
         )
-        return {ids[index]: relevance for index, relevance in response.value.items()}, Usage(1, response.tokens or 0)
+        return {ids[index]: relevance for index, relevance in response.value.items()}, ProviderUsage(
+            1, response.tokens or 0
+        )
 
 
 def open_endpoint(base_url: str, key: str) -> httpx2.Client:
     """Open a client for a rerank endpoint. It follows no redirects, because every request carries the key."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return BoundedClient(
-        transport=transport_to(base_url), timeout_s=TIMEOUT_S, most_bytes=MAX_RESPONSE_BYTES, headers=headers
+        transport=transport_to(base_url), timeout_s=TIMEOUT_S, max_bytes=MAX_RESPONSE_BYTES, headers=headers
     )
 
 
@@ -166,19 +170,23 @@ def _error_body(response: httpx2.Response) -> object:
         return response.text
 
 
-def read(content: bytes, *, shape: RerankShape) -> Reply:
+def read(content: bytes, *, shape: RerankShape) -> JudgeReply:
     """Parse a response of a shape.
 
     Raises:
         NoResponse: It does not have the shape.
     """
     try:
-        return Reply(results=_BARE.validate_json(content)) if shape == "tei" else Reply.model_validate_json(content)
+        return (
+            JudgeReply(results=_BARE.validate_json(content))
+            if shape == "tei"
+            else JudgeReply.model_validate_json(content)
+        )
     except ValidationError as error:
         raise error_instead(content) or NoResponse(f"the response does not have the {shape} shape") from error
 
 
-def relevance_by_index(entries: Sequence[Entry], *, count: int) -> RelevanceByIndex:
+def relevance_by_index(entries: Sequence[PassageRelevance], *, count: int) -> RelevanceByIndex:
     """Return the relevance by index. A passage that the endpoint left out is missing.
 
     Raises:

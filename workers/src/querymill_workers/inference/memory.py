@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
-from querymill_workers.inference.answer_ports import Answers, AnswerScores, Hear, Written
+from querymill_workers.inference.answer_ports import AnswerEnd, Answers, AnswerScores, Hear
 from querymill_workers.inference.ports import Embeddings, InputType, Judge, Rewriter, Vectors
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.languages import Language
 from querymill_workers.text.tokens import estimate
 from querymill_workers.text.words import words
@@ -44,9 +44,9 @@ class WordEmbeddings(Embeddings):
     max_text_tokens: Final = 8_191
 
     @override
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         rows = [vector_of(text) for text in texts]
-        spent = Usage(1, sum(map(estimate, texts)))
+        spent = ProviderUsage(1, sum(map(estimate, texts)))
         return np.stack(rows) if rows else np.empty((0, DIMENSIONS), np.float32), spent
 
     def cached(self, texts: Sequence[str], *, input_type: InputType, collection: str) -> Vectors | None:  # noqa: ARG002
@@ -58,19 +58,23 @@ class WordRewriter(Rewriter):
     """`Rewriter` that repeats the question: in a table for ``hyde``, next to the method's name for the others."""
 
     @override
-    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
+    def rewrite(
+        self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller
+    ) -> tuple[str, ProviderUsage]:
         reply = f"| question |\n|---|\n| {question} |" if method == "hyde" else f"<{question} ({method})>"
-        return reply, Usage(1, estimate(question) + estimate(reply))
+        return reply, ProviderUsage(1, estimate(question) + estimate(reply))
 
 
 class WordJudge(Judge):
     """`Judge` by the share of the query's words that a passage has."""
 
     @override
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+    def judge(
+        self, query: str, passages: Mapping[str, str], *, caller: Caller
+    ) -> tuple[Mapping[str, float], ProviderUsage]:
         wanted = set(words(query))
         judged = {key: len(wanted & set(words(text))) / max(len(wanted), 1) for key, text in passages.items()}
-        return judged, Usage(1, estimate(query) + sum(map(estimate, passages.values())))
+        return judged, ProviderUsage(1, estimate(query) + sum(map(estimate, passages.values())))
 
 
 class WordAnswers(Answers):
@@ -85,14 +89,14 @@ class WordAnswers(Answers):
         passages: Sequence[str],
         *,
         language: Language,
-        most_tokens: int,
+        max_tokens: int,
         caller: Caller,
         hear: Hear,
-    ) -> Written:
+    ) -> AnswerEnd:
         reply = f"{passages[0]} [1]"
         hear(reply)
         written = estimate(reply)
-        return Written(is_whole=True, usage=Usage(1, estimate(question) + written), completion_tokens=written)
+        return AnswerEnd(is_whole=True, usage=ProviderUsage(1, estimate(question) + written), completion_tokens=written)
 
     @override
     def judge(
@@ -103,5 +107,7 @@ class WordAnswers(Answers):
         *,
         language: Language,
         caller: Caller,
-    ) -> tuple[AnswerScores, Usage]:
-        return AnswerScores(grounded=1.0, relevant=1.0, complete=1.0, unsupported=()), Usage(1, estimate(question))
+    ) -> tuple[AnswerScores, ProviderUsage]:
+        return AnswerScores(grounded=1.0, relevant=1.0, complete=1.0, unsupported=()), ProviderUsage(
+            1, estimate(question)
+        )

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.text.tokens import estimate
 
@@ -33,7 +33,7 @@ class Embeddings(Protocol):
         """The model's input. Of a longer text, only the beginning is embedded."""
         ...
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         """Return one vector per text, as rows of a float32 array.
 
         Raises:
@@ -65,7 +65,9 @@ class PreviousModel:
 class Rewriter(Protocol):
     """Rewrites a question by a method: hyde, synonym, subquestion or variant."""
 
-    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
+    def rewrite(
+        self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller
+    ) -> tuple[str, ProviderUsage]:
         """Return the model's reply, unparsed.
 
         Raises:
@@ -78,7 +80,9 @@ class Rewriter(Protocol):
 class Judge(Protocol):
     """The relevance judge: scores the relevance of passages to a query, each from 0 to 1."""
 
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+    def judge(
+        self, query: str, passages: Mapping[str, str], *, caller: Caller
+    ) -> tuple[Mapping[str, float], ProviderUsage]:
         """Return the relevance of passages by their ids. A passage that was not judged is missing.
 
         ``passages`` must not be empty.

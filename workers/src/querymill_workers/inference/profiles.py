@@ -21,7 +21,7 @@ class EmbeddingProfile:
     max_text_tokens: int = 8_191
 
     @property
-    def most_bytes(self) -> int:
+    def max_bytes(self) -> int:
         """The size of a response that is read at most, in bytes: any way to write the numbers, and 1 MB around them."""
         return 1_000_000 + 64 * self.max_inputs * self.dimensions
 

@@ -14,7 +14,7 @@ from querymill_workers.inference.ports import Embeddings, InputType, Judge
 from querymill_workers.inference.work import Unacceptable
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 
 #: A passage that no model and no filter objects to.
 HARMLESS: Final = "hello"
@@ -23,18 +23,18 @@ MAX_REASON_CHARS: Final = 300
 
 
 @value
-class Refusal:
+class TextRefusal:
     """Why a provider refused a text. ``reason`` holds nothing of the text."""
 
     reason: str
 
 
-Embedded = npt.NDArray[np.float32] | Refusal
+Embedded = npt.NDArray[np.float32] | TextRefusal
 
 
 def embed_each(
     texts: Sequence[str], model: Embeddings, *, input_type: InputType, caller: Caller
-) -> tuple[list[Embedded], Usage]:
+) -> tuple[list[Embedded], ProviderUsage]:
     """Return the vector of each text, or why the provider refuses it.
 
     A model that refuses texts names them, or they are found by halving.
@@ -45,7 +45,7 @@ def embed_each(
             allows no call before the caller's deadline.
     """
     found, usage = _embed(texts, model, input_type, caller)
-    if found and all(isinstance(result, Refusal) for result in found):
+    if found and all(isinstance(result, TextRefusal) for result in found):
         # Not the text of an earlier probe, whose vector may be cached: the provider is asked now.
         probe = f"probe {hashlib.sha256(chr(0).join(texts).encode('utf-8', 'replace')).hexdigest()[:8]}"
         _, spent = model.embed([probe], input_type=input_type, caller=caller)
@@ -55,9 +55,9 @@ def embed_each(
 
 def _embed(
     texts: Sequence[str], model: Embeddings, input_type: InputType, caller: Caller
-) -> tuple[list[Embedded], Usage]:  # fmt: skip
+) -> tuple[list[Embedded], ProviderUsage]:  # fmt: skip
     if not texts:
-        return [], Usage()
+        return [], ProviderUsage()
     try:
         vectors, usage = model.embed(texts, input_type=input_type, caller=caller)
         return list(vectors), usage
@@ -74,7 +74,7 @@ def _embed(
     others = [index for index in range(len(texts)) if index not in refused]
     found, usage = _embed([texts[index] for index in others], model, input_type, caller)
     results: dict[int, Embedded] = dict(zip(others, found, strict=True))
-    results |= {index: Refusal(reason_of(error, texts[index])) for index, error in refused.items()}
+    results |= {index: TextRefusal(reason_of(error, texts[index])) for index, error in refused.items()}
     return [results[index] for index in range(len(texts))], usage
 
 
@@ -85,7 +85,9 @@ class HalvingJudge(Judge):
         self._judge = judge
 
     @override
-    def judge(self, query: str, passages: Mapping[str, str], *, caller: Caller) -> tuple[Mapping[str, float], Usage]:
+    def judge(
+        self, query: str, passages: Mapping[str, str], *, caller: Caller
+    ) -> tuple[Mapping[str, float], ProviderUsage]:
         try:
             return self._judge.judge(query, passages, caller=caller)
         except Unacceptable:
@@ -99,14 +101,14 @@ class HalvingJudge(Judge):
 
     def _halve(
         self, query: str, passages: Sequence[tuple[str, str]], judged: dict[str, float], caller: Caller
-    ) -> Usage:
+    ) -> ProviderUsage:
         """Judge the halves of refused passages. When the provider fails or the time is up, the rest is left out."""
-        usage = Usage()
+        usage = ProviderUsage()
         for half in (passages[: len(passages) // 2], passages[len(passages) // 2 :]):
             try:
                 found, spent = self._judge.judge(query, dict(half), caller=caller)
             except Unacceptable:
-                usage += self._halve(query, half, judged, caller) if len(half) > 1 else Usage()
+                usage += self._halve(query, half, judged, caller) if len(half) > 1 else ProviderUsage()
             except (Unavailable, Refused):
                 if not judged:
                     raise

@@ -1,4 +1,4 @@
-"""Bookings: how far ahead one collection may reserve calls under a provider's limit.
+"""Reservations: how far ahead one collection may reserve calls under a provider's limit.
 
 A limit grants calls in the order in which they are reserved. So a collection that reserves all its calls at once would
 have everybody else wait for all of them. Each process books only a few calls of a collection ahead; the others of that
@@ -18,7 +18,7 @@ MAX_AHEAD, AHEAD_S = 2, 0.1
 LOOK_EVERY_S = 0.5
 
 
-class Bookings:
+class Reservations:
     """The calls that this process has booked ahead. ``clock`` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:

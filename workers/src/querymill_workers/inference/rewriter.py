@@ -9,8 +9,8 @@ from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.ports import Rewriter
 from querymill_workers.inference.prompts import turns
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Failed
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.faults import CallFailed
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.queries import without_thinking
 from querymill_workers.text.replies import has_table, is_refusal
 
@@ -26,10 +26,12 @@ class ChatRewriter(Rewriter):
         self._chat = chat
 
     @override
-    def rewrite(self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller) -> tuple[str, Usage]:
+    def rewrite(
+        self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller
+    ) -> tuple[str, ProviderUsage]:
         max_tokens = MAX_TOKENS_BY_METHOD.get(method, MAX_TOKENS)
         return self._chat.ask(
-            turns(method, question, terms), most_tokens=max_tokens, caller=caller, check=partial(usable, method)
+            turns(method, question, terms), max_tokens=max_tokens, caller=caller, check=partial(usable, method)
         )
 
 
@@ -41,7 +43,7 @@ def usable(method: str, reply: str) -> str:
     """
     said = without_thinking(reply).strip()
     if not said or is_refusal(said):
-        raise Failed("the chat model refused to reply")
+        raise CallFailed("the chat model refused to reply")
     if method == "hyde" and not has_table(said):
-        raise Failed("the chat model's reply held no table")
+        raise CallFailed("the chat model's reply held no table")
     return said

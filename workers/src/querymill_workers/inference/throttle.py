@@ -12,17 +12,17 @@ WINDOW_MS = 60_000.0
 
 
 @value
-class Pace:
+class TokenBucket:
     """A token bucket: it gains one unit every ``interval_ms`` and holds up to ``burst``. Interval 0 means no limit."""
 
     interval_ms: float
     burst: float
 
 
-UNLIMITED = Pace(0.0, 0.0)
+UNLIMITED = TokenBucket(0.0, 0.0)
 
 
-def pace(limit_per_minute: int | None, *, at_once: float) -> Pace:
+def bucket_for(limit_per_minute: int | None, *, at_once: float) -> TokenBucket:
     """Return the bucket for a limit, such that burst + rate × window ≤ limit.
 
     A bucket whose burst is the whole limit would allow twice the limit in one window: the full bucket, and the units
@@ -33,4 +33,4 @@ def pace(limit_per_minute: int | None, *, at_once: float) -> Pace:
         return UNLIMITED
     burst = max(1.0, limit_per_minute * at_once)
     flowing = max(limit_per_minute - burst, limit_per_minute / 2)
-    return Pace((WINDOW_MS + ARRIVAL_SLACK_MS) / flowing, burst)
+    return TokenBucket((WINDOW_MS + ARRIVAL_SLACK_MS) / flowing, burst)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from querymill_shared.board import Cause, Counts
+from querymill_shared.board import Cause, SetbackCounts
 
 #: Waits before the next attempt in seconds: after the first time, the second, and so on; the last one stays. They are
 #: short for a job with a deadline, because a user waits for it. The others survive the restart of a provider.
@@ -51,7 +51,7 @@ def within(wait: float, left_s: float | None, *, not_before_s: float) -> float |
     return max(min(wait, left_s / 2), not_before_s)
 
 
-def is_used_up(cause: Cause, counts: Counts, *, max_attempts: int, age_s: float, patience_s: float) -> bool:
+def is_used_up(cause: Cause, counts: SetbackCounts, *, max_attempts: int, age_s: float, patience_s: float) -> bool:
     """Return whether a step that is to be put back once more has used up its attempts, or its patience.
 
     A failure uses up an attempt: after a death and two failures, the fourth attempt was the last of four. Outages and

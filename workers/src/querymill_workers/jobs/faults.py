@@ -28,7 +28,7 @@ class Conflict(Unavailable):
     code = "pending"
 
 
-class Failed(Unavailable):
+class CallFailed(Unavailable):
     """A store or a provider responded, but did not do what it was asked. Another attempt may help, but not many."""
 
     cause: ClassVar[Cause] = "failure"
@@ -61,7 +61,7 @@ class Mistaken(Refused):
     counts_as = "refused"
 
 
-class Unreadable(Mistaken):
+class MalformedInput(Mistaken):
     """An input is malformed, such as a pattern that does not compile."""
 
 

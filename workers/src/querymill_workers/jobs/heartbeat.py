@@ -34,8 +34,8 @@ LOOK_FOR_LOST_S = 10.0
 RENEW_EVERY_S = 20.0
 
 
-class Heartbeat:
-    """Reports that this process lives, buries processes that do not, from one thread."""
+class HeartbeatThread:
+    """Reports that this process lives, releases what dead processes held, those that do not, from one thread."""
 
     def __init__(self, board: Board, *, name: str, lease_s: float) -> None:
         self._board = board
@@ -62,7 +62,7 @@ class Heartbeat:
         return self._life
 
     def begin(self) -> None:
-        """Report this process, and bury its former lives. Further calls do nothing."""
+        """Report this process, and release its former lives. Further calls do nothing."""
         with self._lock:
             if self._began_at is not None:
                 return
@@ -80,7 +80,7 @@ class Heartbeat:
         """Stop beating, and put back at once what is still held."""
         self._stopping.set()
         if self._began_at is not None:
-            self._board.bury(self._life, planned=True)
+            self._board.release_life(self._life, planned=True)
 
     @contextmanager
     def keep(self, claim: Claim) -> Iterator[None]:
@@ -109,11 +109,11 @@ class Heartbeat:
         silent = self._board.beat(self._life, self._about | busy | {"clock": time.time()})
         if self._may_judge():
             for life in silent:
-                self._bury(life)
+                self._release_dead(life)
         if time.monotonic() - (self._began_at or 0.0) < LOOK_BACK_S:
             for worker in self._board.workers():
                 if worker.name == self._name and worker.life != self._life and is_dead(worker):
-                    self._bury(worker.life)
+                    self._release_dead(worker.life)
         for claim in self._to_renew():
             self._board.extend(claim)
         self._put_back_lost()
@@ -130,9 +130,11 @@ class Heartbeat:
         self._heard_at = now
         return now >= self._judges_from
 
-    def _bury(self, life: str) -> None:
+    def _release_dead(self, life: str) -> None:
         if life != self._life:
-            _log.warning("buried a worker that died", life=life, steps=len(self._board.bury(life)))
+            _log.warning(
+                "released the steps of a worker that died", life=life, steps=len(self._board.release_life(life))
+            )
 
     def _put_back_lost(self) -> None:
         """Put back claims whose replies never came: nobody else takes over what a living process holds."""

@@ -1,4 +1,4 @@
-"""Ingesting documents in one step: slice by slice, each slice together, and where that fails, in halves.
+"""Ingesting documents in one step: slice by slice, each slice at once, and where that fails, in halves.
 
 A document that cannot be stored fails alone. What the whole depends on, such as a store that is away, is no document's
 fault: the step is tried again.
@@ -14,7 +14,7 @@ from querymill_shared.board.away import AWAY
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.ingest import Extend, Ingest, IngestedDocument, Ingestible, IngestResult
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.jobs.faults import Failed, Refused, Unavailable, kinds_of
+from querymill_workers.jobs.faults import CallFailed, Refused, Unavailable, kinds_of
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
@@ -39,9 +39,9 @@ class IngestNotes(Notes):
 
 
 def ingest_slices(
-    claim: Claim, documents: Sequence[D], store: Store[D], ports: Common, *, together: int = SLICE_DOCUMENTS
+    claim: Claim, documents: Sequence[D], store: Store[D], ports: Common, *, per_slice: int = SLICE_DOCUMENTS
 ) -> list[IngestedDocument] | None:
-    """Store documents, at most so many ``together``, and report how many are done.
+    """Store documents, at most ``per_slice`` at once, and report how many are done.
 
     A job of one document fails and is tried again as a whole, and has nothing to report before it ends. Return None
     once the job is cancelled: what is stored stays.
@@ -49,19 +49,19 @@ def ingest_slices(
     if len(documents) == 1:
         return list(store(documents))
     ingested: list[IngestedDocument] = []
-    for few in slices(documents, together=together):
+    for few in slices(documents, per_slice=per_slice):
         ingested += store_or_halve(few, store)
         progress = Progress(stage=claim.step, done=len(ingested), total=len(documents))
-        if not ports.board.tell(claim.job_id, progress):
+        if not ports.board.append_event(claim.job_id, progress):
             return None
     return ingested
 
 
-def slices(documents: Sequence[D], *, together: int = SLICE_DOCUMENTS) -> Iterator[Sequence[D]]:
+def slices(documents: Sequence[D], *, per_slice: int = SLICE_DOCUMENTS) -> Iterator[Sequence[D]]:
     """Cut documents into slices, in their order."""
     start = chars = 0
     for end, document in enumerate(documents):
-        if end > start and (end - start == together or chars + document.chars > SLICE_CHARS):
+        if end > start and (end - start == per_slice or chars + document.chars > SLICE_CHARS):
             yield documents[start:end]
             start, chars = end, 0
         chars += document.chars
@@ -69,7 +69,7 @@ def slices(documents: Sequence[D], *, together: int = SLICE_DOCUMENTS) -> Iterat
 
 
 def store_or_halve(documents: Sequence[D], store: Store[D]) -> list[IngestedDocument]:
-    """Store documents together, or where that fails each half of them.
+    """Store documents at once, or where that fails each half of them.
 
     Raises:
         Unavailable: A store is away, or another worker was first. Every document may be tried again.
@@ -86,7 +86,7 @@ def store_or_halve(documents: Sequence[D], store: Store[D]) -> list[IngestedDocu
 
 
 def _failed(document: Ingestible, error: Exception) -> IngestedDocument:
-    is_told = isinstance(error, Refused | Failed)
+    is_told = isinstance(error, Refused | CallFailed)
     if not is_told:
         _log.error("a document could not be stored", fault=kinds_of(error))
     reason = str(error) if is_told else f"internal error: {type(error).__name__}"
@@ -95,7 +95,7 @@ def _failed(document: Ingestible, error: Exception) -> IngestedDocument:
 
 def is_of_the_documents(error: Exception) -> bool:
     """Return whether other documents may be stored although these could not."""
-    return isinstance(error, Failed) or not isinstance(error, (Unavailable, *AWAY))
+    return isinstance(error, CallFailed) or not isinstance(error, (Unavailable, *AWAY))
 
 
 def ending_of(result: type[IngestResult], notes: type[IngestNotes] = IngestNotes) -> Ending[Any, IngestNotes]:

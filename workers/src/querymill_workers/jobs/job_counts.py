@@ -1,6 +1,6 @@
 """What the calls of a step cost it: counted where they are made, and noted with the part of the step that made them.
 
-The tally of a step goes with its thread, and with the threads that make its calls. Where no step runs, nothing is
+The counts of a step go with its thread, and with the threads that make its calls. Where no step runs, nothing is
 counted.
 """
 
@@ -10,17 +10,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from querymill_shared.board import Claim, Part
+from querymill_shared.board import AttemptPart, Claim
 
 
 @dataclass(slots=True)
-class Tally:
+class StepCounts:
     """The parts of a step so far, and what was counted since the last of them."""
 
     job_id: str = ""
     step: str = ""
     began: float = field(default_factory=time.monotonic)
-    parts: list[Part] = field(default_factory=list)
+    parts: list[AttemptPart] = field(default_factory=list)
     waited_ms: float = 0.0
     calls: int = 0
     cached: int = 0
@@ -29,10 +29,10 @@ class Tally:
     def close_part(self, what: str, ms: float) -> None:
         """Note a part that ends now, with what was counted for it. It cannot have waited longer than it took."""
         waited_ms = round(min(self.waited_ms, ms), 2) if self.waited_ms else 0.0
-        self.parts.append(Part(what, ms, waited_ms, self.calls, self.cached, self.shared))
+        self.parts.append(AttemptPart(what, ms, waited_ms, self.calls, self.cached, self.shared))
         self.waited_ms, self.calls, self.cached, self.shared = 0.0, 0, 0, 0
 
-    def close(self, what: str = "work") -> tuple[Part, ...]:
+    def close(self, what: str = "work") -> tuple[AttemptPart, ...]:
         """Return all parts of an attempt that ends now, with the time that none of them took as the last one."""
         left_ms = round((time.monotonic() - self.began) * 1000 - sum(part.ms for part in self.parts), 2)
         if left_ms >= 1 or self.calls or self.waited_ms:
@@ -40,20 +40,20 @@ class Tally:
         return tuple(self.parts)
 
 
-_CURRENT: ContextVar[Tally | None] = ContextVar("tally", default=None)
+_CURRENT: ContextVar[StepCounts | None] = ContextVar("counts", default=None)
 
 
 @contextmanager
-def counting(claim: Claim) -> Iterator[Tally]:
+def counting(claim: Claim) -> Iterator[StepCounts]:
     """Count what the step of a claim costs, until the block ends."""
-    tally = Tally(claim.job_id, claim.step)
-    token = _CURRENT.set(tally)
+    counts = StepCounts(claim.job_id, claim.step)
+    token = _CURRENT.set(counts)
     try:
-        yield tally
+        yield counts
     finally:
         _CURRENT.reset(token)
 
 
-def current() -> Tally:
-    """Return the tally of the step that this thread works for, or one that nobody reads."""
-    return _CURRENT.get() or Tally()
+def current() -> StepCounts:
+    """Return the counts of the step that this thread works for, or counts that nobody reads."""
+    return _CURRENT.get() or StepCounts()

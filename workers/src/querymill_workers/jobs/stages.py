@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from querymill_shared.board import Part, Picture, Step
+from querymill_shared.board import AttemptPart, Picture, Step
 from querymill_shared.contracts.answer import COMPLETION_TOKENS
 from querymill_shared.contracts.results import Degradation, Stage
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.ports import Common
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 
 #: The ranking so far is reported at most this often, in seconds.
 TELL_EVERY_S = 0.1
@@ -65,7 +65,7 @@ def used(picture: Picture) -> dict[str, int]:
     """Add up the provider calls and the tokens of all steps, and the tokens of answers where they are known."""
     usages = [StepNotes.of(step).usage for step in picture.steps]
     known = (COMPLETION_TOKENS,) if any(COMPLETION_TOKENS in usage for usage in usages) else ()
-    return {name: sum(usage.get(name, 0) for usage in usages) for name in (*Usage().noted(), *known)}
+    return {name: sum(usage.get(name, 0) for usage in usages) for name in (*ProviderUsage().noted(), *known)}
 
 
 class Laps:
@@ -85,7 +85,7 @@ class Laps:
         self._tally.close_part(phase, self.ms[phase])
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[AttemptPart, ...]:
         """The phases as the board keeps them, with what their calls cost."""
         return tuple(self._tally.parts)
 

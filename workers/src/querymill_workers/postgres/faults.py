@@ -6,7 +6,7 @@ import psycopg
 import psycopg_pool
 from psycopg import errors
 
-from querymill_workers.jobs.faults import Conflict, Failed, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Conflict, Unavailable
 
 #: Another worker holds a lock for too long, or changed the same rows at the same time.
 _CONFLICTS: Final = (
@@ -37,5 +37,5 @@ def fault_of(error: Exception) -> Unavailable | None:
     if isinstance(error, _CONFLICTS):
         return Conflict(reason)
     if isinstance(error, _FAILURES):
-        return Failed(reason, code="store_down")
+        return CallFailed(reason, code="store_down")
     return Unavailable(reason, code="store_down") if isinstance(error, _OUTAGES) else None

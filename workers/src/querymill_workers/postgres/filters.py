@@ -24,7 +24,7 @@ from querymill_shared.contracts.filters import (
     read_condition,
 )
 from querymill_shared.values import value
-from querymill_workers.postgres.metadata_index import Noted, Values, is_absent, look_up, look_up_times
+from querymill_workers.postgres.metadata_index import MetadataTables, Values, is_absent, look_up, look_up_times
 
 _METADATA: Final = sql.Identifier("metadata")
 _TYPES: Final[Mapping[FieldType, sql.SQL]] = {
@@ -64,7 +64,7 @@ def predicate(
     *,
     types: Mapping[str, FieldType] = MappingProxyType({}),
     metadata: sql.Composable = _METADATA,
-    noted: Noted | None = None,
+    noted: MetadataTables | None = None,
     prefix: str = "filter",
 ) -> Predicate:
     """Return the predicate of a filter; that of no conditions is TRUE.

@@ -32,7 +32,7 @@ FIELDS: Final = sql.SQL("({0}.metadata || {0}.reserved)")
 
 
 @value
-class Noted:
+class MetadataTables:
     """Where the fields of a retriever's documents are looked up: ``document`` is the column that names one.
 
     Its documents may have ``parts``, a table of rows within them. The metadata of such a row comes over that of its
@@ -60,7 +60,7 @@ class Values:
         return sql.Placeholder(name)
 
 
-def look_up(condition: Condition, name: str, noted: Noted, values: Values) -> list[sql.Composable]:
+def look_up(condition: Condition, name: str, noted: MetadataTables, values: Values) -> list[sql.Composable]:
     """Return the predicate that a document may meet a condition, if there is one.
 
     Behind a wall, an index serves this one alone.
@@ -117,7 +117,7 @@ def is_absent(metadata: sql.Composable, name: str, values: Values) -> sql.Compos
     return sql.SQL("coalesce({}->{}::text, 'null') = 'null'::jsonb").format(metadata, values.put(name))
 
 
-def _look_up_absent(name: str, noted: Noted, values: Values) -> sql.Composable:
+def _look_up_absent(name: str, noted: MetadataTables, values: Values) -> sql.Composable:
     documents = _LACKING.format(
         kind=values.put(f"{noted.retriever} fields"), retriever=values.put(noted.retriever),
         absent=is_absent(FIELDS.format(sql.SQL("own")), name, values),
@@ -131,7 +131,7 @@ def _look_up_absent(name: str, noted: Noted, values: Values) -> sql.Composable:
     return sql.SQL("{} IN ({})").format(noted.document, documents)
 
 
-def look_up_times(condition: Condition, name: str, noted: Noted, values: Values) -> list[sql.Composable]:
+def look_up_times(condition: Condition, name: str, noted: MetadataTables, values: Values) -> list[sql.Composable]:
     """Return the predicate that a document may have a time that meets a condition, if there is one."""
     if isinstance(condition, Absent):
         return [_look_up_absent(name, noted, values)]

@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 from psycopg import sql
 
-from querymill_workers.jobs.faults import Conflict, Failed, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Conflict, Unavailable
 from querymill_workers.postgres.connection import Pool, across, lent
 
 _log = structlog.get_logger(__name__)
@@ -118,7 +118,7 @@ class PostgresSamples:
                     connection.execute(statement)
                     if can_clear:
                         connection.execute(_CLEAR, {"table": table, "columns": columns})
-        except (Conflict, Failed) as error:  # a busy server
+        except (Conflict, CallFailed) as error:  # a busy server
             _log.warning("could not renew samples", fault=str(error))
             self.renew_soon()
 

@@ -22,7 +22,7 @@ from querymill_workers.postgres.schema import migrations, schema
 _SQL: Final = statements("querymill_workers.postgres", "row_security.sql")
 
 #: The role that a statement on one collection runs as. Administrators make it by this name, so it never changes.
-ROLE: Final = "querymill_messages"
+ROLE: Final = "querymill_reader"
 #: Tables without a wall, each with the reason.
 OPEN: Final[Mapping[str, str]] = {
     "conversation_collections": "names of collections and counts only; the daily rebuild lists what is due",

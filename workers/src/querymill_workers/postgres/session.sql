@@ -13,7 +13,7 @@ SELECT set_config('idle_in_transaction_session_timeout', %(limit)s, true);
 -- as_reader: switch to the role that row-level security limits to one collection, until the transaction ends
 SELECT
     set_config('querymill.collection', %(collection)s, true),
-    set_config('role', 'querymill_messages', true);
+    set_config('role', 'querymill_reader', true);
 
 -- safe_path: the schema of the tables and that of pgvector, where names are looked up; a temporary table hides none of them
 SELECT concat_ws(', ', quote_ident(current_schema()), (

@@ -15,7 +15,7 @@ import structlog
 from cachetools import LRUCache
 from psycopg import sql
 
-from querymill_workers.jobs.faults import Conflict, Failed
+from querymill_workers.jobs.faults import CallFailed, Conflict
 from querymill_workers.postgres.connection import Pool, lent
 
 _log = structlog.get_logger(__name__)
@@ -30,7 +30,7 @@ class _Growth:
     next_at: int = FIRST_ROWS
 
 
-class Statistics:
+class ColumnStatistics:
     """The statistics of some columns of a table with the column ``collection``."""
 
     def __init__(self, pool: Pool, table: str, columns: Sequence[str]) -> None:
@@ -56,7 +56,7 @@ class Statistics:
         try:
             with lent(self._pool) as connection:
                 connection.execute(self._statement)
-        except (Conflict, Failed) as error:  # it took too long, for example: statements are slower, not wrong
+        except (Conflict, CallFailed) as error:  # it took too long, for example: statements are slower, not wrong
             _log.warning("could not take statistics", fault=str(error))
             return False
         return True

@@ -27,7 +27,7 @@ KNOWN_FOR_S: Final = 30.0
 NEIGHBOURS, BREADTH = 24, 128
 
 
-class NearIndexes:
+class VectorIndexes:
     """The indexes of a table with the columns ``collection``, ``model`` and ``embedding``."""
 
     def __init__(self, pool: Pool, table: str) -> None:
@@ -66,7 +66,7 @@ class NearIndexes:
             with self._unlimited() as holder, self._unlimited(autocommit=True) as connection:
                 made = self._has_right(holder) and self._make_alone(connection, name, definition)
         except psycopg.Error as error:
-            _log.warning("could not make an index of near vectors", index=name, error=type(error).__name__)
+            _log.warning("could not make an vector index", index=name, error=type(error).__name__)
             return False
         with self._lock:
             self._known.pop((collection, model), None)

@@ -16,14 +16,14 @@ from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed, pack_vector
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.results import Degradation
-from querymill_workers.inference.refusals import Refusal, embed_each
+from querymill_workers.inference.refusals import TextRefusal, embed_each
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.jobs.usage import Usage
-from querymill_workers.ledger.ports import Subject, version_of
-from querymill_workers.ledger.texts import KIND, keys_of
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.services.ports import EmbedPorts, TextVector, content_of
+from querymill_workers.versions.ports import WrittenDocument, version_of
+from querymill_workers.versions.texts import KIND, keys_of
 
 Rows = Sequence[npt.NDArray[np.float32]]
 #: Refused texts that a result names.
@@ -32,7 +32,7 @@ NAMED: Final = 5
 SLICE_TEXTS = 32
 
 
-class EmbedNotes(Notes):
+class EmbedTextsNotes(Notes):
     """The notes of the step; the fields are those of `EmbedResult`."""
 
     model: str
@@ -52,7 +52,7 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
     gone = assign([text for text in request.texts if text.id in unchanged], claim, request, ports)
     vectors: dict[str, str] = {}
     refused: dict[str, str] = {}
-    usage, written = Usage(), 0
+    usage, written = ProviderUsage(), 0
     for start in range(0, len(to_embed), SLICE_TEXTS):
         asked = to_embed[start : start + SLICE_TEXTS]
         found, spent = embed_each(
@@ -63,18 +63,18 @@ def step(claim: Claim, request: EmbedTexts, ports: EmbedPorts) -> None:
         )
         usage += spent
         refused |= {
-            text.id: result.reason for text, result in zip(asked, found, strict=True) if isinstance(result, Refusal)
+            text.id: result.reason for text, result in zip(asked, found, strict=True) if isinstance(result, TextRefusal)
         }
-        rows = [result for result in found if not isinstance(result, Refusal)]
+        rows = [result for result in found if not isinstance(result, TextRefusal)]
         texts = [text for text in asked if text.id not in refused]
         if request.into == "table":
             written += store(claim, texts, rows, request, ports)
         else:
             vectors |= packed(texts, rows)
         done = len(unchanged) + start + len(asked)
-        if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=len(request.texts))):
+        if not ports.board.append_event(claim.job_id, Progress(stage=claim.step, done=done, total=len(request.texts))):
             return  # cancelled; the vectors so far stay cached, or stored
-    notes = EmbedNotes(
+    notes = EmbedTextsNotes(
         model=ports.embeddings.model,
         dimensions=ports.embeddings.dimensions,
         vectors=vectors,
@@ -103,7 +103,7 @@ def assign(texts: Sequence[TextToEmbed], claim: Claim, request: EmbedTexts, port
         return 0
     collection = request.collection
     with unforgotten([text for text in texts if text.id in named], claim, request, ports) as standing:
-        ports.text_vectors.forget(collection, text_ids=named.keys() - standing, texts=())
+        ports.text_vectors.drop(collection, text_ids=named.keys() - standing, texts=())
         documents = {text_id: document for text_id, document in named.items() if text_id in standing}
         ports.text_vectors.assign(collection, documents, model=ports.embeddings.model)
     return len(named) - len(documents)
@@ -125,10 +125,10 @@ def store(claim: Claim, texts: Sequence[TextToEmbed], rows: Rows, request: Embed
 def unforgotten(
     texts: Sequence[TextToEmbed], claim: Claim, request: EmbedTexts, ports: EmbedPorts
 ) -> Iterator[set[str]]:
-    """Within a change of the ledger, return the ids of the texts that were not forgotten since the job was accepted."""
+    """Within a change of `versions`, return the ids of the texts that were not forgotten since the job was accepted."""
     keys = {text.id: keys_of(text) for text in texts}
-    subjects = [Subject(key) for key in dict.fromkeys(key for known_as in keys.values() for key in known_as)]
-    with ports.ledger.changing(request.collection, KIND, subjects, version_of(claim), whole=False) as standings:
+    subjects = [WrittenDocument(key) for key in dict.fromkeys(key for known_as in keys.values() for key in known_as)]
+    with ports.versions.changing(request.collection, KIND, subjects, version_of(claim), whole=False) as standings:
         yield {text_id for text_id, known_as in keys.items() if not any(standings[key].forgotten for key in known_as)}
 
 
@@ -137,7 +137,7 @@ def packed(texts: Sequence[TextToEmbed], rows: Rows) -> dict[str, str]:
     return {text.id: pack_vector(row.astype("<f4").tobytes()) for text, row in zip(texts, rows, strict=True)}
 
 
-def to_result(request: EmbedTexts, picture: Picture, notes: EmbedNotes) -> EmbedResult:
+def to_result(request: EmbedTexts, picture: Picture, notes: EmbedTextsNotes) -> EmbedResult:
     """Build the result: the vectors, or how many were written, and what is missing."""
     degraded = tuple(missing(notes))
     return EmbedResult(
@@ -154,7 +154,7 @@ def to_result(request: EmbedTexts, picture: Picture, notes: EmbedNotes) -> Embed
     )
 
 
-def missing(notes: EmbedNotes) -> Iterator[Degradation]:
+def missing(notes: EmbedTextsNotes) -> Iterator[Degradation]:
     """Say which texts have no vector, and why."""
     if notes.forgotten:
         yield Degradation(stage="embed", reason=f"{notes.forgotten} texts were forgotten since", code="invalid")
@@ -165,4 +165,4 @@ def missing(notes: EmbedNotes) -> Iterator[Degradation]:
         yield Degradation(stage="embed", reason=reason, code="provider_refused")
 
 
-ENDING: Final = Ending(EmbedNotes, to_result)
+ENDING: Final = Ending(EmbedTextsNotes, to_result)

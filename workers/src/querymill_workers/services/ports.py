@@ -13,8 +13,8 @@ from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, InputType, Judge
 from querymill_workers.jobs.ports import Common
 from querymill_workers.jobs.revisions import ContentHash
-from querymill_workers.ledger.ports import Ledger
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Versions
 
 
 @value
@@ -49,7 +49,7 @@ class TextVectors(Protocol):
         """Return whether there is a vector of any text of a collection."""
         ...
 
-    def forget(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
+    def drop(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
         """Drop the vectors of some texts, of every model.
 
         They are those of texts with these ids, of parts of documents with these ids, and of texts that are the same as
@@ -57,7 +57,7 @@ class TextVectors(Protocol):
         """
         ...
 
-    def clear(self, collection: str) -> None:
+    def drop_all(self, collection: str) -> None:
         """Drop all vectors of a collection."""
         ...
 
@@ -82,7 +82,7 @@ class EmbedPorts(Common, Protocol):
     def text_vectors(self) -> TextVectors: ...
 
     @property
-    def ledger(self) -> Ledger: ...
+    def versions(self) -> Versions: ...
 
 
 class RerankPorts(Common, Protocol):

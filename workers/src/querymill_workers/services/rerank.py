@@ -58,7 +58,7 @@ def conclude(picture: Picture, request: Rerank, ports: RerankPorts, *, after: st
     if picture.record.open_steps <= 0:
         settle(picture, request, ports)
     elif judgements(picture) and worth_telling(picture):
-        ports.board.tell(picture.record.job_id, standing(picture, request, after))
+        ports.board.append_event(picture.record.job_id, standing(picture, request, after))
 
 
 def standing(picture: Picture, request: Rerank, after: str) -> Hits:

@@ -12,7 +12,7 @@ from querymill_workers.services.ports import SetAsidePorts
 from querymill_workers.vectors.ports import RefusedKey
 
 
-class ListNotes(Notes):
+class SetAsideListNotes(Notes):
     """What the step found: some texts, the cursor behind them, and how many there are."""
 
     texts: tuple[RefusedText, ...]
@@ -58,7 +58,7 @@ def step(claim: Claim, request: ListSetAside, ports: SetAsidePorts) -> None:
     cursor = None
     if len(texts) == request.limit:
         cursor = json.dumps(Cursor(texts[-1].of, texts[-1].document, texts[-1].passage, texts[-1].model))
-    hand_in(claim, request, ListNotes(texts=tuple(texts), cursor=cursor, total=total), ENDING, ports)
+    hand_in(claim, request, SetAsideListNotes(texts=tuple(texts), cursor=cursor, total=total), ENDING, ports)
 
 
 def cursor_of(given: str | None) -> Cursor | None:
@@ -75,7 +75,7 @@ def cursor_of(given: str | None) -> Cursor | None:
         raise Mistaken("after: must be the cursor of an earlier result") from None
 
 
-def to_result(request: ListSetAside, picture: Picture, notes: ListNotes) -> SetAsideResult:
+def to_result(request: ListSetAside, picture: Picture, notes: SetAsideListNotes) -> SetAsideResult:
     """Build the result."""
     return SetAsideResult(
         job_id=picture.record.job_id,
@@ -87,4 +87,4 @@ def to_result(request: ListSetAside, picture: Picture, notes: ListNotes) -> SetA
     )
 
 
-ENDING: Final = Ending(ListNotes, to_result)
+ENDING: Final = Ending(SetAsideListNotes, to_result)

@@ -55,4 +55,4 @@ class AnswerStream:
         part = AnswerPart(stage=self._claim.step, attempt=self._claim.attempt, offset=len(self._text), text=self._ready)
         self._text += self._ready
         self._ready = ""
-        return self._ports.board.tell(self._claim.job_id, part, held=self._claim)
+        return self._ports.board.append_event(self._claim.job_id, part, held=self._claim)

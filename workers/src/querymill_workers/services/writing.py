@@ -27,7 +27,7 @@ from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.services.ports import AnswerPorts
-from querymill_workers.services.rules.budget import Passage, fitted
+from querymill_workers.services.rules.budget import PromptPassage, fitted
 from querymill_workers.services.rules.sentences import sentences
 from querymill_workers.services.stream import AnswerStream
 from querymill_workers.text.languages import language_of
@@ -53,9 +53,9 @@ class CitableHit:
     matched: str = ""
 
     @property
-    def passage(self) -> Passage:
+    def passage(self) -> PromptPassage:
         """What a prompt shows."""
-        return Passage(self.text, self.label, self.matched)
+        return PromptPassage(self.text, self.label, self.matched)
 
 
 class AnswerNotes(StepNotes):
@@ -125,7 +125,7 @@ def write_answer(
         request.query,
         passages,
         language=language,
-        most_tokens=request.answer_tokens,
+        max_tokens=request.answer_tokens,
         caller=caller_for_chat(claim, request, ports),
         hear=stream.hear,
     )

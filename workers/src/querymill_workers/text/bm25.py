@@ -28,7 +28,7 @@ PLAIN: Final = Tuning()
 
 
 @value
-class Statistics:
+class IndexStatistics:
     """The statistics of an index: its number of entries (``units``), and their words in total (``length``)."""
 
     units: int
@@ -67,7 +67,7 @@ class Scored:
 
     score: float
     length: int
-    statistics: Statistics
+    statistics: IndexStatistics
     terms: tuple[TermScore, ...]
     k1: float = K1
     b: float = B
@@ -95,7 +95,7 @@ def score(
     length: int,
     *,
     terms: Sequence[QueryTerm],
-    statistics: Statistics,
+    statistics: IndexStatistics,
     k1: float = K1,
     b: float = B,
 ) -> Scored:

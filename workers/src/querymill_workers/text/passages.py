@@ -21,15 +21,15 @@ _BORDERS: Final = (
 
 
 @value
-class Span:
+class TextSpan:
     """A part of a text: ``text[start:end]``, in characters."""
 
     start: int
     end: int
 
 
-def split_text(text: str, *, most_tokens: int, estimate: Callable[[str], int]) -> list[Span]:
-    """Split a text into passages of at most ``most_tokens`` tokens each.
+def split_text(text: str, *, max_tokens: int, estimate: Callable[[str], int]) -> list[TextSpan]:
+    """Split a text into passages of at most ``max_tokens`` tokens each.
 
     A passage ends behind a paragraph, else behind a line, a sentence, a clause or a blank, and in a text without any of
     them at the last character that fits. For example, 8 tokens of one letter each in "One two. Three" end behind the
@@ -37,31 +37,31 @@ def split_text(text: str, *, most_tokens: int, estimate: Callable[[str], int]) -
 
     Args:
         text: Any text.
-        most_tokens: The model's input, or less.
+        max_tokens: The model's input, or less.
         estimate: Counts the tokens of a text. A longer text must not have fewer.
 
     Returns:
         The passages in their order. Each begins where the one before it ends, and together they are the whole text. A
         single character of more tokens is a passage. The empty text has none.
     """
-    spans: list[Span] = []
+    spans: list[TextSpan] = []
     start = 0
     while start < len(text):
-        length = _fitting(text, start, most_tokens, estimate)
+        length = _fitting(text, start, max_tokens, estimate)
         end = start + length if start + length >= len(text) else _border(text, start, start + length)
-        spans.append(Span(start, end))
+        spans.append(TextSpan(start, end))
         start = end
     return spans
 
 
-def _fitting(text: str, start: int, most_tokens: int, estimate: Callable[[str], int]) -> int:
+def _fitting(text: str, start: int, max_tokens: int, estimate: Callable[[str], int]) -> int:
     """Return how many characters from ``start`` fit, at least 1. The effort grows with that number only."""
-    reach = max(most_tokens, 1)
-    while start + reach < len(text) and estimate(text[start : start + reach]) <= most_tokens:
+    reach = max(max_tokens, 1)
+    while start + reach < len(text) and estimate(text[start : start + reach]) <= max_tokens:
         reach *= 2
     reach = min(reach, len(text) - start)
     lengths = range(1, reach + 1)
-    return max(bisect_right(lengths, most_tokens, key=lambda length: estimate(text[start : start + length])), 1)
+    return max(bisect_right(lengths, max_tokens, key=lambda length: estimate(text[start : start + length])), 1)
 
 
 def _border(text: str, start: int, end: int) -> int:

@@ -7,7 +7,7 @@ from typing import Final
 
 from querymill_shared.values import value
 from querymill_workers.text.languages import is_han
-from querymill_workers.text.lexicon import Row
+from querymill_workers.text.lexicon import LexiconRow
 
 #: A term of the query adds at most this many synonyms.
 MAX_PER_TERM: Final = 3
@@ -29,7 +29,7 @@ class Expansion:
 class Thesaurus:
     """The rows of the lexicon that one retriever reads. Of several rows of a term, the first comes first."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[LexiconRow]) -> None:
         english: dict[str, tuple[str, ...]] = {}
         synonyms: dict[str, tuple[str, ...]] = {}
         names: dict[str, str] = {}

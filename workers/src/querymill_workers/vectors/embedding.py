@@ -20,15 +20,15 @@ from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult
 from querymill_shared.values import value
 from querymill_workers.inference.ports import Embeddings
-from querymill_workers.inference.refusals import Refusal, embed_each
+from querymill_workers.inference.refusals import TextRefusal, embed_each
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.jobs.usage import Usage
-from querymill_workers.ledger.ports import Subject, Version
-from querymill_workers.vectors.ports import WHOLE, Part, Passage, Refused, VectorPorts
+from querymill_workers.jobs.usage import ProviderUsage
+from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, RefusedEmbedding, VectorPorts
+from querymill_workers.versions.ports import Version, WrittenDocument
 
 #: Pending passages listed at a time.
 LISTED: Final = 512
@@ -58,7 +58,7 @@ class Embedded:
 
     made: int = 0
     refused: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: ProviderUsage = field(default_factory=ProviderUsage)
 
     def __add__(self, other: "Embedded") -> "Embedded":
         return Embedded(self.made + other.made, self.refused + other.refused, self.usage + other.usage)
@@ -94,7 +94,7 @@ def embed_documents(claim: Claim, request: EmbedDocuments, target: Embeddable, p
         ):
             embedded, left = embedded + step, max(left - step.made - step.refused, 0)
             done = embedded.made + embedded.refused
-            if not ports.board.tell(claim.job_id, Progress(stage=claim.step, done=done, total=done + left)):
+            if not ports.board.append_event(claim.job_id, Progress(stage=claim.step, done=done, total=done + left)):
                 return  # cancelled; the vectors so far stay
     if models and switch_if_complete(target, collection, own.model, ports) and len(models) > 1:
         # Another job may have switched, and dropped them, before this one made its last ones.
@@ -132,7 +132,7 @@ def embed_pending(
     ports: VectorPorts,
     *,
     documents: Collection[str] | None = None,
-    part: Part = WHOLE,
+    part: CollectionPart = WHOLE,
 ) -> Iterator[Embedded]:
     """Embed the pending passages of documents, or of all, some at a time. Yield after each call what became of them."""
     vectors = ports.vectors[target.retriever]
@@ -164,15 +164,15 @@ def embed_batch(
     texts = [passage.text for passage in passages]
     found, usage = embed_each(texts, model, input_type="passage", caller=caller)
     results = {
-        passage: Refused(result.reason) if isinstance(result, Refusal) else result
+        passage: RefusedEmbedding(result.reason) if isinstance(result, TextRefusal) else result
         for passage, result in zip(passages, found, strict=True)
     }
-    refused = [passage for passage, result in results.items() if isinstance(result, Refused)]
+    refused = [passage for passage, result in results.items() if isinstance(result, RefusedEmbedding)]
     if not refused:
         vectors.fill(collection, results, model=model.model)
         return Embedded(len(passages), 0, usage)
-    subjects = [Subject(document) for document in sorted({passage.document for passage in refused})]
-    with ports.ledger.changing(collection, target.retriever, subjects, _NO_VERSION, whole=False):
+    subjects = [WrittenDocument(document) for document in sorted({passage.document for passage in refused})]
+    with ports.versions.changing(collection, target.retriever, subjects, _NO_VERSION, whole=False):
         vectors.fill(collection, results, model=model.model)
     return Embedded(len(passages) - len(refused), len(refused), usage)
 

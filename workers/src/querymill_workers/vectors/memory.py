@@ -9,10 +9,10 @@ from zlib import crc32
 from querymill_shared.contracts.filters import Retriever
 from querymill_workers.vectors.ports import (
     WHOLE,
-    Counts,
-    Part,
+    CollectionPart,
     Passage,
-    Refused,
+    PassageCounts,
+    RefusedEmbedding,
     RefusedKey,
     RefusedPassage,
     Vector,
@@ -25,7 +25,7 @@ class MemoryVectors:
     def __init__(self, retriever: Retriever, passages: Callable[[str], Iterable[Passage]]) -> None:
         self.retriever = retriever
         self._passages = passages
-        self._vectors: dict[str, dict[RefusedKey, tuple[Vector | Refused, datetime]]] = defaultdict(dict)
+        self._vectors: dict[str, dict[RefusedKey, tuple[Vector | RefusedEmbedding, datetime]]] = defaultdict(dict)
         self._models: dict[str, str] = {}
         self._awaited: dict[tuple[str, str], str] = {}
         self._lock = threading.RLock()
@@ -36,7 +36,7 @@ class MemoryVectors:
             return {
                 key[:2]: result
                 for key, (result, _) in self._vectors[collection].items()
-                if key.model == model and not isinstance(result, Refused)
+                if key.model == model and not isinstance(result, RefusedEmbedding)
             }
 
     def pending(
@@ -46,7 +46,7 @@ class MemoryVectors:
         model: str,
         limit: int,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
         after: Passage | None = None,
     ) -> Sequence[Passage]:
         """See `Vectors.pending`."""
@@ -61,7 +61,7 @@ class MemoryVectors:
         left = {passage[:2] for passage in self._pending(collection, model)}
         return [passage for passage in passages if passage[:2] in left]
 
-    def fill(self, collection: str, results: Mapping[Passage, Vector | Refused], *, model: str) -> None:
+    def fill(self, collection: str, results: Mapping[Passage, Vector | RefusedEmbedding], *, model: str) -> None:
         """See `Vectors.fill`."""
         with self._lock:
             stored = {passage[:2] for passage in self._passages(collection)}
@@ -76,13 +76,13 @@ class MemoryVectors:
         *,
         model: str | None = None,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
     ) -> None:
         """See `Vectors.retry`."""
         self._keep(
             collection,
             lambda key, result: (
-                not isinstance(result, Refused)
+                not isinstance(result, RefusedEmbedding)
                 or model not in (None, key.model)
                 or (documents is not None and key.document not in documents)
                 or not _is_in(key.document, part)
@@ -90,8 +90,8 @@ class MemoryVectors:
         )
 
     def counts(
-        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: Part = WHOLE
-    ) -> Counts:
+        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: CollectionPart = WHOLE
+    ) -> PassageCounts:
         """See `Vectors.counts`."""
         with self._lock:
             chosen = [
@@ -101,8 +101,11 @@ class MemoryVectors:
             ]
             known = {key[:2]: result for key, (result, _) in self._vectors[collection].items() if key.model == model}
         results = [known.get(passage[:2]) for passage in chosen]
-        pending, refused = (result is None for result in results), (isinstance(result, Refused) for result in results)
-        return Counts(len(chosen), sum(pending), sum(refused))
+        pending, refused = (
+            (result is None for result in results),
+            (isinstance(result, RefusedEmbedding) for result in results),
+        )
+        return PassageCounts(len(chosen), sum(pending), sum(refused))
 
     def lacking(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, unawaited: bool = False
@@ -127,8 +130,8 @@ class MemoryVectors:
             self._models[collection] = model
             return True
 
-    def forget_model(self, collection: str) -> None:
-        """See `Vectors.forget_model`."""
+    def drop_model(self, collection: str) -> None:
+        """See `Vectors.drop_model`."""
         with self._lock:
             self._models.pop(collection, None)
             self.begin_embedding(collection, None)
@@ -188,14 +191,14 @@ class MemoryVectors:
             return [
                 RefusedPassage(key, result.reason, at)
                 for key, (result, at) in sorted(self._vectors[collection].items(), key=lambda item: item[0])
-                if isinstance(result, Refused)
+                if isinstance(result, RefusedEmbedding)
             ]
 
-    def _keep(self, collection: str, holds: Callable[[RefusedKey, Vector | Refused], bool]) -> None:
+    def _keep(self, collection: str, holds: Callable[[RefusedKey, Vector | RefusedEmbedding], bool]) -> None:
         with self._lock:
             kept = {key: entry for key, entry in self._vectors[collection].items() if holds(key, entry[0])}
             self._vectors[collection] = kept
 
 
-def _is_in(document: str, part: Part) -> bool:
+def _is_in(document: str, part: CollectionPart) -> bool:
     return crc32(document.encode("utf-8", "surrogatepass")) % part.of == part.number

@@ -11,7 +11,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
 from querymill_workers.inference.ports import Embeddings, PreviousModel
 from querymill_workers.jobs.ports import Common
-from querymill_workers.ledger.ports import Ledger
+from querymill_workers.versions.ports import Versions
 
 #: A float32 vector of any dimension.
 Vector = npt.NDArray[np.float32]
@@ -20,7 +20,7 @@ Vector = npt.NDArray[np.float32]
 class Passage(NamedTuple):
     """A text that is embedded.
 
-    ``document`` is the id that the ledger and the user know. ``key`` is unique within the document, and changes with
+    ``document`` is the id that `versions` and the user know. ``key`` is unique within the document, and changes with
     the text: a passage that keeps its key keeps its vectors.
     """
 
@@ -30,7 +30,7 @@ class Passage(NamedTuple):
 
 
 @value
-class Refused:
+class RefusedEmbedding:
     """In place of a vector: the provider refused the text. ``reason`` holds nothing of the text."""
 
     reason: str
@@ -54,7 +54,7 @@ class RefusedPassage:
 
 
 @value
-class Counts:
+class PassageCounts:
     """The passages of a collection: all, those that wait for a vector of a model, and those that were refused."""
 
     passages: int
@@ -62,14 +62,14 @@ class Counts:
     refused: int
 
 
-class Part(NamedTuple):
+class CollectionPart(NamedTuple):
     """One part of a collection, by a hash of its documents: number ``number`` of ``of``, from 0."""
 
     number: int
     of: int
 
 
-WHOLE: Final = Part(0, 1)
+WHOLE: Final = CollectionPart(0, 1)
 
 
 class Vectors(Protocol):
@@ -88,7 +88,7 @@ class Vectors(Protocol):
         model: str,
         limit: int,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
         after: Passage | None = None,
     ) -> Sequence[Passage]:
         """List passages that wait for a vector of a model, in the order of documents and keys, behind ``after``."""
@@ -98,7 +98,7 @@ class Vectors(Protocol):
         """Return those passages that are stored and still wait for a vector of the model."""
         ...
 
-    def fill(self, collection: str, results: Mapping[Passage, Vector | Refused], *, model: str) -> None:
+    def fill(self, collection: str, results: Mapping[Passage, Vector | RefusedEmbedding], *, model: str) -> None:
         """Store vectors, which searches compare from then on, and refusals.
 
         A refused passage waits no longer, until `retry` or a change of its text. What is no longer stored is skipped.
@@ -111,14 +111,14 @@ class Vectors(Protocol):
         *,
         model: str | None = None,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
     ) -> None:
         """Have refused passages wait for a vector again: of one model or all, of some documents or all."""
         ...
 
     def counts(
-        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: Part = WHOLE
-    ) -> Counts:
+        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: CollectionPart = WHOLE
+    ) -> PassageCounts:
         """Count the passages of documents, or of all, at one moment."""
         ...
 
@@ -142,8 +142,8 @@ class Vectors(Protocol):
         """
         ...
 
-    def forget_model(self, collection: str) -> None:
-        """Forget the model that searches of a collection compare, and the jobs that wait."""
+    def drop_model(self, collection: str) -> None:
+        """Drop the model that searches of a collection compare, and the jobs that wait."""
         ...
 
     def drop_other_models(self, collection: str, *, model: str) -> None:
@@ -187,7 +187,7 @@ class VectorPorts(Common, Protocol):
     def vectors(self) -> Mapping[Retriever, Vectors]: ...
 
     @property
-    def ledger(self) -> Ledger: ...
+    def versions(self) -> Versions: ...
 
     @property
     def embeddings(self) -> Embeddings: ...

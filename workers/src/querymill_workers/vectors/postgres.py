@@ -6,17 +6,17 @@ from typing import Any, Final
 from psycopg import sql
 
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.counters import Meters
+from querymill_shared.counters import FleetCounters
 from querymill_shared.values import value
 from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.postgres.vector_index import NearIndexes
+from querymill_workers.postgres.vector_index import VectorIndexes
 from querymill_workers.vectors.ports import (
     WHOLE,
-    Counts,
-    Part,
+    CollectionPart,
     Passage,
-    Refused,
+    PassageCounts,
+    RefusedEmbedding,
     RefusedKey,
     RefusedPassage,
     Vector,
@@ -48,15 +48,20 @@ class VectorTables:
 
 
 class PostgresVectors:
-    """`Vectors` on PostgreSQL. Refusals are counted in ``meters``."""
+    """`Vectors` on PostgreSQL. Refusals are counted in ``fleet_counters``."""
 
     def __init__(
-        self, pool: Pool, retriever: Retriever, tables: VectorTables, meters: Meters, near: NearIndexes | None = None
+        self,
+        pool: Pool,
+        retriever: Retriever,
+        tables: VectorTables,
+        fleet_counters: FleetCounters,
+        indexes: VectorIndexes | None = None,
     ) -> None:
         self.retriever: Final = retriever
         self._pool = pool
-        self._meters = meters
-        self._near = near
+        self._fleet_counters = fleet_counters
+        self._indexes = indexes
         self._text_of = tables.text_of
         names = {name: sql.Identifier(getattr(tables, name)) for name in ("passages", "vectors", "document")}
         texts = sql.SQL(", ").join(sql.Identifier("p", name) for name in tables.texts)
@@ -69,7 +74,7 @@ class PostgresVectors:
         model: str,
         limit: int,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
         after: Passage | None = None,
     ) -> Sequence[Passage]:
         """See `Vectors.pending`."""
@@ -83,20 +88,20 @@ class PostgresVectors:
         left = set(self._rows("still_pending", collection, model=model, **_places(passages)))
         return [passage for passage in passages if (passage.document, passage.key) in left]
 
-    def fill(self, collection: str, results: Mapping[Passage, Vector | Refused], *, model: str) -> None:
+    def fill(self, collection: str, results: Mapping[Passage, Vector | RefusedEmbedding], *, model: str) -> None:
         """See `Vectors.fill`."""
         found = list(results.values())
-        reasons = [result.reason if isinstance(result, Refused) else None for result in found]
+        reasons = [result.reason if isinstance(result, RefusedEmbedding) else None for result in found]
         self._run(
             "fill_vectors",
             collection,
             model=model,
-            embeddings=[None if isinstance(result, Refused) else literal(result) for result in found],
+            embeddings=[None if isinstance(result, RefusedEmbedding) else literal(result) for result in found],
             reasons=reasons,
             **_places(list(results)),
         )
         if refused := sum(reason is not None for reason in reasons):
-            self._meters.count(f"texts_refused/{self.retriever}", refused)
+            self._fleet_counters.count(f"texts_refused/{self.retriever}", refused)
 
     def retry(
         self,
@@ -104,17 +109,17 @@ class PostgresVectors:
         *,
         model: str | None = None,
         documents: Collection[str] | None = None,
-        part: Part = WHOLE,
+        part: CollectionPart = WHOLE,
     ) -> None:
         """See `Vectors.retry`."""
         self._run("retry_refused", collection, model=model, documents=_list(documents), **_part(part))
 
     def counts(
-        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: Part = WHOLE
-    ) -> Counts:
+        self, collection: str, *, model: str, documents: Collection[str] | None = None, part: CollectionPart = WHOLE
+    ) -> PassageCounts:
         """See `Vectors.counts`."""
         (row,) = self._rows("passage_counts", collection, model=model, documents=_list(documents), **_part(part))
-        return Counts(*row)
+        return PassageCounts(*row)
 
     def lacking(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, unawaited: bool = False
@@ -136,8 +141,8 @@ class PostgresVectors:
         """See `Vectors.switch`."""
         return bool(self._rows("switch_model", collection, model=model))
 
-    def forget_model(self, collection: str) -> None:
-        """See `Vectors.forget_model`."""
+    def drop_model(self, collection: str) -> None:
+        """See `Vectors.drop_model`."""
         place = {"collection": collection, "kind": self.retriever, "documents": None}
         with within(self._pool, collection) as connection:
             connection.execute(self._sql["forget_model"], place)
@@ -172,12 +177,12 @@ class PostgresVectors:
 
     def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:
         """See `Vectors.index_if_large`."""
-        return self._near is not None and self._near.make(collection, model, dimensions=dimensions)
+        return self._indexes is not None and self._indexes.make(collection, model, dimensions=dimensions)
 
     def drop_index(self, collection: str, *, model: str) -> None:
         """See `Vectors.drop_index`."""
-        if self._near is not None:
-            self._near.drop(collection, model)
+        if self._indexes is not None:
+            self._indexes.drop(collection, model)
 
     def _rows(self, statement: str, collection: str, **values: Any) -> list[tuple[Any, ...]]:
         with within(self._pool, collection) as connection:
@@ -197,5 +202,5 @@ def _places(passages: Sequence[Passage]) -> dict[str, list[str]]:
     return {"documents": [each.document for each in passages], "keys": [each.key for each in passages]}
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: CollectionPart) -> dict[str, Any]:
     return {"part": part.number, "parts": part.of}

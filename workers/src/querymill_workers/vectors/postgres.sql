@@ -92,7 +92,7 @@ WHERE NOT EXISTS (
 ON CONFLICT (collection, kind) DO UPDATE SET model = excluded.model
 RETURNING model;
 
--- forget_model: forget the model of a collection
+-- drop_model: forget the model of a collection
 DELETE FROM active_models WHERE collection = %(collection)s AND kind = %(kind)s;
 
 -- drop_other_vectors: some vectors of models that no search compares any more

@@ -11,7 +11,7 @@ from querymill_shared.values import value
 from querymill_workers.inference.ports import Embeddings, Vectors, cut_of
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.vectors.embedding import Embeddable
 from querymill_workers.vectors.ports import VectorPorts
 
@@ -25,7 +25,7 @@ class EmbeddedQuestion:
 
     vectors: Vectors
     model: str
-    usage: Usage
+    usage: ProviderUsage
     cuts: Sequence[str]
 
 
@@ -92,6 +92,6 @@ def embed_by(
         known = model.cached(texts, input_type="query", collection=request.collection)
         if known is None:
             raise
-        return EmbeddedQuestion(known, model.model, Usage(), cuts)
+        return EmbeddedQuestion(known, model.model, ProviderUsage(), cuts)
     vectors, usage = model.embed(texts, input_type="query", caller=caller)
     return EmbeddedQuestion(vectors, model.model, usage, cuts)

@@ -26,13 +26,13 @@ from querymill_workers.vectors.embedding import (
     refused_by,
     switch_if_complete,
 )
-from querymill_workers.vectors.ports import WHOLE, Part, VectorPorts
+from querymill_workers.vectors.ports import WHOLE, CollectionPart, VectorPorts
 
 #: The step that embeds what the parts missed, because it was ingested while they ran.
 REST: Final = "rest"
 
 
-class PartNotes(Notes):
+class ReembedPartNotes(Notes):
     """How many vectors a part made, how many passages were refused, and the provider calls and tokens."""
 
     made: int
@@ -54,7 +54,7 @@ def reembed(claim: Claim, request: Reembed, target: Embeddable, ports: VectorPor
     if vectors.active_model(collection) is None and vectors.counts(collection, model=model.model).passages == 0:
         raise NotFound(f"collection: no {target.retriever} in {collection!r}")
     vectors.active_model(collection, first=model.model)
-    part = WHOLE if claim.step == REST else Part(request.steps.index(claim.step), PARTS)
+    part = WHOLE if claim.step == REST else CollectionPart(request.steps.index(claim.step), PARTS)
     if claim.attempt == 1 and claim.step != REST:
         vectors.retry(collection, model=model.model, part=part)
     counted, embedded = vectors.counts(collection, model=model.model, part=part), Embedded()
@@ -62,12 +62,12 @@ def reembed(claim: Claim, request: Reembed, target: Embeddable, ports: VectorPor
         embedded += step
         left = max(counted.pending - embedded.made - embedded.refused, 0)
         progress = Progress(stage=claim.step, done=counted.passages - left, total=counted.passages)
-        if not ports.board.tell(claim.job_id, progress):
+        if not ports.board.append_event(claim.job_id, progress):
             return []  # cancelled; the vectors so far stay
     vectors.index_if_large(collection, model=model.model, dimensions=model.dimensions)
     if claim.step == REST and not switch_if_complete(target, collection, model.model, ports):
         raise Conflict(f"{target.retriever} were ingested while the collection was embedded")
-    notes = PartNotes(made=embedded.made, refused=embedded.refused, usage=embedded.usage.noted())
+    notes = ReembedPartNotes(made=embedded.made, refused=embedded.refused, usage=embedded.usage.noted())
     picture = ports.board.finish(claim, Outcome(notes=notes.for_board()))
     return [] if picture is None else conclude(picture, request, target, ports)
 
@@ -92,7 +92,7 @@ def conclude(picture: Picture, request: Reembed, target: Embeddable, ports: Vect
 
 def result_of(picture: Picture, request: Reembed) -> ReembedResult:
     """Build the result from what the parts noted."""
-    parts = [PartNotes.of(step) for step in picture.steps]
+    parts = [ReembedPartNotes.of(step) for step in picture.steps]
     refused = sum(part.refused for part in parts)
     return ReembedResult(
         job_id=picture.record.job_id,

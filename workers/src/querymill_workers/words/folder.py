@@ -15,8 +15,8 @@ from querymill_workers.postgres.queries import statements
 from querymill_workers.words.folding import (
     BLOCK_POSTINGS,
     FEW_POSTINGS,
-    Batch,
     Folded,
+    PostingBatch,
     fold,
     joined_batches,
     left,
@@ -69,13 +69,13 @@ def fold_some(connection: Connection[TupleRow], number: int) -> bool:
     return not rows[-1][5]
 
 
-def _take_out(connection: Connection[TupleRow], number: int, folded: Folded, added: dict[str, Batch]) -> None:
+def _take_out(connection: Connection[TupleRow], number: int, folded: Folded, added: dict[str, PostingBatch]) -> None:
     """Take the postings of entries that are gone out of the blocks. What is left of a small block is added again."""
     if not folded.leaving:
         return
     bounds = {"first": int(folded.gone.min()), "last": int(folded.gone.max())}
     values = {"number": number, "terms": list(folded.leaving), **bounds}
-    kept: list[tuple[str, int, Batch]] = []
+    kept: list[tuple[str, int, PostingBatch]] = []
     dropped: list[tuple[str, int]] = []
     for term, block, postings in connection.execute(_SQL["word_blocks"], values, binary=True).fetchall():
         batch = left(postings, folded.leaving[term])
@@ -91,7 +91,7 @@ def _take_out(connection: Connection[TupleRow], number: int, folded: Folded, add
     connection.execute(_SQL["replace_word_blocks"], {"number": number, **placed, **described}, binary=True)
 
 
-def _add(connection: Connection[TupleRow], number: int, added: Mapping[str, Batch]) -> None:
+def _add(connection: Connection[TupleRow], number: int, added: Mapping[str, PostingBatch]) -> None:
     if not added:
         return
     values = {"number": number, "terms": list(added), "full": BLOCK_POSTINGS, **_described(list(added.values()))}
@@ -131,6 +131,6 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str,
     return {name: [row[place] for row in rows] for place, name in enumerate(names)}
 
 
-def _described(batches: Sequence[Batch]) -> dict[str, list[Any]]:
+def _described(batches: Sequence[PostingBatch]) -> dict[str, list[Any]]:
     rows = [(batch.n, batch.first, batch.last, batch.postings) for batch in batches]
     return _columns(("counts", "firsts", "lasts", "postings"), rows)

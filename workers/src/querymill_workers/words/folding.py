@@ -15,7 +15,7 @@ FEW_POSTINGS: Final = 28
 
 
 @value
-class Batch:
+class PostingBatch:
     """Postings of one term, to be added to its blocks or to stand in place of one."""
 
     n: int
@@ -37,7 +37,7 @@ class Folded:
         postings: Their terms.
     """
 
-    added: Mapping[str, Batch]
+    added: Mapping[str, PostingBatch]
     leaving: Mapping[str, Numbers]
     gone: Numbers
     units: int
@@ -65,24 +65,26 @@ def fold(tail: Run) -> Folded:
     )  # fmt: skip
 
 
-def batch_of(postings: np.ndarray) -> Batch:
+def batch_of(postings: np.ndarray) -> PostingBatch:
     """Describe postings."""
     numbers = postings["number"]
-    return Batch(len(postings), int(numbers.min()), int(numbers.max()), postings.tobytes())
+    return PostingBatch(len(postings), int(numbers.min()), int(numbers.max()), postings.tobytes())
 
 
-def left(block: bytes, leaving: Numbers) -> Batch | None:
+def left(block: bytes, leaving: Numbers) -> PostingBatch | None:
     """Return what is left of a block when entries leave it; None if nothing is."""
     postings = np.frombuffer(block, POSTING)
     kept = postings[~np.isin(postings["number"], leaving)]
     return batch_of(kept) if len(kept) else None
 
 
-def joined_batches(one: Batch, other: Batch | None) -> Batch:
+def joined_batches(one: PostingBatch, other: PostingBatch | None) -> PostingBatch:
     """Put the postings of two batches together."""
     if other is None:
         return one
-    return Batch(one.n + other.n, min(one.first, other.first), max(one.last, other.last), one.postings + other.postings)
+    return PostingBatch(
+        one.n + other.n, min(one.first, other.first), max(one.last, other.last), one.postings + other.postings
+    )
 
 
 def _parts(terms: Numbers, postings: np.ndarray, chosen: np.ndarray) -> list[tuple[int, np.ndarray]]:

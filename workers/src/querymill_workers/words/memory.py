@@ -56,7 +56,7 @@ class MemoryWords(Words):
         with self._lock:
             own = self._own(collection, space)
             own.whole = True
-            self.clear(collection, space)
+            self.drop_all(collection, space)
             self._spaces[collection, space, WORDS_VERSION] = own
 
     @override
@@ -76,7 +76,7 @@ class MemoryWords(Words):
                         del self._spaces[place].units[id_]
 
     @override
-    def clear(self, collection: str, space: Space) -> None:
+    def drop_all(self, collection: str, space: Space) -> None:
         with self._lock:
             for place in self._versions(collection, space):
                 del self._spaces[place]
@@ -101,7 +101,7 @@ class MemoryWords(Words):
             if self.stale(collection, space):
                 raise Refused(stale_index(collection, space), code="pending")
             units = dict(self._spaces.get((collection, space, WORDS_VERSION), _Space(whole=True)).units)
-        statistics = bm25.Statistics(len(units), sum(counts.total() for _, counts in units.values()))
+        statistics = bm25.IndexStatistics(len(units), sum(counts.total() for _, counts in units.values()))
         terms = [
             bm25.QueryTerm(term, times, sum(term in counts for _, counts in units.values()))
             for term, times in asked.items()

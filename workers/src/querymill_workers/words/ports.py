@@ -75,7 +75,7 @@ class Words(Protocol):
         """Leave each document so many parts, and drop the others in one transaction; see ``parts.py``."""
         ...
 
-    def clear(self, collection: str, space: Space) -> None:
+    def drop_all(self, collection: str, space: Space) -> None:
         """Drop all entries of every tokeniser version."""
         ...
 

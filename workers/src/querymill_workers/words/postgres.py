@@ -23,7 +23,7 @@ from querymill_workers.words import folder, scores
 from querymill_workers.words.parts import MARK, part_of
 from querymill_workers.words.ports import Space, WordHit, Words, WordUnit, stale_index
 from querymill_workers.words.runs import Run
-from querymill_workers.words.scores import Block, Snapshot
+from querymill_workers.words.scores import PostingBlock, Snapshot
 from querymill_workers.words.upkeep import Upkeep
 from querymill_workers.words.writer import CountedUnit, counts_of, drop_entries, own_index, put_entries
 
@@ -114,7 +114,7 @@ class PostgresWords(Words):
                     self._upkeep.wake()
 
     @override
-    def clear(self, collection: str, space: Space) -> None:
+    def drop_all(self, collection: str, space: Space) -> None:
         with within(self._pool, collection) as connection:
             unhurried(connection)
             _clear(connection, {"collection": collection, "space": space, "except": None})
@@ -259,13 +259,13 @@ def _clear(connection: Connection[TupleRow], place: Mapping[str, object]) -> Non
             connection.execute(_SQL[f"clear_word_{kind}"], {"number": number})
 
 
-def _blocks(rows: Sequence[tuple[str, int, bytes | None]]) -> dict[str, Block]:
+def _blocks(rows: Sequence[tuple[str, int, bytes | None]]) -> dict[str, PostingBlock]:
     """Put together the blocks of each term."""
     found: dict[str, tuple[int, list[bytes]]] = {}
     for term, n, postings in rows:
         known, parts = found.get(term, (0, []))
         found[term] = known + n, parts if postings is None else [*parts, postings]
-    return {term: Block(n, b"".join(parts)) for term, (n, parts) in found.items()}
+    return {term: PostingBlock(n, b"".join(parts)) for term, (n, parts) in found.items()}
 
 
 def _counted(unit: WordUnit) -> CountedUnit:

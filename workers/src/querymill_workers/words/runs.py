@@ -29,7 +29,7 @@ POSTING: Final = np.dtype([("number", ">i8"), ("length", ">i4"), ("tf", ">i4")])
 
 
 @value
-class Entry:
+class IndexEntry:
     """One entry of a run. ``length`` counts its words, repetitions included."""
 
     number: int
@@ -107,13 +107,13 @@ class Run:
         rows = np.repeat(np.arange(len(self.rows)), self.rows["terms"])
         return self._postings(rows, np.arange(self.postings)), rows
 
-    def chosen(self, numbers: Iterable[int]) -> Iterator[Entry]:
+    def chosen(self, numbers: Iterable[int]) -> Iterator[IndexEntry]:
         """Yield those of its entries that have these numbers."""
         wanted, terms, tfs = set(numbers), self.spelled(), self._tfs.tolist()
         start = 0
         for number, end in zip(self.numbers.tolist(), self.ends.tolist(), strict=True):
             if number in wanted:
-                yield Entry(number, dict(zip(terms[start:end], tfs[start:end], strict=True)))
+                yield IndexEntry(number, dict(zip(terms[start:end], tfs[start:end], strict=True)))
             start = end
 
     @cached_property
@@ -136,7 +136,7 @@ def place_of(number: int) -> int:
     return number & (RUN_ENTRIES - 1)
 
 
-def written(entries: Sequence[Entry], *, sign: int = 1) -> Run:
+def written(entries: Sequence[IndexEntry], *, sign: int = 1) -> Run:
     """Write entries in columns."""
     rows = np.array([(entry.number, entry.length, len(entry.counts), sign) for entry in entries], _ENTRY)
     words = "".join(f"{term} " for entry in entries for term in entry.counts)
@@ -159,7 +159,7 @@ def without(run: Run, gone: Iterable[int]) -> Run:
     """Return a run with nothing left of the entries of these numbers but their places."""
     numbers = set(gone)
     kept = {entry.number: entry for entry in run.chosen(set(run.numbers.tolist()) - numbers)}
-    return written([kept.get(number, Entry(number, {})) for number in run.numbers.tolist()])
+    return written([kept.get(number, IndexEntry(number, {})) for number in run.numbers.tolist()])
 
 
 def _occurrences(words: bytes, term: bytes) -> Iterator[int]:

@@ -82,19 +82,19 @@ END $$;
 CREATE TRIGGER words_truncated AFTER TRUNCATE ON word_indexes FOR EACH STATEMENT EXECUTE FUNCTION empty_words();
 
 -- These tables have no column for the collection, so their wall goes through the index.
-GRANT USAGE ON SEQUENCE word_run_numbers TO querymill_messages;
-CREATE POLICY own_collection ON word_entries TO querymill_messages USING (word_index = ANY (ARRAY(
+GRANT USAGE ON SEQUENCE word_run_numbers TO querymill_reader;
+CREATE POLICY own_collection ON word_entries TO querymill_reader USING (word_index = ANY (ARRAY(
     SELECT number FROM word_indexes WHERE collection = current_setting('querymill.collection', true)
 )));
-CREATE POLICY own_collection ON word_runs TO querymill_messages USING (word_index = ANY (ARRAY(
+CREATE POLICY own_collection ON word_runs TO querymill_reader USING (word_index = ANY (ARRAY(
     SELECT number FROM word_indexes WHERE collection = current_setting('querymill.collection', true)
 )));
-CREATE POLICY own_collection ON word_tail TO querymill_messages USING (word_index = ANY (ARRAY(
+CREATE POLICY own_collection ON word_tail TO querymill_reader USING (word_index = ANY (ARRAY(
     SELECT number FROM word_indexes WHERE collection = current_setting('querymill.collection', true)
 )));
-CREATE POLICY own_collection ON word_ranges TO querymill_messages USING (word_index = ANY (ARRAY(
+CREATE POLICY own_collection ON word_ranges TO querymill_reader USING (word_index = ANY (ARRAY(
     SELECT number FROM word_indexes WHERE collection = current_setting('querymill.collection', true)
 )));
-CREATE POLICY own_collection ON word_blocks TO querymill_messages USING (word_index = ANY (ARRAY(
+CREATE POLICY own_collection ON word_blocks TO querymill_reader USING (word_index = ANY (ARRAY(
     SELECT number FROM word_indexes WHERE collection = current_setting('querymill.collection', true)
 )));

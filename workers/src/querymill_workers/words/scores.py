@@ -22,7 +22,7 @@ _RANGE: Final = np.dtype([("first", ">i8"), ("last", ">i8")])
 
 
 @value
-class Block:
+class PostingBlock:
     """Postings of one term. ``postings`` is empty where ``n`` are left out, because no range of a filter meets them."""
 
     n: int
@@ -44,19 +44,21 @@ class Snapshot:
     units: int
     length: int
     tail: Run
-    blocks: Mapping[str, Block] = field(default_factory=dict)
+    blocks: Mapping[str, PostingBlock] = field(default_factory=dict)
     ranges: bytes | None = None
 
 
 @value
-class Match:
+class EntryMatch:
     """An entry that has terms of the query."""
 
     number: int
     scored: bm25.Scored
 
 
-def best(snapshot: Snapshot, asked: Mapping[str, int], *, limit: int, tuning: bm25.Tuning = bm25.PLAIN) -> list[Match]:
+def best(
+    snapshot: Snapshot, asked: Mapping[str, int], *, limit: int, tuning: bm25.Tuning = bm25.PLAIN
+) -> list[EntryMatch]:
     """Return the best ``limit`` entries and all that tie with the last, in any order.
 
     Args:
@@ -65,7 +67,7 @@ def best(snapshot: Snapshot, asked: Mapping[str, int], *, limit: int, tuning: bm
         limit: How many entries are wanted; 1 or more.
         tuning: The constants of the formula.
     """
-    statistics = bm25.Statistics(snapshot.units + snapshot.tail.units, snapshot.length + snapshot.tail.length)
+    statistics = bm25.IndexStatistics(snapshot.units + snapshot.tail.units, snapshot.length + snapshot.tail.length)
     terms: list[bm25.QueryTerm] = []
     parts: list[Postings] = []
     for term, times in asked.items():
@@ -88,7 +90,7 @@ def dfs(snapshot: Snapshot, terms: Sequence[str]) -> dict[str, int]:
 
 def _postings(snapshot: Snapshot, term: str) -> tuple[int, Postings]:
     """Return how many entries have a term, and postings: those of entries that are gone are among them."""
-    block = snapshot.blocks.get(term, Block(0, b""))
+    block = snapshot.blocks.get(term, PostingBlock(0, b""))
     fresh, signs = snapshot.tail.postings_of(term)
     return block.n + int(signs.sum()), np.concatenate([np.frombuffer(block.postings, POSTING), fresh[signs > 0]])
 
@@ -120,10 +122,10 @@ def _matches(
     found: Postings,
     places: Numbers,
     terms: Sequence[bm25.QueryTerm],
-    statistics: bm25.Statistics,
+    statistics: bm25.IndexStatistics,
     limit: int,
     tuning: bm25.Tuning,
-) -> list[Match]:
+) -> list[EntryMatch]:
     """Score entries. ``places`` tells of each posting which of the terms it is of."""
     weights = np.array([term.times * bm25.idf(statistics.units, term.df) for term in terms])
     tfs = found["tf"].astype(np.float64)
@@ -145,5 +147,5 @@ def _matches(
         }
         length = int(found["length"][own[0]])
         scored = bm25.score(counts, length, terms=terms, statistics=statistics, k1=k1, b=b)
-        matches.append(Match(int(ordered[starts[winner]]), scored))
+        matches.append(EntryMatch(int(ordered[starts[winner]]), scored))
     return matches

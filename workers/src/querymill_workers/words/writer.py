@@ -11,7 +11,7 @@ from psycopg.rows import TupleRow
 from querymill_shared.values import value
 from querymill_workers.postgres.queries import statements
 from querymill_workers.text.words import WORDS_VERSION
-from querymill_workers.words.runs import PLACE_BITS, Entry, Run, packed, place_of, written
+from querymill_workers.words.runs import PLACE_BITS, IndexEntry, Run, packed, place_of, written
 
 _SQL: Final = statements("querymill_workers.words", "writer.sql")
 
@@ -58,7 +58,7 @@ def put_entries(
         added = {id_ for (id_,) in connection.execute(_SQL["add_word_entries"], values)}
         numbered = [(number, unit) for number, unit in numbered if unit.id in added]
     else:
-        bury(connection, index, [number for (number,) in connection.execute(_SQL["put_word_entries"], values)])
+        mark_gone(connection, index, [number for (number,) in connection.execute(_SQL["put_word_entries"], values)])
     _write(connection, index, numbered)
     return sum(len(unit.counts) for _, unit in numbered)
 
@@ -66,7 +66,7 @@ def put_entries(
 def drop_entries(connection: Connection[TupleRow], space: int, ids: Sequence[str]) -> None:
     """Drop entries of an index; unknown ids are skipped."""
     dropped = connection.execute(_SQL["drop_word_entries"], {"number": space, "ids": list(set(ids))})
-    bury(connection, space, [number for (number,) in dropped])
+    mark_gone(connection, space, [number for (number,) in dropped])
 
 
 def counts_of(connection: Connection[TupleRow], space: int, ids: Sequence[str]) -> dict[str, Mapping[str, int]]:
@@ -78,7 +78,7 @@ def counts_of(connection: Connection[TupleRow], space: int, ids: Sequence[str]) 
     return {id_of[entry.number]: entry.counts for run in found for entry in Run(*run).chosen(list(id_of))}
 
 
-def bury(connection: Connection[TupleRow], space: int, numbers: Sequence[int]) -> None:
+def mark_gone(connection: Connection[TupleRow], space: int, numbers: Sequence[int]) -> None:
     """Add runs that say which entries are gone, with their terms."""
     if not numbers:
         return
@@ -97,7 +97,7 @@ def _write(connection: Connection[TupleRow], space: int, numbered: Sequence[tupl
     ranges: list[tuple[str, int, int]] = []
     for run_number, members in groupby(numbered, key=lambda unit: unit[0] >> PLACE_BITS):
         part = list(members)
-        run = written([Entry(number, unit.counts) for number, unit in part])
+        run = written([IndexEntry(number, unit.counts) for number, unit in part])
         ids = {place_of(number): unit.id for number, unit in part}
         by_place = json.dumps([ids.get(place) for place in range(max(ids) + 1)])
         groups = [

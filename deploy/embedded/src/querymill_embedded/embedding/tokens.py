@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from querymill_embedded.embedding.weights import Vocabulary
+from querymill_embedded.embedding.weights import TokenVocabulary
 
 #: Stands for a blank, and so begins each word. No piece has it elsewhere, so each word is cut by itself.
 _BLANK: Final = "\u2581"
@@ -20,7 +20,7 @@ _REMEMBERED: Final = 20_000
 class Tokenizer:
     """Cuts texts into tokens. For several threads at once."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: TokenVocabulary) -> None:
         scores = vocabulary.scores.tolist()
         self._known = {piece: (id_, scores[id_]) for id_, piece in enumerate(vocabulary.pieces)}
         self._known.pop(vocabulary.pieces[vocabulary.unknown], None)

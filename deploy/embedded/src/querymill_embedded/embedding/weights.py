@@ -36,7 +36,7 @@ class Dimensions:
 
 
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class TokenVocabulary:
     """The pieces that words are cut into, each with the logarithm of its probability; and signs that are replaced."""
 
     pieces: tuple[str, ...]
@@ -89,7 +89,7 @@ class Weights:
         self._at += size
         return self._raw[self._at - size : self._at].tobytes()
 
-    def _vocabulary(self) -> Vocabulary:
+    def _vocabulary(self) -> TokenVocabulary:
         count, first, last, _, unknown, text_size = self._take("5iQ")
         ends = np.frombuffer(self._bytes(4 * (count + 1)), "<u4").tolist()
         scores = np.frombuffer(self._bytes(4 * count), "<f4")
@@ -103,7 +103,7 @@ class Weights:
             code, length = struct.unpack_from("<IB", table, at)
             replaced[code] = "".join(map(chr, struct.unpack_from(f"<{length}I", table, at + 5)))
             at += 5 + 4 * length
-        return Vocabulary(pieces, scores, replaced, first, last, unknown)
+        return TokenVocabulary(pieces, scores, replaced, first, last, unknown)
 
     def _directory(self) -> Iterator[tuple[str, tuple[bool, int, int]]]:
         (count,) = self._take("i")

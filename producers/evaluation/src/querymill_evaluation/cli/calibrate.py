@@ -12,7 +12,7 @@ from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill_evaluation.calibration import (
-    Comparison,
+    ComparedPair,
     Vector,
     band_prices,
     cosine,
@@ -86,7 +86,7 @@ def calibrate(
 
 def read_comparisons(
     judged: Path | None, sets: Path | None, *, limit: int
-) -> tuple[list[Comparison], list[Comparison]]:
+) -> tuple[list[ComparedPair], list[ComparedPair]]:
     """Return the pairs that the bands are fitted to, and the real ones that tell what the bands cost.
 
     Raises:
@@ -102,7 +102,7 @@ def read_comparisons(
         raise WrongUse(f"--sets: {error}") from error
 
 
-def pick(comparisons: Sequence[Comparison], cosines: Sequence[float], *, related: bool) -> list[float]:
+def pick(comparisons: Sequence[ComparedPair], cosines: Sequence[float], *, related: bool) -> list[float]:
     """Return the cosines of the related pairs, or of the others."""
     return [value for pair, value in zip(comparisons, cosines, strict=True) if pair.related is related]
 

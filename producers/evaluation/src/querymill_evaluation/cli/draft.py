@@ -15,7 +15,7 @@ from querymill.cli.terminal import Console
 from querymill.client.documents import RETRIEVERS
 from querymill.client.mill import Querymill
 from querymill_evaluation.draft_sets import BadDraft, Draft, DraftSet, open_drafts
-from querymill_evaluation.drafting import Proposal, Source
+from querymill_evaluation.drafting import DraftSource, Proposal
 from querymill_shared.contracts.answer import AnswerHit, AnswerQuestion
 from querymill_shared.contracts.errors import JobEnded
 
@@ -59,7 +59,7 @@ def draft(
         raise WrongUse(f"--out: {error}") from error
     say = Console(stderr=True)
     if len(drafts.drafts) < questions:
-        source = Source(kind, questions)
+        source = DraftSource(kind, questions)
         with Querymill() as mill:
             documents = source.read(mill.export(retriever, collection=collection))
             if drafts.write_corpus(documents) == 0:
@@ -70,7 +70,9 @@ def draft(
     _tell(drafts, say)
 
 
-def _propose(mill: Querymill, drafts: DraftSet, source: Source, questions: int, say: Console, *, chat: bool) -> None:
+def _propose(
+    mill: Querymill, drafts: DraftSet, source: DraftSource, questions: int, say: Console, *, chat: bool
+) -> None:
     proposals: Iterator[Proposal] = source.proposals(known=[draft.judged for draft in drafts.drafts])
     wanted = islice(proposals, questions - len(drafts.drafts))
     drafts.propose(_by_chat(mill, drafts.collection, wanted, say) if chat else wanted)

@@ -191,5 +191,5 @@ FORMAT: Final = HistoryFormat(
     recognise,
     read,
     homes=(".claude/projects", ".config/claude/projects", "$CLAUDE_CONFIG_DIR/projects"),
-    together="new",
+    read_with="new",
 )

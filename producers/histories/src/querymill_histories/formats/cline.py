@@ -113,5 +113,5 @@ FORMAT: Final = HistoryFormat(
         for program in ("Code", "Code - Insiders", "Cursor", "VSCodium")
         for extension in ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
     ),
-    together="folder",
+    read_with="folder",
 )

@@ -160,5 +160,5 @@ FORMAT: Final = HistoryFormat(
         ),
         ".cursor/projects/*/agent-transcripts",
     ),
-    together="format",
+    read_with="format",
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from querymill_histories.compressed import open_plain
-from querymill_histories.rules.day_order import Stamp, order_of
+from querymill_histories.rules.day_order import WrittenDate, order_of
 from querymill_histories.rules.times import moment
 from querymill_histories.session import ReadOptions, Head, HistoryMessage
 
@@ -74,13 +74,13 @@ def _rows(path: Path) -> Iterator[_Row]:
                 yield _Row(number, _DISCRIMINATOR.sub("", author) or "unknown", date.strip(), text.strip())
 
 
-def _stamp(date: str) -> Stamp | None:
+def _stamp(date: str) -> WrittenDate | None:
     match = _NUMBERS.fullmatch(date)
     if match is None:
         return None
     first, separator, second, third, comma, hour, minute, seconds, half = match.groups()
     hours = int(hour) if half is None else int(hour) % 12 + (12 if half in "Pp" else 0)
-    return Stamp((first, second, third), (hours, int(minute), int(seconds or 0)), separator, bool(comma))
+    return WrittenDate((first, second, third), (hours, int(minute), int(seconds or 0)), separator, bool(comma))
 
 
 def _named(date: str, asked: ReadOptions) -> datetime | None:

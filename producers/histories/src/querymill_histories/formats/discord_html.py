@@ -47,7 +47,7 @@ class _Held:
         return "".join(self.pieces).strip()
 
 
-class Page(HTMLParser):
+class DiscordPage(HTMLParser):
     """Gathers the messages of a page, and the names above them: those of the server and of the channel."""
 
     def __init__(self) -> None:
@@ -108,14 +108,14 @@ class Page(HTMLParser):
                     self.said.append(HistoryMessage(self._author, held.text, self._id or None, time_of(self._id)))
 
 
-def read_page(path: Path) -> Page:
+def read_page(path: Path) -> DiscordPage:
     """Read a page.
 
     Raises:
         OSError: It cannot be read.
         ValueError: It is not UTF-8.
     """
-    page = Page()
+    page = DiscordPage()
     with TextIOWrapper(open_plain(path), encoding="utf-8-sig") as file:
         for piece in _pieces(file):
             page.feed(piece)

@@ -132,5 +132,5 @@ FORMAT: Final = HistoryFormat(
     recognise,
     read,
     homes=(".local/share/opencode/opencode.db", ".local/share/opencode/storage/session"),
-    together="format",
+    read_with="format",
 )

@@ -50,7 +50,7 @@ class _Message:
     texts: list[str] = field(default_factory=list)
 
 
-class Page(HTMLParser):
+class TelegramPage(HTMLParser):
     """Gathers the messages of a page, and the name of the chat above them."""
 
     def __init__(self, zone: tzinfo) -> None:
@@ -128,14 +128,14 @@ class Page(HTMLParser):
             self._message.texts.append(text)
 
 
-def read_page(path: Path, zone: tzinfo) -> Page:
+def read_page(path: Path, zone: tzinfo) -> TelegramPage:
     """Read a page.
 
     Raises:
         OSError: It cannot be read.
         ValueError: It is not UTF-8.
     """
-    page = Page(zone)
+    page = TelegramPage(zone)
     with path.open(encoding="utf-8-sig") as file:
         while piece := file.read(_CHUNK):
             page.feed(piece)

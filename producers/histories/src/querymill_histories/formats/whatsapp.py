@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from querymill_histories.files import each
-from querymill_histories.rules.day_order import Stamp, order_of
+from querymill_histories.rules.day_order import WrittenDate, order_of
 from querymill_histories.rules.phone_dates import MARKS, START, stamp_of
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
@@ -79,7 +79,7 @@ class _Line:
     """A message as it stands in the file: the numbers of its date are not told apart yet."""
 
     number: int
-    stamp: Stamp
+    stamp: WrittenDate
     text: str
 
 

@@ -25,7 +25,7 @@ class DayOrder(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class WrittenDate:
     """The numbers of a date as they stand, and its time; how they are separated, and whether a comma follows."""
 
     parts: tuple[str, str, str]
@@ -50,7 +50,7 @@ class Stamp:
             return None
 
 
-def order_of(stamps: Sequence[Stamp]) -> DayOrder:
+def order_of(stamps: Sequence[WrittenDate]) -> DayOrder:
     """Return the order in which the most dates exist; if that decides nothing, in which they go back the least.
 
     ``9/12/20`` after ``8/11/20`` could be both; with ``13/9/20`` in the file the day is first. If time decides nothing
@@ -73,7 +73,7 @@ def order_of(stamps: Sequence[Stamp]) -> DayOrder:
     return month if american else day
 
 
-def days_back(stamps: Sequence[Stamp], order: DayOrder) -> float:
+def days_back(stamps: Sequence[WrittenDate], order: DayOrder) -> float:
     """Return by how many days the dates go back, all together: a chat goes forward."""
     dates = [found.date() for stamp in stamps if (found := stamp.moment(order)) is not None]
     return float(sum(max((before - after).days, 0) for before, after in pairwise(dates)))

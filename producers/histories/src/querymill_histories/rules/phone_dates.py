@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from querymill_histories.rules.day_order import Stamp
+from querymill_histories.rules.day_order import WrittenDate
 
 #: Marks of the direction of a text, which stand anywhere and are not seen.
 MARKS: Final = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff"
@@ -31,11 +31,13 @@ START: Final = re.compile(
 )
 
 
-def stamp_of(match: re.Match[str]) -> Stamp:
+def stamp_of(match: re.Match[str]) -> WrittenDate:
     """Return the numbers of a match of `START`; which of them is the day is not known yet."""
     half = match["before"] or match["after"] or ""
     hour = int(match["hour"])
     if half and not (half == _NOON and hour == 11):
         hour = hour % 12 + (12 if re.fullmatch(_SECOND, half) else 0)
     parts = (match["a"], match["b"], match["c"])
-    return Stamp(parts, (hour, int(match["minute"]), int(match["second"] or 0)), match["sep"], bool(match["comma"]))
+    return WrittenDate(
+        parts, (hour, int(match["minute"]), int(match["second"] or 0)), match["sep"], bool(match["comma"])
+    )

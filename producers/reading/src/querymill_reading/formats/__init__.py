@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Final
 
-from querymill_reading.asked import Asked
 from querymill_reading.document import Document
+from querymill_reading.read_request import ReadRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class DocumentFormat:
     """A format of documents: the endings of its files, and the module whose ``read`` reads one."""
 
     name: str
     suffixes: tuple[str, ...]
 
-    def read(self, asked: Asked) -> Document:
+    def read(self, asked: ReadRequest) -> Document:
         """Read a file.
 
         Raises:
@@ -29,14 +29,14 @@ class Format:
 
 
 FORMATS: Final = (
-    Format("pdf", (".pdf",)),
-    Format("html", (".html", ".htm", ".xhtml")),
-    Format("docx", (".docx", ".docm")),
-    Format("pptx", (".pptx", ".pptm")),
-    Format("xlsx", (".xlsx", ".xlsm")),
-    Format("epub", (".epub",)),
-    Format("markdown", (".md", ".markdown", ".mdx")),
-    Format("text", (".txt", ".text", ".rst", ".adoc")),
+    DocumentFormat("pdf", (".pdf",)),
+    DocumentFormat("html", (".html", ".htm", ".xhtml")),
+    DocumentFormat("docx", (".docx", ".docm")),
+    DocumentFormat("pptx", (".pptx", ".pptm")),
+    DocumentFormat("xlsx", (".xlsx", ".xlsm")),
+    DocumentFormat("epub", (".epub",)),
+    DocumentFormat("markdown", (".md", ".markdown", ".mdx")),
+    DocumentFormat("text", (".txt", ".text", ".rst", ".adoc")),
 )
 BY_NAME: Final = {known.name: known for known in FORMATS}
 BY_SUFFIX: Final = {suffix: known for known in FORMATS for suffix in known.suffixes}

@@ -8,14 +8,14 @@ from docx.document import Document as Opened
 from docx.oxml.ns import qn
 from docx.table import Table
 
-from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.charts import texts_of_chart
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table
 from querymill_reading.rules.proposals import merged
-from querymill_reading.rules.sections import Part, sections
+from querymill_reading.rules.sections import SectionPart, sections
 
 _PARAGRAPH, _TABLE, _CONTENT, _CONTROL = qn("w:p"), qn("w:tbl"), qn("w:sdtContent"), qn("w:sdt")
 _MATHS: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -35,7 +35,7 @@ _COMMENTS: Final = "/comments"
 _TITLES: Final = ("title",)
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits)
     remarks = Remarks()
@@ -57,7 +57,7 @@ def read(asked: Asked) -> Document:
     return Document("docx", pages, merged(proposed), kept, remarks.noted)
 
 
-def _parts(opened: Opened, remarks: Remarks) -> Iterator[Part]:
+def _parts(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
     levels: dict[str | None, int] = {}
     with remarks.part("styles"):
         levels = _levels(opened)
@@ -68,29 +68,29 @@ def _parts(opened: Opened, remarks: Remarks) -> Iterator[Part]:
             with remarks.part(f"table {counts[_TABLE]}"):
                 table = grid_table(list(_grid(Table(element, opened))))
                 if table is not None:
-                    yield Part(table.markdown())
+                    yield SectionPart(table.markdown())
         else:
             with remarks.part(f"paragraph {counts[_PARAGRAPH]}"):
                 yield from _of_paragraph(element, levels)
             yield from _charts(element, opened, remarks)
 
 
-def _of_paragraph(element: Any, levels: Mapping[str | None, int]) -> Iterator[Part]:
+def _of_paragraph(element: Any, levels: Mapping[str | None, int]) -> Iterator[SectionPart]:
     text = text_of(element)
     if text.strip():
         style = element.find(f"{qn('w:pPr')}/{_STYLE}")
         level = levels.get(style.get(qn("w:val")), 0) if style is not None else 0
-        yield Part(" ".join(text.split()) if level else text.strip(), level)
+        yield SectionPart(" ".join(text.split()) if level else text.strip(), level)
 
 
-def _charts(paragraph: Any, opened: Opened, remarks: Remarks) -> Iterator[Part]:
+def _charts(paragraph: Any, opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
     """Yield the title and the figures of each chart that is drawn in a paragraph."""
     for chart in paragraph.iter(_CHART):
         related = chart.get(_RELATED) or ""
         with remarks.part(f"chart {related}"):
             relation = opened.part.rels.get(related)
             if relation is not None and not relation.is_external:
-                yield from map(Part, texts_of_chart(xml_of(relation.target_part.blob)))
+                yield from map(SectionPart, texts_of_chart(xml_of(relation.target_part.blob)))
 
 
 def _blocks(body: Any) -> Iterator[Any]:
@@ -181,17 +181,17 @@ def _related(opened: Opened, kinds: str | tuple[str, ...]) -> Iterator[tuple[str
             yield relation.reltype.rpartition("/")[2], relation.target_part.blob
 
 
-def _notes(opened: Opened, remarks: Remarks) -> Iterator[Part]:
+def _notes(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
     """Yield the footnotes and endnotes."""
     for kind, content in _related(opened, _NOTES):
         with remarks.part(kind):
             for paragraph in xml_of(content).iter(_PARAGRAPH):
                 text = text_of(paragraph).strip()
                 if text:
-                    yield Part(text)
+                    yield SectionPart(text)
 
 
-def _comments(opened: Opened, remarks: Remarks) -> Iterator[Part]:
+def _comments(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
     """Yield what people wrote in the margin, each with its author."""
     for kind, content in _related(opened, _COMMENTS):
         with remarks.part(kind):
@@ -199,4 +199,4 @@ def _comments(opened: Opened, remarks: Remarks) -> Iterator[Part]:
                 lines = (" ".join(text_of(paragraph).split()) for paragraph in comment.iter(_PARAGRAPH))
                 text = " ".join(filter(None, lines))
                 if text:
-                    yield Part(f"Comment by {comment.get(qn('w:author')) or 'a reader'}: {text}")
+                    yield SectionPart(f"Comment by {comment.get(qn('w:author')) or 'a reader'}: {text}")

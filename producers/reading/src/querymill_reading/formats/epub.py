@@ -6,12 +6,12 @@ import zlib
 from typing import Any, Final
 from urllib.parse import unquote
 
-from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.html import Walk, parsed
 from querymill_reading.formats.zipped import checked, xml_of
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.proposals import day_in, merged
-from querymill_reading.rules.sections import Part, sections
+from querymill_reading.rules.sections import SectionPart, sections
 
 _CONTAINER: Final = "META-INF/container.xml"
 _ENCRYPTION: Final = "META-INF/encryption.xml"
@@ -22,13 +22,13 @@ _NAMES: Final = {
 }
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits, plain_xml=False)
     with zipfile.ZipFile(asked.path) as archive:
         package_at = _package(archive)
         package = xml_of(_member(archive, package_at))
-        parts: list[Part] = []
+        parts: list[SectionPart] = []
         remarks = Remarks()
         is_encrypted = _ENCRYPTION in archive.namelist()
         for number, name in enumerate(_chapters(package, package_at), 1):

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from lxml import etree, html
 
-from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.mathml import formula
 from querymill_reading.formats.text import decoded
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.furniture import without_furniture
 from querymill_reading.rules.layout import glued_on
 from querymill_reading.rules.proposals import day_in, merged
-from querymill_reading.rules.sections import Part, sections
+from querymill_reading.rules.sections import SectionPart, sections
 from querymill_reading.rules.tables import Cell, is_value, tables
 
 _LEFT_OUT: Final = frozenset(
@@ -47,10 +47,10 @@ MAX_SPAN: Final = 200
 MAX_DEPTH: Final = 250
 #: Elements of a cell that are read as a whole.
 _WHOLE: Final = ("sup", "math")
-_PAGE_BREAK: Final = Part("\f")
+_PAGE_BREAK: Final = SectionPart("\f")
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     root = parsed(asked.path.read_bytes())
     remarks = Remarks()
@@ -91,7 +91,7 @@ def parsed(raw: bytes) -> Any:
     return root
 
 
-def pages_of(parts: Sequence[Part]) -> list[Page]:
+def pages_of(parts: Sequence[SectionPart]) -> list[Page]:
     """Return the pages where the document breaks them, without what repeats on them, else its sections."""
     sheets: list[list[str]] = [[]]
     for part in parts:
@@ -118,12 +118,12 @@ class Walk:
     """
 
     remarks: Remarks
-    done: list[Part] = field(default_factory=list)
+    done: list[SectionPart] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     level: int = 0
     counts: Counter[str] = field(default_factory=Counter)
 
-    def parts(self, root: Any) -> list[Part]:
+    def parts(self, root: Any) -> list[SectionPart]:
         """Return the parts of a document, in order."""
         self._element(root, 0)
         self._flush()
@@ -146,7 +146,7 @@ class Walk:
 
     def _content(self, element: Any, tag: str, depth: int) -> None:
         if tag == "table" and (written := self._table(element)) is not None:
-            self.done.extend(Part(text) for text in written)
+            self.done.extend(SectionPart(text) for text in written)
         elif tag == "br":
             self.held.append("\n")
         elif tag == "math":
@@ -156,7 +156,7 @@ class Walk:
         elif tag == "sup" and (sign := "".join(element.itertext()).strip()).isdecimal():
             self.held.append(glued_on("".join(self.held)[-20:], sign))
         elif tag == "pre":
-            self.done.append(Part("".join(element.itertext()).strip("\n")))
+            self.done.append(SectionPart("".join(element.itertext()).strip("\n")))
         else:
             self._inside(element, tag, depth)
 
@@ -192,7 +192,7 @@ class Walk:
         level = self.level
         if not level and len(text) < 200 and _ITEM.fullmatch(text):
             level = 2  # filings have no headings but these
-        self.done.append(Part(text.replace("\n", " ") if level else text, level))
+        self.done.append(SectionPart(text.replace("\n", " ") if level else text, level))
 
     def _break(self) -> None:
         self._flush()

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import yaml
 
-from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import FIELDS, Document, Page, Remarks
 from querymill_reading.formats.text import decoded
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.proposals import day_in
-from querymill_reading.rules.sections import Part, sections
+from querymill_reading.rules.sections import SectionPart, sections
 
 _FRONT: Final = re.compile(r"\s*---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.S)
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*$")
@@ -31,7 +31,7 @@ _NAMES: Final = {
 }
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     text = decoded(asked.path.read_bytes())
     remarks = Remarks()
@@ -63,7 +63,7 @@ def front_matter(text: str) -> tuple[dict[str, Any], str]:
     return {str(name): _plain(value) for name, value in front.items()}, text[found.end() :]
 
 
-def parts_of(text: str) -> Iterator[Part]:
+def parts_of(text: str) -> Iterator[SectionPart]:
     """Yield the headings and paragraphs. Code keeps its lines; elsewhere links and tags give their text."""
     paragraph: list[str] = []
     fence = ""
@@ -77,14 +77,14 @@ def parts_of(text: str) -> Iterator[Part]:
         if heading is not None and not line.startswith("#"):
             paragraph.clear()  # it was the heading
         elif (heading is not None or not line.strip()) and paragraph:
-            yield Part("\n".join(paragraph))
+            yield SectionPart("\n".join(paragraph))
             paragraph = []
         if heading is not None:
             yield heading
         elif line.strip() and not _MODULE.fullmatch(line):
             paragraph.append(_plain_text(line))
     if paragraph:
-        yield Part("\n".join(paragraph))
+        yield SectionPart("\n".join(paragraph))
 
 
 def _after(fence: str, mark: re.Match[str] | None) -> str:
@@ -94,12 +94,12 @@ def _after(fence: str, mark: re.Match[str] | None) -> str:
     return "" if fence else mark[1]
 
 
-def _heading(line: str, above: list[str]) -> Part | None:
+def _heading(line: str, above: list[str]) -> SectionPart | None:
     """Return the heading that a line is, or makes of the line above by underlining it."""
     if marked := _HEADING.match(line):
-        return Part(_plain_text(marked[2]), level=len(marked[1]))
+        return SectionPart(_plain_text(marked[2]), level=len(marked[1]))
     if len(above) == 1 and "|" not in above[0] and _UNDERLINE.match(line):
-        return Part(above[0], level=1 if line.startswith("=") else 2)
+        return SectionPart(above[0], level=1 if line.startswith("=") else 2)
     return None
 
 

@@ -17,14 +17,14 @@ from typing import Any, Final
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.pdf_forms import letters_of_fields, open_form
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.directions import apart
 from querymill_reading.rules.doubles import drawn_once
 from querymill_reading.rules.furniture import Cleaned, without_furniture
 from querymill_reading.rules.lattice import Post, with_tables
-from querymill_reading.rules.layout import Line, Rule, Word, columns, lines_of, segments_of
+from querymill_reading.rules.layout import Rule, TextLine, Word, columns, lines_of, segments_of
 from querymill_reading.rules.letters import Letter, is_turned, words_of
 from querymill_reading.rules.paragraphs import blocks
 
@@ -41,7 +41,7 @@ MAX_SCALE: Final = 2.0
 MAX_SIDE_PX: Final = 1_600
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     remarks = Remarks()
     has_form, about = False, {}
@@ -72,7 +72,7 @@ def read(asked: Asked) -> Document:
 class _Sheet:
     """The lines of a page, by columns, and the horizontal rules on it."""
 
-    columns: list[list[Line]] = field(default_factory=list)
+    columns: list[list[TextLine]] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
 
 
@@ -142,7 +142,7 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, h
             remarks.note(NO_TEXT, page=number)
 
 
-def _columns(words: Sequence[Word], rules: list[Rule], posts: list[Post], *, is_turned: bool) -> list[list[Line]]:
+def _columns(words: Sequence[Word], rules: list[Rule], posts: list[Post], *, is_turned: bool) -> list[list[TextLine]]:
     segments = segments_of(words) if is_turned else with_tables(words, rules, posts)
     return [lines_of(column) for column in columns(segments)]
 

@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import pptx
 
-from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.charts import texts_of_chart
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table
 
 _DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -20,7 +20,7 @@ _DIAGRAM_DATA: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/r
 MAX_DEPTH: Final = 20
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits)
     remarks = Remarks()

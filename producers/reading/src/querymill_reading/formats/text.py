@@ -6,8 +6,8 @@ from typing import Final
 
 from charset_normalizer import from_bytes
 
-from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks, Unreadable
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.beginnings import LOOKED_AT, looks_like_text, wide_encoding
 from querymill_reading.rules.sections import packed
 
@@ -17,7 +17,7 @@ GUESSED_FROM: Final = 200_000
 _MARKS: Final = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     raw = asked.path.read_bytes()
     if not looks_like_text(raw[:LOOKED_AT]):

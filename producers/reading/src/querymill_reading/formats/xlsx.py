@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any, BinaryIO, Final
 
-from querymill_reading.asked import Asked, proposals
 from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.xlsx_book import Book
 from querymill_reading.formats.xlsx_parts import beside, merged_names
 from querymill_reading.formats.zipped import checked
+from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table
 from querymill_reading.rules.tables import Table
 
@@ -19,14 +19,14 @@ MAX_COLUMNS: Final = 500
 MAX_CELLS: Final = 2_000_000
 
 
-def read(asked: Asked) -> Document:
+def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits)
     with asked.path.open("rb") as stream:
         return _read(asked, stream)
 
 
-def _read(asked: Asked, stream: BinaryIO) -> Document:
+def _read(asked: ReadRequest, stream: BinaryIO) -> Document:
     remarks = Remarks()
 
     def opened(source: str | BinaryIO) -> Book:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Final
 from lxml import etree
 
 from querymill_reading.archives import check_members
-from querymill_reading.document import Limits, Unreadable
+from querymill_reading.document import ReadLimits, Unreadable
 
 #: A document of Office has no reason to declare a document type, and so no entities.
 _DECLARED: Final = (b"<!DOCTYPE", b"<!ENTITY", "<!DOCTYPE".encode("utf-16-le"), "<!ENTITY".encode("utf-16-le"))
@@ -20,7 +20,7 @@ _STRICT: Final = b"http://purl.oclc.org/ooxml/"
 _NAMESPACE: Final = re.compile(re.escape(_STRICT) + rb"(\w+)/(\w+)")
 
 
-def checked(path: Path, limits: Limits, *, plain_xml: bool = True) -> None:
+def checked(path: Path, limits: ReadLimits, *, plain_xml: bool = True) -> None:
     """Refuse an archive that is too large inside, and with ``plain_xml`` one whose XML declares entities.
 
     Raises:

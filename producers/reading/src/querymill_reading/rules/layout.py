@@ -57,7 +57,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """The segments on one height, from left to right."""
 
     segments: tuple[Segment, ...]
@@ -106,29 +106,29 @@ def segments_of(words: Sequence[Word]) -> list[Segment]:
     return found
 
 
-def lines_of(segments: Iterable[Segment]) -> list[Line]:
+def lines_of(segments: Iterable[Segment]) -> list[TextLine]:
     """Join segments to lines, from the top."""
-    return [Line(tuple(row)) for row in _rows(list(segments))]
+    return [TextLine(tuple(row)) for row in _rows(list(segments))]
 
 
-def joined_bullets(line: Line) -> Line:
+def joined_bullets(line: TextLine) -> TextLine:
     """Join the sign of a list item with its text."""
     first, *others = line.segments
     if len(others) == 1 and _BULLET.fullmatch(first.text) and _LETTER.search(others[0].text):
         other = others[0]
         text = f"{first.text} {other.text}"
-        return Line((Segment(text, first.x0, other.x1, first.y, other.size),))
+        return TextLine((Segment(text, first.x0, other.x1, first.y, other.size),))
     return line
 
 
-def widened(line: Line, rules: Sequence[Rule]) -> Line:
+def widened(line: TextLine, rules: Sequence[Rule]) -> TextLine:
     """Give the names of columns the width of the rules drawn under them, unless a rule is under several of them."""
     if not rules or (len(line.segments) > 1 and any(_VALUE.fullmatch(each.text) for each in line.segments[1:])):
         return line
-    return Line(tuple(_over_rule(each, line, rules) for each in line.segments))
+    return TextLine(tuple(_over_rule(each, line, rules) for each in line.segments))
 
 
-def _over_rule(segment: Segment, line: Line, rules: Sequence[Rule]) -> Segment:
+def _over_rule(segment: Segment, line: TextLine, rules: Sequence[Rule]) -> Segment:
     for rule in rules:
         near = -0.2 * segment.size < rule.y - segment.y < 0.6 * segment.size
         if near and rule.x0 <= (segment.x0 + segment.x1) / 2 <= rule.x1 and rule.x1 - rule.x0 > segment.x1 - segment.x0:

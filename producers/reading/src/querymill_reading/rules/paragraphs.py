@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import Final
 
-from querymill_reading.rules.layout import Line, Rule, joined_bullets, widened
+from querymill_reading.rules.layout import Rule, TextLine, joined_bullets, widened
 from querymill_reading.rules.tables import Cell, tables
 from querymill_reading.rules.wrapping import is_cut, joined, with_whole_names
 
@@ -28,7 +28,7 @@ _DOTS: Final = re.compile(r"(?:\s*\.){4,}\s*")
 _ENDS: Final = re.compile(r"[.!?:;。！？：；]['”\")]*$")
 
 
-def blocks(lines: Sequence[Line], rules: Sequence[Rule] = ()) -> Iterator[str]:
+def blocks(lines: Sequence[TextLine], rules: Sequence[Rule] = ()) -> Iterator[str]:
     """Yield paragraphs, each without line ends, and tables in Markdown, from the top.
 
     ``rules`` are horizontal lines that are drawn: one under a name shows which columns it is the name of.
@@ -40,20 +40,20 @@ def blocks(lines: Sequence[Line], rules: Sequence[Rule] = ()) -> Iterator[str]:
             yield from _blocks(list(few), rules)
 
 
-def _apart(lines: Sequence[Line]) -> Iterator[Line]:
+def _apart(lines: Sequence[TextLine]) -> Iterator[TextLine]:
     """Yield tables that are drawn as lines of their own, each before what stands beside it."""
     for line in lines:
         others = tuple(segment for segment in line.segments if not segment.table)
-        yield from (Line((segment,)) for segment in line.segments if segment.table)
+        yield from (TextLine((segment,)) for segment in line.segments if segment.table)
         if others:
-            yield Line(others)
+            yield TextLine(others)
 
 
-def _blocks(lines: Sequence[Line], rules: Sequence[Rule]) -> Iterator[str]:
+def _blocks(lines: Sequence[TextLine], rules: Sequence[Rule]) -> Iterator[str]:
     narrow = [joined_bullets(line) for line in lines]
     lines = [widened(line, rules) for line in narrow]
     at = 0
-    prose: list[Line] = []
+    prose: list[TextLine] = []
     while at < len(lines):
         end = _table_end(lines, at)
         if end and (written := _written(narrow[at:end], rules)):
@@ -67,7 +67,7 @@ def _blocks(lines: Sequence[Line], rules: Sequence[Rule]) -> Iterator[str]:
     yield from paragraphs(prose)
 
 
-def paragraphs(lines: Sequence[Line]) -> Iterator[str]:
+def paragraphs(lines: Sequence[TextLine]) -> Iterator[str]:
     """Join wrapped lines to paragraphs."""
     if not lines:
         return
@@ -84,7 +84,7 @@ def paragraphs(lines: Sequence[Line]) -> Iterator[str]:
     yield held
 
 
-def _begins(above: Line, line: Line, usual: float, right: float) -> bool:
+def _begins(above: TextLine, line: TextLine, usual: float, right: float) -> bool:
     """Return whether a line begins a paragraph."""
     size = max(min(above.size, line.size), 1.0)
     if line.y - above.y > usual + ENDS_PARAGRAPH * size or line.y < above.y:
@@ -97,7 +97,7 @@ def _begins(above: Line, line: Line, usual: float, right: float) -> bool:
     return is_short and (_ENDS.search(above.text) is not None or above.x1 - above.x0 < 0.6 * (right - line.x0))
 
 
-def _table_end(lines: Sequence[Line], start: int) -> int:
+def _table_end(lines: Sequence[TextLine], start: int) -> int:
     """Return the line after the table that begins on a line, or 0 if none does."""
     if not _is_row(lines[start]) and not _heads(lines, start):
         return 0
@@ -118,7 +118,7 @@ def _table_end(lines: Sequence[Line], start: int) -> int:
     return end if rows > 1 else 0
 
 
-def _is_far(above: Line, line: Line, table: Sequence[Line]) -> bool:
+def _is_far(above: TextLine, line: TextLine, table: Sequence[TextLine]) -> bool:
     """Return whether a line is too far below a table to be a part of it."""
     gap = line.y - above.y
     gaps = [two.y - one.y for one, two in pairwise(table)]
@@ -126,27 +126,27 @@ def _is_far(above: Line, line: Line, table: Sequence[Line]) -> bool:
     return gap < 0 or gap > ENDS_TABLE * line.size or gap > max(FAR * usual, 2 * line.size)
 
 
-def _is_other(line: Line, table: Sequence[Line]) -> bool:
+def _is_other(line: TextLine, table: Sequence[TextLine]) -> bool:
     """Return whether a line is text between tables: of another size, or running beyond the names of rows."""
     size = median(row.size for row in table)
     is_long = len(line.text) > RUNNING and not _ends_before_values(line, table)
     return is_long or (abs(line.size - size) > OTHER_SIZE * size and len(line.text) > RUNNING // 3)
 
 
-def _may_follow(line: Line, table: Sequence[Line]) -> int:
+def _may_follow(line: TextLine, table: Sequence[TextLine]) -> int:
     return NAMES_BETWEEN_ROWS if _ends_before_values(line, table) else BETWEEN_ROWS
 
 
-def _ends_before_values(line: Line, table: Sequence[Line]) -> bool:
+def _ends_before_values(line: TextLine, table: Sequence[TextLine]) -> bool:
     second = [row.segments[1].x0 for row in table if _is_row(row)]
     return bool(second) and line.x1 <= median(second)
 
 
-def _is_row(line: Line) -> bool:
+def _is_row(line: TextLine) -> bool:
     return len(line.segments) > 1
 
 
-def _heads(lines: Sequence[Line], at: int) -> bool:
+def _heads(lines: Sequence[TextLine], at: int) -> bool:
     """Return whether a single name stands over the columns of the rows that follow, and not over their names."""
     line = lines[at]
     following = next((below for below in lines[at + 1 : at + 3] if _is_row(below)), None)
@@ -159,7 +159,7 @@ def _heads(lines: Sequence[Line], at: int) -> bool:
     )
 
 
-def _continues(row: Line, line: Line) -> bool:
+def _continues(row: TextLine, line: TextLine) -> bool:
     """Return whether a line is the rest of the name of the last row."""
     near = line.y - row.y < 1.6 * line.size
     return (
@@ -167,7 +167,7 @@ def _continues(row: Line, line: Line) -> bool:
     )
 
 
-def _written(narrow: Sequence[Line], rules: Sequence[Rule]) -> list[str]:
+def _written(narrow: Sequence[TextLine], rules: Sequence[Rule]) -> list[str]:
     lines = [widened(line, rules) for line in with_whole_names(narrow)]
     rows = [[Cell(_DOTS.sub(" ", part.text).strip(), part.x0, part.x1) for part in line.segments] for line in lines]
     rows = [[cell for cell in row if cell.text] for row in rows]

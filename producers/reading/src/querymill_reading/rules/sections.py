@@ -13,7 +13,7 @@ MAX_LEVEL: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SectionPart:
     """A paragraph, a table, or a heading, which has a ``level`` from 1 on."""
 
     text: str
@@ -31,7 +31,7 @@ class _Open:
         self.size += len(text)
 
 
-def sections(parts: Iterable[Part]) -> list[str]:
+def sections(parts: Iterable[SectionPart]) -> list[str]:
     """Cut a document into sections, each of which begins with the headings that it stands under.
 
     For example, the heading Agents, a long text, and the lower heading State with its text give two sections, the

@@ -6,7 +6,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Final
 
-from querymill_reading.rules.layout import Line, Segment
+from querymill_reading.rules.layout import Segment, TextLine
 from querymill_reading.rules.tables import is_value
 
 _HYPHEN: Final = re.compile(r"(?:^|[\s(])([^\s(]*[a-zà-ÿ])-$")
@@ -46,7 +46,7 @@ def is_cut(above: str, below: str) -> bool:
     return below[:1].islower() and _HYPHEN.search(above) is not None
 
 
-def with_whole_names(lines: Sequence[Line]) -> list[Line]:
+def with_whole_names(lines: Sequence[TextLine]) -> list[TextLine]:
     """Join the names of rows that were wrapped, wherever beside them the values stand: at the top, middle or bottom.
 
     Lines of one name stand close to each other, while rows stand apart. With rows 14 points apart, a name 8 points
@@ -60,7 +60,7 @@ def with_whole_names(lines: Sequence[Line]) -> list[Line]:
     return [whole for run in _runs(lines, TIGHT * usual) for whole in _whole(run, lines[first].y)]
 
 
-def _usual_distance(lines: Sequence[Line]) -> float:
+def _usual_distance(lines: Sequence[TextLine]) -> float:
     """Return the usual distance between rows with values that follow each other; 0 if it is not known."""
     distances = [
         below.y - above.y for above, below in pairwise(lines) if _has_values(above) and _has_values(below)
@@ -68,11 +68,11 @@ def _usual_distance(lines: Sequence[Line]) -> float:
     return median(distances) if len(distances) >= LEAST_DISTANCES else 0.0
 
 
-def _has_values(line: Line) -> bool:
+def _has_values(line: TextLine) -> bool:
     return len(line.segments) > 1 and any(is_value(segment.text) for segment in line.segments[1:])
 
 
-def _runs(lines: Sequence[Line], tight: float) -> Iterator[list[Line]]:
+def _runs(lines: Sequence[TextLine], tight: float) -> Iterator[list[TextLine]]:
     """Yield the lines that stand close to each other, from the top."""
     run = [lines[0]]
     for above, line in pairwise(lines):
@@ -83,7 +83,7 @@ def _runs(lines: Sequence[Line], tight: float) -> Iterator[list[Line]]:
     yield run
 
 
-def _whole(run: list[Line], first_values: float) -> list[Line]:
+def _whole(run: list[TextLine], first_values: float) -> list[TextLine]:
     """Return a run as one row, if it is one row with values and the lines of its name."""
     rows = [line for line in run if _has_values(line) or len(line.segments) > 1]
     names = [line for line in run if len(line.segments) == 1]
@@ -95,7 +95,7 @@ def _whole(run: list[Line], first_values: float) -> list[Line]:
     if any(line.x1 > values[0].x0 or abs(line.size - row.size) > ALIKE * row.size for line in names):
         return run
     parts = [line.segments[0] for line in run if line is not row or has_name]
-    return [Line((_one(parts, row.y), *values))]
+    return [TextLine((_one(parts, row.y), *values))]
 
 
 def _one(parts: Sequence[Segment], y: float) -> Segment:

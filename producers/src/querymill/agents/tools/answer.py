@@ -5,10 +5,10 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from querymill.agents.access import Access
-from querymill.agents.answering import NoAnswer, Question, Sources, begin_answer, end_of, sources_of
+from querymill.agents.answering import AgentQuestion, NoAnswer, Sources, begin_answer, end_of, sources_of
 from querymill.agents.stored_text import clean
 from querymill.agents.tools.faults import Fault
-from querymill.agents.tools.replies import Entry, compose, entry_of
+from querymill.agents.tools.replies import ReplyEntry, compose, entry_of
 from querymill.agents.tools.scope import chosen
 from querymill.agents.tools.search import missing
 from querymill_shared.contracts.answer import WrittenAnswer
@@ -25,7 +25,7 @@ _SOURCES_SHARE: Final = 0.5
 _NOT_THERE: Final = "The stored documents hold nothing that answers this."
 
 
-class Arguments(BaseModel):
+class AnswerArguments(BaseModel):
     """What the tool takes."""
 
     model_config = ConfigDict(extra="forbid")
@@ -36,7 +36,7 @@ class Arguments(BaseModel):
     max_tokens: Annotated[int, Field(ge=200, le=4_000)] = 600
 
 
-async def call(access: Access, arguments: Arguments) -> str:
+async def call(access: Access, arguments: AnswerArguments) -> str:
     """Answer a question, and name the sources that the answer cites.
 
     Raises:
@@ -44,7 +44,7 @@ async def call(access: Access, arguments: Arguments) -> str:
     """
     collection, kind = await chosen(access, arguments.collection, arguments.kind)
     tokens = int(arguments.max_tokens * (1 - _SOURCES_SHARE))
-    question = Question(kind, collection, arguments.question, answer_tokens=tokens)
+    question = AgentQuestion(kind, collection, arguments.question, answer_tokens=tokens)
     sources = await sources_of(access, question)
     if not sources.found:
         return f"{_NOT_THERE} The search found nothing in {collection} ({kind}).{missing(sources.missing)}"
@@ -68,6 +68,6 @@ def _reply(
     )
 
 
-def _source(access: Access, number: int, sources: Sources) -> Entry:
+def _source(access: Access, number: int, sources: Sources) -> ReplyEntry:
     hit = sources.found[number - 1]
-    return Entry(entry_of(number, hit, access.link(hit.place)).line)
+    return ReplyEntry(entry_of(number, hit, access.link(hit.place)).line)

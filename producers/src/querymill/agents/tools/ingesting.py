@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from querymill.agents.access import PATIENCE_S, Access, Running
 from querymill.agents.tools.faults import Fault, listed, of_rules, quoted
-from querymill.agents.tools.replies import Entry, compose
+from querymill.agents.tools.replies import ReplyEntry, compose
 from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill.ingesting.kinds import KINDS
 from querymill.ingesting.submitting import Parcel, outcome_of_each, pack
@@ -27,7 +27,7 @@ MAX_DOCUMENTS: Final = 20
 MAX_TOKENS: Final = 4_000
 
 
-class Arguments(BaseModel):
+class IngestArguments(BaseModel):
     """What the tool takes."""
 
     model_config = ConfigDict(extra="forbid")
@@ -38,7 +38,7 @@ class Arguments(BaseModel):
     vectors: bool = False
 
 
-async def call(access: Access, arguments: Arguments) -> str:
+async def call(access: Access, arguments: IngestArguments) -> str:
     """Ingest documents, and tell what became of each.
 
     Raises:
@@ -55,7 +55,7 @@ async def call(access: Access, arguments: Arguments) -> str:
     jobs = await asyncio.gather(*(access.submit(cast("JobRequest", parcel.request)) for parcel in parcels))
     told = await asyncio.gather(*(_outcomes(*each) for each in zip(parcels, jobs, strict=True)))
     entries = [
-        Entry(f"{Place(arguments.kind, arguments.collection, document)}: {said} (job {job.id})")
+        ReplyEntry(f"{Place(arguments.kind, arguments.collection, document)}: {said} (job {job.id})")
         for job, outcomes in zip(jobs, told, strict=True)
         for document, said in outcomes
     ]
@@ -64,7 +64,7 @@ async def call(access: Access, arguments: Arguments) -> str:
     return compose(lambda _: head, entries, foot=lambda _: "", max_tokens=MAX_TOKENS)
 
 
-def _read(lines: Lines[Any], arguments: Arguments) -> list[GoodLine[Any]]:
+def _read(lines: Lines[Any], arguments: IngestArguments) -> list[GoodLine[Any]]:
     """Read the documents.
 
     Raises:

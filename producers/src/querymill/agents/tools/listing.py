@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from querymill.agents.access import Access, run
 from querymill.agents.searches import dated
 from querymill.agents.stored_text import clean_line
-from querymill.agents.tools.replies import Entry, compose
+from querymill.agents.tools.replies import ReplyEntry, compose
 from querymill.agents.tools.scope import chosen
 from querymill.presenting.numbers import quantity
 from querymill.presenting.places import KINDS, Place
@@ -28,7 +28,7 @@ _LOOKED_AT, _NAMES = 20, 12
 _TITLE_CHARS: Final = 120
 
 
-class Arguments(BaseModel):
+class ListArguments(BaseModel):
     """What the tool takes."""
 
     model_config = ConfigDict(extra="forbid")
@@ -41,7 +41,7 @@ class Arguments(BaseModel):
     limit: Annotated[int, Field(ge=1, le=100)] = 20
 
 
-async def call(access: Access, arguments: Arguments) -> str:
+async def call(access: Access, arguments: ListArguments) -> str:
     """List collections or documents.
 
     Raises:
@@ -65,7 +65,7 @@ async def call(access: Access, arguments: Arguments) -> str:
             return f"The list is cut here: ask for limit={shown or 1}."
         return "" if page.cursor is None else f'More: cursor="{page.cursor}".'
 
-    entries = [Entry(_document(card, kind, collection)) for card in page.documents]
+    entries = [ReplyEntry(_document(card, kind, collection)) for card in page.documents]
     return compose(head, entries, foot=foot, max_tokens=MAX_TOKENS)
 
 
@@ -76,13 +76,13 @@ def _document(card: DocumentCard, kind: Retriever, collection: str) -> str:
     return " · ".join(part for part in parts if part)
 
 
-async def _collections(access: Access, arguments: Arguments) -> str:
+async def _collections(access: Access, arguments: ListArguments) -> str:
     known = await access.collections()
     names = [name for name in sorted(known) if arguments.collection in (None, name)]
     start = int(arguments.cursor) if arguments.cursor and arguments.cursor.isdecimal() else 0
     page = names[start : start + arguments.limit]
     told = await asyncio.gather(*(_collection(access, name, known[name]) for name in page))
-    entries = [Entry(f"{name}: {said}") for name, said in zip(page, told, strict=True)]
+    entries = [ReplyEntry(f"{name}: {said}") for name, said in zip(page, told, strict=True)]
 
     def foot(shown: int) -> str:
         return f'More: cursor="{start + shown}".' if start + shown < len(names) else ""

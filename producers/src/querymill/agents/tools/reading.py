@@ -13,7 +13,7 @@ from querymill.agents.stored_text import clean, clean_line, fence, introduction
 from querymill.agents.tools.faults import Fault
 from querymill.agents.tools.replies import Budget
 from querymill.agents.tools.scope import chosen
-from querymill.presenting.places import LETTERS, Place, Span
+from querymill.presenting.places import LETTERS, Place, PlaceSpan
 from querymill_shared.contracts.documents import ShowDocument
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.filters import Retriever
@@ -32,7 +32,7 @@ _NAMES: Final = {"p": "page", "m": "message", "L": "line"}
 _FOOT_TOKENS: Final = 60
 
 
-class Arguments(BaseModel):
+class ReadArguments(BaseModel):
     """What the tool takes."""
 
     model_config = ConfigDict(extra="forbid")
@@ -53,14 +53,14 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedPart:
     """The numbers to read, and how many characters of the first text are left out."""
 
-    span: Span
+    span: PlaceSpan
     offset: int = 0
 
 
-async def call(access: Access, arguments: Arguments) -> str:
+async def call(access: Access, arguments: ReadArguments) -> str:
     """Read a document, as much of it as the budget takes.
 
     Raises:
@@ -107,8 +107,8 @@ def _lines(text: str) -> list[Unit]:
 
 
 def wanted_of(
-    place: Place, arguments: Arguments, units: Sequence[Unit], *, messages: Sequence[Mapping[str, Any]] = ()
-) -> Wanted:
+    place: Place, arguments: ReadArguments, units: Sequence[Unit], *, messages: Sequence[Mapping[str, Any]] = ()
+) -> WantedPart:
     """Return what is to be read: the ``part``, what is ``around`` a number, what the id names, or all.
 
     A message is read with its neighbours.
@@ -122,21 +122,21 @@ def wanted_of(
     if arguments.part is not None:
         wanted = _part(arguments.part, name)
     else:
-        wanted = Wanted(_named(place, arguments, messages) or Span(units[0].number, units[-1].number))
+        wanted = WantedPart(_named(place, arguments, messages) or PlaceSpan(units[0].number, units[-1].number))
     if not any(wanted.span.first <= unit.number <= wanted.span.last for unit in units):
         raise Fault(f"it has no {name} {wanted.span}; it has {units[0].number} to {units[-1].number}")
     return wanted
 
 
-def _part(written: str, name: str) -> Wanted:
+def _part(written: str, name: str) -> WantedPart:
     found = _PART.fullmatch(written.strip().lstrip("#pmL"))
     if found is None:
         raise Fault(f"part: give {name} numbers, such as 41 or 41-43")
     first = int(found["first"])
-    return Wanted(Span(first, int(found["last"] or first)), int(found["offset"] or 0))
+    return WantedPart(PlaceSpan(first, int(found["last"] or first)), int(found["offset"] or 0))
 
 
-def _named(place: Place, arguments: Arguments, messages: Sequence[Mapping[str, Any]]) -> Span | None:
+def _named(place: Place, arguments: ReadArguments, messages: Sequence[Mapping[str, Any]]) -> PlaceSpan | None:
     near = NEIGHBOURS[place.kind]
     number = arguments.around
     if number is None and place.message is not None:
@@ -145,11 +145,11 @@ def _named(place: Place, arguments: Arguments, messages: Sequence[Mapping[str, A
             raise Fault("the session has no such message (any more); search again")
         number = ids.index(place.message) + 1
     if number is not None:
-        return Span(max(number - near, 0), number + near)
+        return PlaceSpan(max(number - near, 0), number + near)
     return place.span
 
 
-def composed(head: str, units: Sequence[Unit], wanted: Wanted, *, letter: str, max_tokens: int) -> str:
+def composed(head: str, units: Sequence[Unit], wanted: WantedPart, *, letter: str, max_tokens: int) -> str:
     """Write as many of the wanted units as fit the budget, and how to read the rest."""
     chosen_units = [unit for unit in units if wanted.span.first <= unit.number <= wanted.span.last]
     texts = [clean(unit.text) for unit in chosen_units]
@@ -178,10 +178,10 @@ def composed(head: str, units: Sequence[Unit], wanted: Wanted, *, letter: str, m
 
 
 def _going_on(first: int, last: int, offset: int) -> str:
-    return f'"{Span(first, last)}@{offset}"' if offset else f'"{Span(first, last)}"'
+    return f'"{PlaceSpan(first, last)}@{offset}"' if offset else f'"{PlaceSpan(first, last)}"'
 
 
-def _end(units: Sequence[Unit], wanted: Wanted, letter: str) -> str:
+def _end(units: Sequence[Unit], wanted: WantedPart, letter: str) -> str:
     name = _NAMES[letter]
     if wanted.span.first <= units[0].number and wanted.span.last >= units[-1].number:
         return "This is all of it."

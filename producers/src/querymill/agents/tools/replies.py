@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from querymill.agents.budget import bound, fits
-from querymill.agents.found import Found
+from querymill.agents.found import FoundHit
 from querymill.agents.stored_text import clean, clean_line, fence, introduction
 
 #: The fewest tokens that a caller can ask for, and the fewest that are worth showing of a passage.
@@ -23,21 +23,21 @@ _TITLE_CHARS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ReplyEntry:
     """A numbered line, and the stored text below it."""
 
     line: str
     text: str = ""
 
 
-def entry_of(number: int, hit: Found, link: str) -> Entry:
+def entry_of(number: int, hit: FoundHit, link: str) -> ReplyEntry:
     """Return what is shown of a hit."""
     title = clean_line(hit.title)[:_TITLE_CHARS]
     parts = [f"[{number}] {title}", f"id {hit.place}", f"score {hit.score:.3g}", *([link] if link else [])]
-    return Entry(" · ".join(parts), hit.text)
+    return ReplyEntry(" · ".join(parts), hit.text)
 
 
-def compose(head: Said, entries: Sequence[Entry], *, foot: Said, max_tokens: int) -> str:
+def compose(head: Said, entries: Sequence[ReplyEntry], *, foot: Said, max_tokens: int) -> str:
     """Put together a reply of at most ``max_tokens``. ``head`` and ``foot`` get the number of entries shown.
 
     A passage gets at most half of what is left, unless it is the last one, so that a long one leaves room for others.

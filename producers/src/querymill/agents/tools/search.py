@@ -31,7 +31,7 @@ _CURSOR: Final = re.compile(r"(?P<start>\d{1,3})-(?P<search>[0-9a-f]{8})")
 _MISSING, _MISSING_CHARS = 3, 160
 
 
-class Arguments(BaseModel):
+class SearchArguments(BaseModel):
     """What the tool takes."""
 
     model_config = ConfigDict(extra="forbid")
@@ -47,7 +47,7 @@ class Arguments(BaseModel):
     cursor: str | None = None
 
 
-async def call(access: Access, arguments: Arguments) -> str:
+async def call(access: Access, arguments: SearchArguments) -> str:
     """Search, and return the hits within the budget.
 
     Raises:

@@ -32,7 +32,7 @@ class _WrongLine(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BatchQuestion:
     """A line that can be asked. ``fingerprint`` tells it from another question with the same id."""
 
     id: str
@@ -44,7 +44,7 @@ class Question:
 class Answered:
     """How a question ended: with a result as JSON, or with the reason why there is none."""
 
-    question: Question
+    question: BatchQuestion
     job_id: str
     result: str | None = None
     reason: str = ""
@@ -61,7 +61,7 @@ class Answered:
 
 def read_questions(
     path: Path, kind: str, collection: str, make: Callable[[dict[str, Any]], Search]
-) -> Iterator[Question | BadLine]:
+) -> Iterator[BatchQuestion | BadLine]:
     """Read a file of JSON lines: the fields of a search of this kind, and ``_id``, by default the line's number.
 
     Raises:
@@ -91,7 +91,7 @@ def read_questions(
 
 def _question(
     number: int, line: bytes, kind: str, collection: str, make: Callable[[dict[str, Any]], Search]
-) -> Question:
+) -> BatchQuestion:
     fields = json.loads(line)
     if not isinstance(fields, dict):
         raise _WrongLine("must be a JSON object")
@@ -101,10 +101,10 @@ def _question(
             raise _WrongLine(f"{given}: the command says {fixed}")
     request = make({"lane": LANE, "deadline": DEADLINE_S} | fields | {"kind": kind, "collection": collection})
     asked = json.dumps(fields, sort_keys=True, ensure_ascii=True).encode()
-    return Question(str(name), request, hashlib.blake2b(asked, digest_size=8).hexdigest())
+    return BatchQuestion(str(name), request, hashlib.blake2b(asked, digest_size=8).hexdigest())
 
 
-def ask_all(mill: Querymill, questions: Iterable[Question], *, in_flight: int) -> Iterator[Answered]:
+def ask_all(mill: Querymill, questions: Iterable[BatchQuestion], *, in_flight: int) -> Iterator[Answered]:
     """Ask the questions, at most ``in_flight`` at a time. Yield how each ended, in the order in which they end.
 
     A fleet that has too much to do is asked again when it says so.
@@ -126,7 +126,7 @@ def ask_all(mill: Querymill, questions: Iterable[Question], *, in_flight: int) -
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _ask(mill: Querymill, question: Question) -> Answered:
+def _ask(mill: Querymill, question: BatchQuestion) -> Answered:
     job = _submit(mill, question.request)
     try:
         result = job.result(timeout=question.request.deadline + _SETTLED_WITHIN_S)
@@ -157,7 +157,7 @@ class ResultsFile(AppendedFile):
         self.answered: dict[str, str] = {}
         super().__init__(path)
 
-    def holds(self, question: Question) -> bool:
+    def holds(self, question: BatchQuestion) -> bool:
         """Whether this very question has a result."""
         return self.answered.get(question.id) == question.fingerprint
 

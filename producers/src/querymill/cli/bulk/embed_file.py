@@ -35,7 +35,7 @@ HANDED_OVER = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FileSlice:
     """A stretch of the file: its lines from ``first`` to ``last``, the last ending at byte ``end``."""
 
     first: int
@@ -46,14 +46,14 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class EmbedOptions:
     """What is asked for with every text of the file."""
 
     collection: str
     input_type: str = "passage"
     into: Literal["result", "table"] = "result"
 
-    def request(self, piece: Piece) -> EmbedTexts:
+    def request(self, piece: FileSlice) -> EmbedTexts:
         """Make the request for the vectors of a piece.
 
         Raises:
@@ -72,7 +72,7 @@ class EmbedProgress:
     """
 
     size: float
-    piece: Piece | None = None
+    piece: FileSlice | None = None
     there: int = 0
     result: EmbedResult | None = None
     reason: str = ""
@@ -93,7 +93,7 @@ class _Line(pydantic.BaseModel):
     document: Name | None = None
 
 
-def read_pieces(path: Path, *, texts_per_job: int = TEXTS_PER_JOB) -> Iterator[Piece]:
+def read_pieces(path: Path, *, texts_per_job: int = TEXTS_PER_JOB) -> Iterator[FileSlice]:
     """Cut a file of JSON lines into pieces with a fixed number of good lines; blank lines are skipped.
 
     Raises:
@@ -114,10 +114,10 @@ def read_pieces(path: Path, *, texts_per_job: int = TEXTS_PER_JOB) -> Iterator[P
             else:
                 texts.append(found)
             if len(texts) == texts_per_job:
-                yield Piece(first, number, end, tuple(texts), tuple(bad))
+                yield FileSlice(first, number, end, tuple(texts), tuple(bad))
                 texts, bad, first = [], [], number + 1
     if texts or bad:
-        yield Piece(first, number, end, tuple(texts), tuple(bad))
+        yield FileSlice(first, number, end, tuple(texts), tuple(bad))
 
 
 def _parsed(number: int, line: bytes, lines_of: dict[str, int]) -> TextToEmbed | BadLine:
@@ -143,20 +143,20 @@ class _Handed:
 class Backfill:
     """Embeds pieces of a file into ``out``, or into the table if there is no ``out``."""
 
-    def __init__(self, mill: Querymill, order: Order, out: VectorFile | None) -> None:
+    def __init__(self, mill: Querymill, order: EmbedOptions, out: VectorFile | None) -> None:
         self._mill = mill
         self._order = order
         self._out = out
         self._model: str | None = None
 
-    def run(self, pieces: Iterable[Piece]) -> Iterator[EmbedProgress]:
+    def run(self, pieces: Iterable[FileSlice]) -> Iterator[EmbedProgress]:
         """Embed pieces in their order; yields as they advance.
 
         Raises:
             UnusableFile: The workers' model is another than that of the vectors before.
         """
         waiting = iter(pieces)
-        flying: deque[tuple[Piece, _Handed | None]] = deque()
+        flying: deque[tuple[FileSlice, _Handed | None]] = deque()
         before = 0
         while True:
             while len(flying) < IN_FLIGHT and (piece := next(waiting, None)) is not None:
@@ -172,7 +172,7 @@ class Backfill:
                 yield self._landed(piece, handed)
             before = piece.end
 
-    def _launched(self, piece: Piece) -> _Handed | None:
+    def _launched(self, piece: FileSlice) -> _Handed | None:
         if self._there(piece) == len(piece.texts):
             return None
         # The whole piece, even if a part of it is embedded: an earlier run may have submitted exactly this job.
@@ -186,7 +186,7 @@ class Backfill:
                 return _Handed(request, job, turn)
             turn += 1
 
-    def _landed(self, piece: Piece, handed: _Handed) -> EmbedProgress:
+    def _landed(self, piece: FileSlice, handed: _Handed) -> EmbedProgress:
         there = self._there(piece)
         try:
             job, result = self._fetched(handed)
@@ -208,7 +208,7 @@ class Backfill:
                 handed = self._handed(handed.request, turn=handed.turn + 1)
         raise JobEnded(handed.job.id, "expired before it could be read (QUERYMILL_RESULT_TTL_S)")
 
-    def _there(self, piece: Piece) -> int:
+    def _there(self, piece: FileSlice) -> int:
         return 0 if self._out is None else sum(text.id in self._out.ids for text in piece.texts)
 
     def _refuse_other_model(self, result: EmbedResult) -> None:

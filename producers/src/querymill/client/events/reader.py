@@ -12,7 +12,7 @@ from uuid import uuid4
 import redis
 
 from querymill.client.events.waits import Delivery, Heard, Wait
-from querymill_shared.board import Look, Seen, Told, WatchedBoard
+from querymill_shared.board import Seen, StreamedEvent, Subscription, WatchedBoard
 from querymill_shared.board.away import BoardRefuses
 from querymill_shared.contracts.errors import ClientClosed
 
@@ -42,7 +42,7 @@ AT_ONCE: Final = 200
 _REFUSED = (redis.AuthenticationError, redis.exceptions.AuthorizationError, redis.ResponseError)
 
 
-class Reader:
+class EventReader:
     """Serves waits until it is stopped, or until it has been idle for `IDLE_S`."""
 
     def __init__(self, board: WatchedBoard) -> None:
@@ -124,7 +124,7 @@ class Reader:
         except RuntimeError:  # its event loop is closed
             self.drop(wait)
 
-    def _deliver_events(self, wait: Wait, told: Sequence[Told]) -> None:
+    def _deliver_events(self, wait: Wait, told: Sequence[StreamedEvent]) -> None:
         if told:
             self._deliver(wait, Heard(told))
         if told and told[-1].is_last:
@@ -177,8 +177,8 @@ class Reader:
             self._ask(self._all())
             self._changed.notify_all()
 
-    def _hear(self, heard: Sequence[Told]) -> None:
-        ended: dict[Wait, Told] = {}
+    def _hear(self, heard: Sequence[StreamedEvent]) -> None:
+        ended: dict[Wait, StreamedEvent] = {}
         with self._changed:
             for told in heard:
                 for wait in tuple(self._waits.get(told.job_id, ())):
@@ -269,7 +269,7 @@ class Reader:
         """Look for what nobody told: jobs that vanished, and events whose news was lost."""
         with self._changed:
             self._checked += 1
-            waits: dict[Look, list[Wait]] = {}
+            waits: dict[Subscription, list[Wait]] = {}
             for wait in self._all():
                 if wait.part == self._checked % PARTS and wait.order.is_caught_up:
                     waits.setdefault(wait.look, []).append(wait)

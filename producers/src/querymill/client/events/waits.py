@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from querymill_shared.board import Look, Seen, Told
+from querymill_shared.board import Seen, StreamedEvent, Subscription
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
     """New events of a job in order. For who waits for its end: the last one, and the result as JSON if there is one."""
 
-    told: Sequence[Told]
+    told: Sequence[StreamedEvent]
     result: str | None = None
 
 
@@ -18,7 +18,7 @@ class Heard:
 Delivery = Heard | Exception
 
 
-class Order:
+class EventOrder:
     """Puts the events of one job into their order, each once.
 
     They arrive in two ways: in the board's reply to a look, and as events after it. An event that arrives before the
@@ -29,9 +29,9 @@ class Order:
         self.after = after
         self.is_caught_up = False
         self._count = 0
-        self._early: list[Told] = []
+        self._early: list[StreamedEvent] = []
 
-    def seen(self, seen: Seen) -> list[Told]:
+    def seen(self, seen: Seen) -> list[StreamedEvent]:
         """Take the reply to a look at everything after ``after``, or after an earlier event."""
         new = [told for told in seen.told if is_later(told.event_id, self.after)]
         if new:
@@ -41,7 +41,7 @@ class Order:
         early, self._early = self._early, []
         return new + [told for waiting in early for told in self.told(waiting)]
 
-    def told(self, told: Told) -> list[Told]:
+    def told(self, told: StreamedEvent) -> list[StreamedEvent]:
         """Take an event that was told. Return those whose turn it is."""
         if not self.is_caught_up:
             self._early.append(told)
@@ -98,7 +98,7 @@ class Wait:
         self.every_event = every_event
         self.deliver = deliver
         self.since = since
-        self.order = Order(after)
+        self.order = EventOrder(after)
         #: Whether the board knows of this wait, and whether a look is to be made for it.
         self.is_registered = False
         self.is_asked = False
@@ -106,9 +106,11 @@ class Wait:
         self.unattended: tuple[str, ...] = ()
         #: In which part of the checks it is looked at.
         self.part = 0
-        self._end_only = Look(job_id, every_event=False)
+        self._end_only = Subscription(job_id, every_event=False)
 
     @property
-    def look(self) -> Look:
+    def look(self) -> Subscription:
         """What to ask the board."""
-        return Look(self.job_id, every_event=True, after=self.order.after) if self.every_event else self._end_only
+        return (
+            Subscription(self.job_id, every_event=True, after=self.order.after) if self.every_event else self._end_only
+        )

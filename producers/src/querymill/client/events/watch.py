@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from weakref import WeakSet
 
-from querymill.client.events.reader import Reader
+from querymill.client.events.reader import EventReader
 from querymill.client.events.waits import Delivery, Heard, Wait
-from querymill_shared.board import Told, WatchedBoard
+from querymill_shared.board import StreamedEvent, WatchedBoard
 
 
 class Watch:
@@ -25,7 +25,7 @@ class Watch:
     def forget(self) -> None:
         """Begin again, as in a forked process, which has none of the threads."""
         self._lock = threading.Lock()
-        self._reader: Reader | None = None
+        self._reader: EventReader | None = None
 
     def close(self) -> None:
         """End every wait with `ClientClosed`, and close the connections. A later wait opens them again."""
@@ -45,7 +45,7 @@ class Watch:
         wait = Wait(job_id, deliver, every_event=every_event, since=time.monotonic(), after=after)
         with self._lock:
             if self._reader is None or not self._reader.take(wait):
-                self._reader = Reader(self._open_board())
+                self._reader = EventReader(self._open_board())
                 self._reader.take(wait)
             reader = self._reader
         try:
@@ -65,7 +65,7 @@ class Watch:
         with self.waiting(job_id, inbox.put, every_event=False) as wait:
             return _heard(_taken(inbox, wait, until))
 
-    def events(self, job_id: str, *, until: float | None, after: str = "0-0") -> Iterator[Told]:
+    def events(self, job_id: str, *, until: float | None, after: str = "0-0") -> Iterator[StreamedEvent]:
         """Yield every event of a job that is later than an event, to its end. Raises as `end` does."""
         inbox: queue.SimpleQueue[Delivery] = queue.SimpleQueue()
         with self.waiting(job_id, inbox.put, every_event=True, after=after) as wait:
@@ -82,7 +82,9 @@ class Watch:
             async with _in_time(wait, until):
                 return _heard(await inbox.get())
 
-    async def events_async(self, job_id: str, *, until: float | None, after: str = "0-0") -> AsyncGenerator[Told]:
+    async def events_async(
+        self, job_id: str, *, until: float | None, after: str = "0-0"
+    ) -> AsyncGenerator[StreamedEvent]:
         """See `events`."""
         inbox: asyncio.Queue[Delivery] = asyncio.Queue()
         with self.waiting(job_id, _into(inbox), every_event=True, after=after) as wait:

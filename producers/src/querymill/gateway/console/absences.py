@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from querymill.gateway.console.hits import hits_of
 from querymill.gateway.console.rendering import address, read_form, render, see
-from querymill.gateway.http.context import gate_of
+from querymill.gateway.http.context import context_of
 from querymill.gateway.http.documents import fetch
 from querymill.gateway.http.problems import Problem, not_found
 from querymill.gateway.http.submitting import submit_job
@@ -54,7 +54,7 @@ async def ask_why_not(request: Request, job_id: str) -> Response:
 
 async def _asked(request: Request, job_id: str) -> JobRequest:
     await look_at(request, job_id)
-    asked = (await gate_of(request).mill.board.picture(job_id)).for_caller().asked
+    asked = (await context_of(request).mill.board.picture(job_id)).for_caller().asked
     if asked is None or not may_ask_why_not(asked):
         raise not_found()
     return asked

@@ -12,7 +12,7 @@ from querymill.gateway.console.pictures import picture_beside
 from querymill.gateway.console.reading import MAX_DIGITS, number_of, reading_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http import audit
-from querymill.gateway.http.context import caller_of, gate_of, need, need_sight
+from querymill.gateway.http.context import caller_of, context_of, need, need_sight
 from querymill.gateway.http.documents import fetch, fetch_whole, filter_of, find
 from querymill.gateway.http.job_search import find_jobs
 from querymill.gateway.http.problems import Problem, no_collection, not_found, of_rules
@@ -36,7 +36,7 @@ LISTED: Final = 50
 @router.get("/console/collections")
 async def show_collections(request: Request) -> Response:
     """List the collections that the visitor may see."""
-    found = await gate_of(request).mill.collections()
+    found = await context_of(request).mill.collections()
     rows = [(name, list(kinds)) for name, kinds in found.items() if caller_of(request).sees(name)]
     return render(request, "collections.html", rows=rows)
 
@@ -45,7 +45,7 @@ async def show_collections(request: Request) -> Response:
 async def show_collection(request: Request, collection: str) -> Response:
     """Show what a collection holds of each kind, and what it was asked lately."""
     need_sight(caller_of(request), collection)
-    kinds = (await gate_of(request).mill.collections()).get(collection)
+    kinds = (await context_of(request).mill.collections()).get(collection)
     if not kinds:
         raise no_collection()
     totals: dict[str, DocumentList | None] = {}
@@ -55,7 +55,7 @@ async def show_collection(request: Request, collection: str) -> Response:
         except Problem:
             totals[kind] = None  # its panel says so; the others stand
     rows = await rows_of(request, (await find_jobs(request, {"collection": collection}, limit=8)).records)
-    now = await gate_of(request).now()
+    now = await context_of(request).now()
     return render(request, "collection.html", collection=collection, totals=totals, lately=rows, now=now)
 
 
@@ -149,7 +149,7 @@ async def _hit(request: Request, collection: str, job_id: str, number: str) -> N
         return None
     try:
         found = await look_at(request, job_id)
-        text = await gate_of(request).mill.board.result(job_id)
+        text = await context_of(request).mill.board.result(job_id)
         result = decode_result(text or "")
     except (Problem, QuerymillError, ValidationError):
         return None

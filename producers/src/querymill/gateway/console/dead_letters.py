@@ -11,7 +11,7 @@ from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http import audit
-from querymill.gateway.http.context import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.job_search import records_of
 from querymill.gateway.http.problems import invalid
 from querymill.keys import Scope
@@ -25,7 +25,7 @@ _PARTICULARS: Final = re.compile(r"[0-9a-f]{12,}|\d+(?:\.\d+)?|'[^']*'|\"[^\"]*\
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DeadLetterGroup:
     """Dead jobs of one kind with one reason, but for numbers and names in it."""
 
     kind: str
@@ -38,13 +38,13 @@ class Group:
         return any(row.reason != self.reason for row in self.rows)
 
 
-def groups(records: Iterable[Record]) -> list[Group]:
+def groups(records: Iterable[Record]) -> list[DeadLetterGroup]:
     """Group dead jobs, the largest group first."""
     found: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         found.setdefault((record.kind, _PARTICULARS.sub("…", record.reason)), []).append(record)
     return sorted(
-        (Group(kind, rows[0].reason, tuple(rows)) for (kind, _), rows in found.items()),
+        (DeadLetterGroup(kind, rows[0].reason, tuple(rows)) for (kind, _), rows in found.items()),
         key=lambda group: -len(group.rows),
     )
 
@@ -59,7 +59,7 @@ async def show_dead(request: Request) -> Response:
         request,
         "dead.html",
         groups=groups(records),
-        now=await gate_of(request).now(),
+        now=await context_of(request).now(),
         done=done if done in ("replay", "drop") else "",
         number=request.query_params.get("number", ""),
     )
@@ -67,7 +67,7 @@ async def show_dead(request: Request) -> Response:
 
 async def _dead(request: Request) -> list[Record]:
     caller = caller_of(request)
-    listed = await gate_of(request).mill.board.dead(most=LATEST)
+    listed = await context_of(request).mill.board.dead(limit=LATEST)
     records = await records_of(request, listed)
     return [each for each in records if each is not None and each.state == "dead" and caller.sees(each.collection)]
 
@@ -82,7 +82,7 @@ async def act(request: Request) -> Response:
         raise invalid(("do", "must be replay or drop"))
     rows = [record for record in await _dead(request) if record.job_id in chosen]
     if action == "ask":
-        return render(request, "drop_dead.html", rows=rows, now=await gate_of(request).now())
+        return render(request, "drop_dead.html", rows=rows, now=await context_of(request).now())
     number = sum([await _done(request, action, record) for record in rows])
     back = fields.get("back", [""])[0]
     if back in chosen and action == "replay":
@@ -91,7 +91,7 @@ async def act(request: Request) -> Response:
 
 
 async def _done(request: Request, action: str, record: Record) -> bool:
-    board = gate_of(request).mill.board
+    board = context_of(request).mill.board
     work = board.replay(record.job_id) if action == "replay" else board.drop(record.job_id)
     had_effect = await asyncio.shield(asyncio.ensure_future(work))
     audit.note(caller_of(request), action, request_id=request.state.request_id, job=record.job_id, done=had_effect)

@@ -6,7 +6,7 @@ from typing import Final
 
 from querymill.gateway.console.wording import duration
 from querymill.presenting.explain.bars import Bar, BarKind, totals_of
-from querymill.presenting.explain.waterfall import Row, Waterfall
+from querymill.presenting.explain.waterfall import StepRow, Waterfall
 
 #: What each sort of time is called, and the class that draws it. Work is filled; waiting is an outline or a pattern.
 NAMES: Final[dict[BarKind, tuple[str, str]]] = {
@@ -33,7 +33,7 @@ MARKS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DrawnBar:
     """A bar as it is drawn, in percent of the width."""
 
     css: str
@@ -43,7 +43,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class AxisMark:
     """A mark of the axis. ``anchor`` says which side of the text stands at ``x`` percent."""
 
     label: str
@@ -55,9 +55,9 @@ class Mark:
 class DrawnRow:
     """A row: what it says in words, and its pieces. ``folded`` are the rows that it stands for."""
 
-    row: Row
+    row: StepRow
     spent: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[DrawnBar, ...]
     folded: tuple["DrawnRow", ...] = ()
 
 
@@ -66,7 +66,7 @@ class Drawing:
     """The drawing of a job."""
 
     rows: tuple[DrawnRow, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[AxisMark, ...]
     legend: tuple[tuple[str, str, str, float], ...]
     deadline_x: float | None
     first_hits_x: float | None
@@ -100,25 +100,25 @@ def spent(bars: Iterable[Bar]) -> str:
     return " · ".join(f"{NAMES[kind][0]} {duration(ms / 1000)}" for kind, ms in totals.items() if ms >= least)
 
 
-def _drawn(row: Row, fall: Waterfall) -> DrawnRow:
+def _drawn(row: StepRow, fall: Waterfall) -> DrawnRow:
     return DrawnRow(
         row, spent(row.bars), tuple(_pieces(row.bars, fall)), tuple(_drawn(each, fall) for each in row.folded)
     )
 
 
-def _pieces(bars: Sequence[Bar], fall: Waterfall) -> Iterator[Piece]:
+def _pieces(bars: Sequence[Bar], fall: Waterfall) -> Iterator[DrawnBar]:
     for bar in bars:
         start, end = fall.place(bar.start), fall.place(bar.end)
         x = min(_percent(start), 100 - LEAST_WIDTH)
         _, css = NAMES[bar.kind]
-        yield Piece(css, x, max(_percent(end - start), LEAST_WIDTH), _PATTERNS.get(bar.kind, ""))
+        yield DrawnBar(css, x, max(_percent(end - start), LEAST_WIDTH), _PATTERNS.get(bar.kind, ""))
 
 
 def _percent(share: float) -> float:
     return round(share * 100, 3)
 
 
-def _marks(fall: Waterfall) -> Iterator[Mark]:
+def _marks(fall: Waterfall) -> Iterator[AxisMark]:
     """Mark the axis at round times; one that would stand in a cut, or too near the one before, is left out."""
     step = next((step for step in _STEPS if fall.axis_ms / step <= MARKS), _STEPS[-1])
     last = -100.0
@@ -129,7 +129,7 @@ def _marks(fall: Waterfall) -> Iterator[Mark]:
         if is_in_cut or x - last < 100 / (MARKS * 2):
             continue
         last = x
-        yield Mark(_label(at), x, "start" if x < 2 else "end" if x > 94 else "middle")
+        yield AxisMark(_label(at), x, "start" if x < 2 else "end" if x > 94 else "middle")
 
 
 def _label(ms: float) -> str:

@@ -5,7 +5,7 @@ from fastapi.responses import Response
 
 from querymill.gateway.console import overview
 from querymill.gateway.console.rendering import render
-from querymill.gateway.http.context import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.fleet import view_of
 from querymill.gateway.http.job_search import sees_job
 from querymill.keys import Scope
@@ -25,7 +25,7 @@ async def show_overview(request: Request) -> Response:
     figures, before = moment.figures, None if former is None else former.figures
     passed_s = 0.0 if former is None else moment.at - former.at
     heard = {queue["queue"]: queue["workers"] for queue in figures["queues"]}
-    collections = await gate_of(request).mill.collections()
+    collections = await context_of(request).mill.collections()
     return render(
         request,
         "overview.html",
@@ -44,10 +44,10 @@ async def show_overview(request: Request) -> Response:
     )
 
 
-async def _waiting_longest(request: Request, heard: dict[str, int]) -> list[overview.Waiting]:
-    board, caller, now = gate_of(request).mill.board, caller_of(request), await gate_of(request).now()
-    rows: list[overview.Waiting] = []
-    for job_id in await board.open_jobs(most=OPEN_JOBS):
+async def _waiting_longest(request: Request, heard: dict[str, int]) -> list[overview.WaitingJob]:
+    board, caller, now = context_of(request).mill.board, caller_of(request), await context_of(request).now()
+    rows: list[overview.WaitingJob] = []
+    for job_id in await board.open_jobs(limit=OPEN_JOBS):
         try:
             picture = await board.picture(job_id)
         except (UnknownJob, UnreadableJob):
@@ -70,7 +70,7 @@ async def show_providers(request: Request) -> Response:
         "providers.html",
         providers=overview.by_model(moment.figures["providers"]),
         refusals=moment.figures["refusals"],
-        now=await gate_of(request).now(),
+        now=await context_of(request).now(),
         caches=overview.caches(counts),
         counts=counts,
         waits=_by_label(counts, "budget_granted"),
@@ -97,5 +97,5 @@ async def show_workers(request: Request) -> Response:
         workers=figures["workers"],
         queues=overview.queue_rows(figures, None, 0),
         leases_lost=figures["leases_lost"],
-        now=await gate_of(request).now(),
+        now=await context_of(request).now(),
     )

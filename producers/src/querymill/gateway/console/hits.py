@@ -58,7 +58,7 @@ class NumberedHit:
     @property
     def folded(self) -> Excerpt:
         """The part of the passage that is always shown."""
-        return excerpt(self.view.shown, self.question, most=SHOWN_CHARS) if self.is_long else self.whole
+        return excerpt(self.view.shown, self.question, max_chars=SHOWN_CHARS) if self.is_long else self.whole
 
 
 def hits_of(result: AnyResult, job_id: str, *, start: int = 0, limit: int = PAGE) -> list[NumberedHit]:

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from querymill.gateway.console.rendering import render
 from querymill.gateway.console.wording import age, count
 from querymill.gateway.http.batches import batch_of, latest_batches
-from querymill.gateway.http.context import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.shapes import BatchBody
 from querymill.keys import Scope
 
@@ -19,7 +19,7 @@ LISTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class UploadProgress:
     """How far an upload is. ``rate`` is in documents per second since it began, None if nothing is stored yet."""
 
     sentence: str
@@ -29,7 +29,7 @@ class Progress:
     left_s: float | None
 
 
-def progress_of(batch: BatchBody, now: float) -> Progress:
+def progress_of(batch: BatchBody, now: float) -> UploadProgress:
     """Return how far an upload is at a time (s since the epoch), by the board's clock.
 
     480 of 500 documents that are searchable after 60 s are 8 a second: the other 20 take about 2.5 s.
@@ -45,14 +45,14 @@ def progress_of(batch: BatchBody, now: float) -> Progress:
     said += [f"about {age(left_s)} left"] if left_s is not None else []
     said += ["lines are still being read"] if batch.is_open else []
     failed = sum(batch.jobs.get(state, 0) for state in ("failed", "dead", "cancelled"))
-    return Progress(", ".join(said) + ".", is_open, failed, rate, left_s)
+    return UploadProgress(", ".join(said) + ".", is_open, failed, rate, left_s)
 
 
 @router.get("/console/ingestions")
 async def show_ingestions(request: Request) -> Response:
     """List the latest uploads."""
     need(caller_of(request), Scope.INGEST)
-    now = await gate_of(request).now()
+    now = await context_of(request).now()
     rows = [(batch, progress_of(batch, now)) for batch in await latest_batches(request, limit=LISTED)]
     return render(request, "ingestions.html", rows=rows, now=now, gateway=str(request.base_url).rstrip("/"))
 
@@ -60,5 +60,5 @@ async def show_ingestions(request: Request) -> Response:
 @router.get("/console/ingestions/{batch}")
 async def show_ingestion(request: Request, batch: str) -> Response:
     """Show how far an upload is, and what was refused."""
-    found, now = await batch_of(request, batch), await gate_of(request).now()
+    found, now = await batch_of(request, batch), await context_of(request).now()
     return render(request, "ingestion.html", batch=found, progress=progress_of(found, now), now=now)

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import address, render
 from querymill.gateway.console.wording import short
-from querymill.gateway.http.context import gate_of
+from querymill.gateway.http.context import context_of
 from querymill.gateway.http.job_search import Wanted, find_jobs
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.shapes import State
@@ -31,7 +31,7 @@ FILTERS: Final = ("state", "kind", "collection", "lane")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class JobRow:
     """A job in the list. ``subject`` is "" where the board has no text for it, or lists must not show it."""
 
     record: Record
@@ -44,7 +44,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FilterChoice:
     """A value of a filter, and the page that has it chosen."""
 
     name: str
@@ -84,23 +84,23 @@ async def show_jobs(request: Request) -> Response:
         first=address("jobs", **asked),
         looked_at=found.looked_at,
         back_to=found.back_to.timestamp() if found.back_to else None,
-        now=await gate_of(request).now(),
+        now=await context_of(request).now(),
         gateway=str(request.base_url).rstrip("/"),
     )
 
 
-async def rows_of(request: Request, records: Sequence[Record]) -> list[Row]:
+async def rows_of(request: Request, records: Sequence[Record]) -> list[JobRow]:
     """Return the rows, with the beginning of what was asked, as far as the board knows it and lists may show it."""
-    gate = gate_of(request)
+    context = context_of(request)
     has_question = [record for record in records if record.kind in _QUESTIONS]
-    if gate.settings.querymill_console_hide_questions or not has_question:
-        return [Row(record) for record in records]
-    asked = await gate.mill.board.requests([record.leader or record.job_id for record in has_question])
+    if context.settings.querymill_console_hide_questions or not has_question:
+        return [JobRow(record) for record in records]
+    asked = await context.mill.board.requests([record.leader or record.job_id for record in has_question])
     subjects = {record.job_id: subject_of(text) for record, text in zip(has_question, asked, strict=True)}
-    return [Row(record, subjects.get(record.job_id, "")) for record in records]
+    return [JobRow(record, subjects.get(record.job_id, "")) for record in records]
 
 
-def is_meant(row: Row, words: str) -> bool:
+def is_meant(row: JobRow, words: str) -> bool:
     """Return whether a job's id begins with the words, or its question, kind, collection or reason has them all.
 
     Of a question only what the list shows is searched: its first 80 characters.
@@ -116,11 +116,14 @@ def subject_of(asked: str) -> str:
     return short(str(fields.get("query") or ""))
 
 
-def choices(given: dict[str, str | None], name: str, values: list[str] | tuple[str, ...]) -> list[Choice]:
+def choices(given: dict[str, str | None], name: str, values: list[str] | tuple[str, ...]) -> list[FilterChoice]:
     """Return the values of a filter with the pages that have one of them chosen; all other filters stay.
 
     >>> [choice.at for choice in choices({"state": "dead", "kind": "files"}, "state", ("done",))]
     ['/console/jobs?kind=files', '/console/jobs?state=done&kind=files']
     """
-    every = Choice("any", address("jobs", **(given | {name: None})), given[name] is None)
-    return [every, *(Choice(each, address("jobs", **(given | {name: each})), given[name] == each) for each in values)]
+    every = FilterChoice("any", address("jobs", **(given | {name: None})), given[name] is None)
+    return [
+        every,
+        *(FilterChoice(each, address("jobs", **(given | {name: each})), given[name] == each) for each in values),
+    ]

@@ -16,7 +16,7 @@ from querymill.gateway.console.findings import facts_of, missed_of
 from querymill.gateway.console.hits import PAGE, NumberedHit, answer_pieces, answer_so_far, hits_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http import audit, events, jobs
-from querymill.gateway.http.context import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.job_search import find_jobs
 from querymill.gateway.http.problems import not_found
 from querymill.gateway.http.scopes import REQUESTS, scope_of_kind
@@ -26,7 +26,7 @@ from querymill.keys import Scope
 from querymill.presenting.explain.degradations import MissingPart, missing
 from querymill.presenting.explain.verdict import verdict
 from querymill.presenting.explain.waterfall import waterfall
-from querymill_shared.board import Picture, Told
+from querymill_shared.board import Picture, StreamedEvent
 from querymill_shared.contracts.answer import WrittenAnswer
 from querymill_shared.contracts.jobs import AnyResult, Search, decode_result
 
@@ -50,7 +50,7 @@ class SoFar:
     answer: str
 
 
-def so_far(told: Sequence[Told]) -> SoFar:
+def so_far(told: Sequence[StreamedEvent]) -> SoFar:
     """Read what a job has told."""
     hits: dict[str, Any] = {}
     progress: dict[str, dict[str, Any]] = {}
@@ -79,12 +79,12 @@ async def show_job(request: Request, job_id: str) -> Response:
     if len(job_id) != _ID_CHARS:
         return await _by_prefix(request, job_id)
     found = await look_at(request, job_id)
-    board = gate_of(request).mill.board
+    board = context_of(request).mill.board
     told = await board.events(job_id)
     picture = (await board.picture(job_id)).for_caller()
     text = await board.result(job_id) if picture.record.state == "done" else None
     start = _number(request, "from")
-    now = await gate_of(request).now()
+    now = await context_of(request).now()
     page = job_values(picture, told, text, start, str(request.base_url).rstrip("/"), now)
     return render(request, "job.html", **page, last_event=found.last, now=now, opened=_number(request, "hit"))
 
@@ -106,7 +106,7 @@ async def _by_prefix(request: Request, prefix: str) -> Response:
 
 
 def job_values(
-    picture: Picture, told: Sequence[Told], text: str | None, start: int, gateway: str, now: float
+    picture: Picture, told: Sequence[StreamedEvent], text: str | None, start: int, gateway: str, now: float
 ) -> dict[str, Any]:
     """Return what the page of a job shows."""
     record = picture.record
@@ -178,7 +178,7 @@ async def as_json(request: Request, job_id: str) -> Response:
 async def download(request: Request, job_id: str) -> Response:
     """Return the stored result as a file."""
     await look_at(request, job_id)
-    text = await gate_of(request).mill.board.result(job_id)
+    text = await context_of(request).mill.board.result(job_id)
     if text is None:
         raise not_found()
     name = {"Content-Disposition": f'attachment; filename="{job_id}.json"'}
@@ -200,7 +200,7 @@ async def run_again(request: Request, job_id: str) -> Response:
     """Submit what the job asked as a new job."""
     await read_form(request)
     await look_at(request, job_id)
-    picture = (await gate_of(request).mill.board.picture(job_id)).for_caller()
+    picture = (await context_of(request).mill.board.picture(job_id)).for_caller()
     asked = picture.asked
     if asked is None or asked.kind not in AGAIN:
         raise not_found()

@@ -20,7 +20,7 @@ MIN_JOBS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class OverviewFinding:
     """Something that is wrong, and what mends it. ``at`` is the page on which to do so, "" if it is no page."""
 
     said: str
@@ -67,7 +67,7 @@ class QueueRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingJob:
     """A job that is not over: since when it waits (s), at which step, and why."""
 
     job_id: str
@@ -80,7 +80,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class RecentEnds:
     """How jobs ended in the last ``minutes``. Those that are done are "complete" or "incomplete"."""
 
     minutes: int
@@ -113,27 +113,27 @@ class Caches:
     set_aside: int
 
 
-def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Finding]:
+def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[OverviewFinding]:
     """Return what is wrong with the fleet, the worst first, at most three.
 
     Who does not operate it hears of queues alone: providers, and jobs of others, are none of theirs.
     """
     queues = figures["queues"]
-    found = [] if figures["workers"] else [Finding("No worker is alive.", "querymill worker")]
+    found = [] if figures["workers"] else [OverviewFinding("No worker is alive.", "querymill worker")]
     if figures["workers"]:
         deserted = [queue for queue in queues if not queue["workers"] and queue["bells"]]
         found += [_deserted(queue) for queue in sorted(deserted, key=lambda queue: -(queue["oldest_s"] or 0))]
     for provider in figures["providers"] if operates else ():
         if provider["breaker"] == "open":
             said = f"The provider of {provider['model']} failed {provider['failures']} times and is left alone."
-            found.append(Finding(said, _LOOK))
+            found.append(OverviewFinding(said, _LOOK))
         elif provider["paused_s"]:
             said = f"The provider of {provider['model']} asked for a pause of {duration(provider['paused_s'])}."
-            found.append(Finding(said, "lower its limit (…_RPM, …_TPM) if this comes often", "warn"))
+            found.append(OverviewFinding(said, "lower its limit (…_RPM, …_TPM) if this comes often", "warn"))
         elif provider["breaker"] == "half-open":
             often = "once" if provider["failures"] == 1 else f"{provider['failures']} times in a row"
             said = f"The provider of {provider['model']} failed {often} and is being tried again."
-            found.append(Finding(said, _LOOK, "warn"))
+            found.append(OverviewFinding(said, _LOOK, "warn"))
     if operates:
         found += _of_jobs(figures)
     slow = [queue for queue in queues if queue["workers"] and (queue["oldest_s"] or 0) > LONG_S]
@@ -141,7 +141,7 @@ def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Findi
     if figures["dead_letters"] and operates:
         dead = figures["dead_letters"]
         said = f"{count(dead)} {'job was' if dead == 1 else 'jobs were'} given up for good."
-        found.append(Finding(said, "read why under Dead, and replay or drop", "warn", "/console/dead"))
+        found.append(OverviewFinding(said, "read why under Dead, and replay or drop", "warn", "/console/dead"))
     return found[:SAID]
 
 
@@ -149,7 +149,7 @@ def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Findi
 _LOOK: Final = "look at its address, key and status; it is tried again by itself"
 
 
-def _of_jobs(figures: Mapping[str, Any]) -> list[Finding]:
+def _of_jobs(figures: Mapping[str, Any]) -> list[OverviewFinding]:
     """Return what is wrong with the jobs that ended in the last minutes: too many failed, or too many lack a part."""
     jobs, minutes = figures["lately"]["jobs"], figures["lately"]["minutes"]
     ended = {kind: sum(job["ended"].values()) - job["ended"].get("cancelled", 0) for kind, job in jobs.items()}
@@ -158,10 +158,12 @@ def _of_jobs(figures: Mapping[str, Any]) -> list[Finding]:
     found = []
     if said := _too_many(failed, ended, FAILED_SHARE):
         said = f"{said} failed in the last {minutes} min."
-        found.append(Finding(said, "read why under the failed jobs", at="/console/jobs?state=failed"))
+        found.append(OverviewFinding(said, "read why under the failed jobs", at="/console/jobs?state=failed"))
     if said := _too_many(incomplete, ended, INCOMPLETE_SHARE):
         said = f"{said} ended in the last {minutes} min with a part missing."
-        found.append(Finding(said, "read which under the incomplete jobs", "warn", "/console/jobs?state=incomplete"))
+        found.append(
+            OverviewFinding(said, "read which under the incomplete jobs", "warn", "/console/jobs?state=incomplete")
+        )
     return found
 
 
@@ -195,19 +197,19 @@ def _severity(state: Mapping[str, Any]) -> tuple[int, float, int]:
     return ("closed", "half-open", "open").index(state["breaker"]), state["paused_s"], state["failures"]
 
 
-def _deserted(queue: Mapping[str, Any]) -> Finding:
+def _deserted(queue: Mapping[str, Any]) -> OverviewFinding:
     wait = f", the oldest for {duration(queue['oldest_s'])}" if queue["oldest_s"] else ""
     steps = "1 step waits" if queue["bells"] == 1 else f"{count(queue['bells'])} steps wait"
-    return Finding(
+    return OverviewFinding(
         f"Nobody listens on `{queue['queue']}`: {steps}{wait}.", f"querymill worker --queues {queue['queue']}"
     )
 
 
-def _slow(queue: Mapping[str, Any]) -> Finding:
+def _slow(queue: Mapping[str, Any]) -> OverviewFinding:
     said = (
         f"The oldest of {count(queue['bells'])} steps on `{queue['queue']}` has waited {duration(queue['oldest_s'])}."
     )
-    return Finding(said, "more workers or threads for this queue, if its provider allows more", "warn")
+    return OverviewFinding(said, "more workers or threads for this queue, if its provider allows more", "warn")
 
 
 def points_of(values: Sequence[float]) -> str:
@@ -255,7 +257,7 @@ def queue_rows(
     return rows
 
 
-def ends(figures: Mapping[str, Any]) -> Ends:
+def ends(figures: Mapping[str, Any]) -> RecentEnds:
     """Return how jobs of all kinds ended in the last minutes."""
     by_state: dict[str, int] = {}
     for job in figures["lately"]["jobs"].values():
@@ -263,7 +265,7 @@ def ends(figures: Mapping[str, Any]) -> Ends:
             by_state[state] = by_state.get(state, 0) + number
         by_state["incomplete"] = by_state.get("incomplete", 0) + job["incomplete"]
     by_state["complete"] = by_state.pop("done", 0) - by_state.get("incomplete", 0)
-    return Ends(figures["lately"]["minutes"], by_state)
+    return RecentEnds(figures["lately"]["minutes"], by_state)
 
 
 def kind_rows(figures: Mapping[str, Any]) -> list[KindRow]:
@@ -297,14 +299,14 @@ def _share(found: float, missed: float) -> float | None:
     return found / (found + missed) if found + missed else None
 
 
-def waiting(picture: Picture, heard: Mapping[str, int], now: float) -> Waiting:
+def waiting(picture: Picture, heard: Mapping[str, int], now: float) -> WaitingJob:
     """Return where a job is that is not over, and what it waits for."""
     record = picture.record
     opened = [step for step in picture.steps if not step.is_closed]
     step = next((each for each in opened if each.state == "waiting"), opened[0] if opened else None)
     age = now - record.created
     if step is None:
-        return Waiting(record.job_id, record.kind, record.collection, age, "", "waits for its end to be written")
+        return WaitingJob(record.job_id, record.kind, record.collection, age, "", "waits for its end to be written")
     queue = picture.queues.get(step.name, "")
     if step.state == "running":
         why, is_stuck = f"in work, attempt {step.attempt}", False
@@ -314,4 +316,4 @@ def waiting(picture: Picture, heard: Mapping[str, int], now: float) -> Waiting:
         why, is_stuck = f"put back, tried again soon: {step.reason}", True
     else:
         why, is_stuck = f"waits for a free slot on {queue}" if queue else "waits for a worker", False
-    return Waiting(record.job_id, record.kind, record.collection, age, step.name, why, is_stuck)
+    return WaitingJob(record.job_id, record.kind, record.collection, age, step.name, why, is_stuck)

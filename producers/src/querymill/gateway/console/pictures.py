@@ -18,10 +18,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from querymill.gateway.console.rendering import HEADERS, address
-from querymill.gateway.http.context import gate_of
+from querymill.gateway.http.context import context_of
 from querymill.gateway.http.documents import fetch_whole
 from querymill.gateway.http.problems import Problem
-from querymill.gateway.http.readers import room_of
+from querymill.gateway.http.readers import reading_room_of
 from querymill.gateway.http.receiving import LIMITS
 from querymill.gateway.http.waiting import matches
 from querymill_reading.document import Unreadable
@@ -61,7 +61,7 @@ async def show_picture(request: Request, collection: str, document: str, number:
     if matches(request, tag):
         return Response(status_code=304, headers=headers)
     try:
-        picture = await room_of(request).draw(kept.path, number, sha256=kept.sha256)
+        picture = await reading_room_of(request).draw(kept.path, number, sha256=kept.sha256)
     except Unreadable as error:
         raise Problem("not-found", f"there is no picture: {error}") from None
     return Response(picture, headers=headers, media_type=_PNG)
@@ -79,7 +79,7 @@ async def picture_beside(
 async def _kept(request: Request, report: Mapping[str, Any]) -> PdfFile | None:
     if not all(map(find_spec, _ENGINES)):
         return None
-    return await asyncio.to_thread(kept_file, report, gate_of(request).settings.querymill_document_folders)
+    return await asyncio.to_thread(kept_file, report, context_of(request).settings.querymill_document_folders)
 
 
 def file_of(report: Mapping[str, Any]) -> PdfFile | None:

@@ -18,7 +18,7 @@ LIMIT: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class RankShare:
     """A part of a rank: its value, its weight, and where its piece of the bar begins and ends, in percent of 1."""
 
     name: str
@@ -33,11 +33,11 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class RankRow:
+class RankView:
     """A session with the parts of its rank."""
 
     session: RankedSession
-    shares: tuple[Share, ...]
+    shares: tuple[RankShare, ...]
 
     @property
     def total(self) -> float:
@@ -50,14 +50,14 @@ class RankRow:
         return abs(self.total - self.session.rank) < 5e-4
 
 
-def rank_row(session: RankedSession) -> RankRow:
+def rank_row(session: RankedSession) -> RankView:
     """Return a session with the parts of its rank, one after the other."""
     shares, start = [], 0.0
     for name, weight in WEIGHTS.items():
-        share = Share(name, getattr(session, name), weight, start * 100)
+        share = RankShare(name, getattr(session, name), weight, start * 100)
         shares.append(share)
         start += share.adds
-    return RankRow(session, tuple(shares))
+    return RankView(session, tuple(shares))
 
 
 @router.get("/console/collections/{collection}/conversations/ranks")

@@ -16,7 +16,7 @@ MAX_DIGITS: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ShownPassage:
     """A page, a message or the text of a document. ``marks`` are places in it, in characters."""
 
     name: str
@@ -27,7 +27,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FileLine:
     """A line of a file, from 1."""
 
     number: int
@@ -36,12 +36,12 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DocumentView:
     """A document that is read: some of its passages, or lines; its metadata; the page, and those before and after."""
 
     title: str
-    passages: tuple[Passage, ...] = ()
-    lines: tuple[Line, ...] = ()
+    passages: tuple[ShownPassage, ...] = ()
+    lines: tuple[FileLine, ...] = ()
     metadata: tuple[tuple[str, str], ...] = ()
     page: int | None = None
     before: int | None = None
@@ -57,7 +57,7 @@ def reading_of(
     *,
     page: str | None = None,
     message: str | None = None,
-) -> Reading:
+) -> DocumentView:
     """Return how a document is read from where the visitor came from."""
     if "pages" in document:
         return _report(name, document, hit, page)
@@ -83,16 +83,16 @@ def place_of(passage: str, text: str) -> tuple[tuple[int, int], ...]:
     return () if found < 0 else ((kept[found], kept[found + sum(map(len, words)) - 1] + 1),)
 
 
-def _report(name: str, document: Mapping[str, Any], hit: HitView | None, page: str | None) -> Reading:
+def _report(name: str, document: Mapping[str, Any], hit: HitView | None, page: str | None) -> DocumentView:
     pages: Sequence[Mapping[str, Any]] = document["pages"]
     numbers = [int(each["page"]) for each in pages]
     wanted = number_of(page)
     place = numbers.index(wanted) if wanted in numbers else 0
     text = str(pages[place]["text"])
     marks = place_of(hit.shown, text) if hit else ()
-    return Reading(
+    return DocumentView(
         str(document.get("title") or name),
-        (Passage(f"Page {numbers[place]} of {len(pages)}", text, marks=marks, is_here=True),),
+        (ShownPassage(f"Page {numbers[place]} of {len(pages)}", text, marks=marks, is_here=True),),
         metadata=_metadata(document, "pages"),
         page=numbers[place],
         before=numbers[place - 1] if place > 0 else None,
@@ -100,7 +100,7 @@ def _report(name: str, document: Mapping[str, Any], hit: HitView | None, page: s
     )
 
 
-def _session(name: str, document: Mapping[str, Any], hit: HitView | None, message: str | None) -> Reading:
+def _session(name: str, document: Mapping[str, Any], hit: HitView | None, message: str | None) -> DocumentView:
     messages: Sequence[Mapping[str, Any]] = document["messages"]
     at = next(
         (place for place, each in enumerate(messages) if message and str(each.get("message_id")) == message), None
@@ -115,7 +115,7 @@ def _session(name: str, document: Mapping[str, Any], hit: HitView | None, messag
         for place in range(first, last)
     ]
     title = str(document.get("name") or document.get("session_id") or name)
-    return Reading(
+    return DocumentView(
         title, tuple(shown), metadata=_metadata(document, "messages"), left_out=len(messages) - (last - first)
     )
 
@@ -132,16 +132,16 @@ def number_of(written: str | None) -> int | None:
     return int(written or "0") if is_number else None
 
 
-def _message(message: Mapping[str, Any], place: int, hit: HitView | None, *, is_here: bool) -> Passage:
+def _message(message: Mapping[str, Any], place: int, hit: HitView | None, *, is_here: bool) -> ShownPassage:
     text = str(message["text"])
     marks = (place_of(hit.shown.strip("… "), text) or hit.marks) if hit else ()
     facts = [str(message["role"])] if message.get("role") else []
     if message.get("created_at"):
         facts.append(moment(str(message["created_at"])))
-    return Passage(f"Message {place + 1}", text, tuple(facts), marks, is_here)
+    return ShownPassage(f"Message {place + 1}", text, tuple(facts), marks, is_here)
 
 
-def _file(name: str, document: Mapping[str, Any], hit: HitView | None) -> Reading:
+def _file(name: str, document: Mapping[str, Any], hit: HitView | None) -> DocumentView:
     ranges = [(part.first, part.last) for part in getattr(hit.hit, "excerpt", ())] if hit else []
     lines = str(document.get("content") or document.get("text") or "").split("\n")
     near = [
@@ -149,15 +149,17 @@ def _file(name: str, document: Mapping[str, Any], hit: HitView | None) -> Readin
         for number in range(1, len(lines) + 1)
         if not ranges or any(first - AROUND <= number <= last + AROUND for first, last in ranges)
     ][:2_000]
-    shown = tuple(Line(number, lines[number - 1], any(a <= number <= b for a, b in ranges)) for number in near)
-    return Reading(name, lines=shown, metadata=_metadata(document, "content", "text"), left_out=len(lines) - len(shown))
+    shown = tuple(FileLine(number, lines[number - 1], any(a <= number <= b for a, b in ranges)) for number in near)
+    return DocumentView(
+        name, lines=shown, metadata=_metadata(document, "content", "text"), left_out=len(lines) - len(shown)
+    )
 
 
-def _whole(name: str, document: Mapping[str, Any], hit: HitView | None) -> Reading:
+def _whole(name: str, document: Mapping[str, Any], hit: HitView | None) -> DocumentView:
     field = next((field for field in ("code", "content", "text") if document.get(field)), "")
     text = str(document.get(field, ""))
     marks = place_of(hit.shown, text) if hit else ()
-    return Reading(name, (Passage("", text, marks=marks),), metadata=_metadata(document, field))
+    return DocumentView(name, (ShownPassage("", text, marks=marks),), metadata=_metadata(document, field))
 
 
 def _metadata(document: Mapping[str, Any], *left_out: str) -> tuple[tuple[str, str], ...]:

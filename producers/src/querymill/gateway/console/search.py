@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from querymill.gateway.console.forms import FIRST, fields_of, form_of
 from querymill.gateway.console.rendering import address, read_form, render, see
-from querymill.gateway.http.context import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.problems import Problem, not_found, rule_of
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.submitting import submit_job
@@ -108,7 +108,7 @@ async def _form(
 async def _held(request: Request) -> dict[str, list[str]]:
     """Return the collections that the visitor may see, by the kind that they hold something of."""
     caller, held = caller_of(request), dict[str, list[str]]()
-    for name, kinds in (await gate_of(request).mill.collections()).items():
+    for name, kinds in (await context_of(request).mill.collections()).items():
         for kind in kinds if caller.sees(name) else ():
             held.setdefault(kind, []).append(name)
     return held

@@ -12,7 +12,7 @@ from querymill.gateway.console.rendering import (
     see,
 )
 from querymill.gateway.http import audit
-from querymill.gateway.http.context import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.middleware import SESSION_COOKIES, is_console, session_of
 
 router = APIRouter()
@@ -29,12 +29,12 @@ async def sign_in(request: Request) -> Response:
     """Begin a session for a key that is valid."""
     fields = await read_form(request)
     written, place = fields.get("key", [""])[0].strip(), _place(fields.get("next", [""])[0])
-    gate = gate_of(request)
-    key = await gate.key_of(written)
+    context = context_of(request)
+    key = await context.key_of(written)
     if key is None or not key.id:
         return render(request, "sign_in.html", 401, next=place, wrong=True)
     response = see(place)
-    begin_visit(response, request, await gate.begin_session(key))
+    begin_visit(response, request, await context.begin_session(key))
     audit.note(key, "sign in", request_id=request.state.request_id)
     return response
 
@@ -43,7 +43,7 @@ async def sign_in(request: Request) -> Response:
 async def sign_out(request: Request) -> Response:
     """End the session."""
     await read_form(request)
-    await gate_of(request).end_session(session_of(request.headers))
+    await context_of(request).end_session(session_of(request.headers))
     audit.note(caller_of(request), "sign out", request_id=request.state.request_id)
     response = see("/console/sign-in")
     for name in SESSION_COOKIES:

@@ -8,7 +8,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from querymill.gateway.http.context import Gate, caller_of, gate_of, need
+from querymill.gateway.http.context import GatewayContext, caller_of, context_of, need
 from querymill.gateway.http.problems import Problem, not_found
 from querymill.gateway.http.routing import GatewayRoute, answers
 from querymill.gateway.http.shapes import BatchBody, FailedDocument
@@ -29,12 +29,14 @@ router = APIRouter(route_class=GatewayRoute, tags=["documents"])
 _STORED: Final = ("done", "")
 
 
-async def remember(gate: Gate, about: BatchBody, jobs: Sequence[tuple[str, int]], *, is_first: bool) -> None:
+async def remember(
+    context: GatewayContext, about: BatchBody, jobs: Sequence[tuple[str, int]], *, is_first: bool
+) -> None:
     """Keep how far an upload is: its jobs, each with its number of documents. The first time, list it, too."""
     text = batch_text(about.model_dump_json(), jobs)
-    await gate.remember(batch_key(about.batch), text, ttl_s=OPEN_TTL_S if about.is_open else BATCH_TTL_S)
+    await context.remember(batch_key(about.batch), text, ttl_s=OPEN_TTL_S if about.is_open else BATCH_TTL_S)
     if is_first:
-        await gate.list_in(BATCHES, about.batch, at=about.began_at, longest=MAX_LISTED)
+        await context.list_in(BATCHES, about.batch, at=about.began_at, longest=MAX_LISTED)
 
 
 @router.get("/v1/batches/{batch}", response_model=BatchBody, responses=answers())
@@ -51,8 +53,8 @@ async def batch_of(request: Request, batch: str) -> BatchBody:
     """
     if len(batch) != 32 or not set(batch) <= set("0123456789abcdef"):
         raise not_found()
-    gate = gate_of(request)
-    kept = await gate.recall(batch_key(batch))
+    context = context_of(request)
+    kept = await context.recall(batch_key(batch))
     if kept is None:
         raise not_found()
     about, *lines = kept.split("\n")
@@ -61,12 +63,12 @@ async def batch_of(request: Request, batch: str) -> BatchBody:
     if not caller_of(request).sees(body.collection):
         raise not_found()
     need(caller_of(request), Scope.INGEST)
-    states = await gate.mill.board.states([job_id for job_id, _, _ in jobs])
+    states = await context.mill.board.states([job_id for job_id, _, _ in jobs])
     body.jobs.update(Counter(state for state in states if state))
     # Those that did not store all their documents stay on the board for as long as their batch.
     stored = sum(int(documents or 1) for (_, _, documents), state in zip(jobs, states, strict=True) if state in _STORED)
     done = [job_id for (job_id, _, _), state in zip(jobs, states, strict=True) if state == "done"]
-    failed = [document for result in await gate.mill.board.lacking(done) for document in failed_in(result)]
+    failed = [document for result in await context.mill.board.lacking(done) for document in failed_in(result)]
     return body.model_copy(
         update={
             "gone": states.count(""), "stored": stored - len(failed), "failed": len(failed),
@@ -90,7 +92,7 @@ async def latest_batches(request: Request, *, limit: int) -> list[BatchBody]:
     found: list[BatchBody] = []
     if Scope.INGEST not in caller_of(request).scopes:
         return found
-    for batch in await gate_of(request).latest_in(BATCHES, limit=MAX_LISTED):
+    for batch in await context_of(request).latest_in(BATCHES, limit=MAX_LISTED):
         try:
             found.append(await batch_of(request, batch))
         except Problem:

@@ -14,7 +14,7 @@ from fastapi import Request
 from querymill.client.events.watch import Watch
 from querymill.client.mill import AsyncQuerymill
 from querymill.gateway.http.problems import Problem, no_collection, unavailable
-from querymill.gateway.http.rate_limit import LEASE_S, Meter
+from querymill.gateway.http.rate_limit import LEASE_S, RateLimiter
 from querymill.keys import (
     LOOPBACK_CALLER,
     NOBODY,
@@ -83,7 +83,7 @@ class Stopping(asyncio.Event):
             del self._called[id(call)]
 
 
-class Gate:
+class GatewayContext:
     """What the routes of one gateway share.
 
     ``keys_required`` is True from the start, by the settings or by where it is served, or becomes True: when a key is
@@ -97,8 +97,8 @@ class Gate:
         self.keys_required = keys_required or are_required(settings)
         self._lacks_keys = False
         self.stopping = Stopping()
-        self._client: redis.asyncio.Redis = open_async_commands(settings.redis_url, most=CONNECTIONS)
-        self.meter = Meter(self._client)
+        self._client: redis.asyncio.Redis = open_async_commands(settings.redis_url, max_connections=CONNECTIONS)
+        self.rate_limiter = RateLimiter(self._client)
         self.waits = 0
 
     async def close(self) -> None:
@@ -230,7 +230,7 @@ class Gate:
             raise unavailable("too many requests wait")
         self.waits += 1
         try:
-            place = await self.meter.take_place(caller)
+            place = await self.rate_limiter.take_place(caller)
             renewal = asyncio.create_task(self._renew(caller, place)) if place else None
             try:
                 yield
@@ -238,7 +238,7 @@ class Gate:
                 if renewal is not None:
                     renewal.cancel()
                     with suppress(*AWAY):  # then the place is free again when its lease ends
-                        await asyncio.shield(self.meter.leave(caller, place))
+                        await asyncio.shield(self.rate_limiter.leave(caller, place))
         finally:
             self.waits -= 1
 
@@ -246,17 +246,17 @@ class Gate:
         while True:
             await asyncio.sleep(LEASE_S / 3)
             with suppress(*AWAY):
-                await self.meter.renew(caller, place)
+                await self.rate_limiter.renew(caller, place)
 
 
 def _session_at(session: str) -> str:
     return _SESSIONS + hashlib.sha256(session.encode()).hexdigest()
 
 
-def gate_of(request: Request) -> Gate:
-    """Return the gate of the application."""
-    gate: Gate = request.app.state.gate
-    return gate
+def context_of(request: Request) -> GatewayContext:
+    """Return what the routes of the application share."""
+    context: GatewayContext = request.app.state.context
+    return context
 
 
 def caller_of(request: Request) -> ApiKey:

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from querymill.client.documents import PAGE_S
 from querymill.filters import BadFilter, read_filter
 from querymill.gateway.http import audit
-from querymill.gateway.http.context import caller_of, gate_of, need, need_sight
+from querymill.gateway.http.context import caller_of, context_of, need, need_sight
 from querymill.gateway.http.problems import Problem, invalid, no_collection, not_found
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, takes
 from querymill.gateway.http.shapes import CollectionList, Dropped, JobBody, Matches
@@ -49,7 +49,7 @@ Filter = Annotated[
 async def collections(request: Request) -> Response:
     """List the collections that the key may see, with the kinds that each holds."""
     caller = caller_of(request)
-    found = await gate_of(request).mill.collections()
+    found = await context_of(request).mill.collections()
     seen = [{"name": name, "kinds": list(kinds)} for name, kinds in found.items() if caller.sees(name)]
     return JSONResponse({"collections": seen})
 
@@ -175,7 +175,7 @@ async def _drop(request: Request, asked: DropDocuments) -> Response:
     audit.note(caller_of(request), "drop", request_id=request.state.request_id, **what, **scope)
     waited = await wait_for_end(request, job.id, DROP_S)
     if waited.end is None:
-        return accepted((await gate_of(request).mill.board.summary(job.id)).record, {})
+        return accepted((await context_of(request).mill.board.summary(job.id)).record, {})
     dropped = cast("DropResult", decode_result(bytes(answer_of(job.id, waited.end).body)))
     return JSONResponse({"outcome": dropped.outcome, "total": dropped.total})
 
@@ -207,7 +207,7 @@ async def find(request: Request, collection: str, kind: Retriever) -> None:
         Problem: It does not, or the caller may not. The answer is the same.
     """
     need_sight(caller_of(request), collection)
-    if collection not in await gate_of(request).mill.board.collections(kind):
+    if collection not in await context_of(request).mill.board.collections(kind):
         raise no_collection(is_under_way=await is_filling(request, collection, kind))
 
 

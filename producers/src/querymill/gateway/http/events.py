@@ -11,14 +11,14 @@ from fastapi.responses import Response
 
 from querymill.client.events.waits import Delivery, Wait, is_later
 from querymill.gateway.http import sse
-from querymill.gateway.http.context import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, takes
 from querymill.gateway.http.shapes import detail_of
 from querymill.gateway.http.sse import EventStream, Inbox
 from querymill.gateway.http.waiting import MAX_WAIT_S, look_at, shows_requests
-from querymill_shared.board import Told
-from querymill_shared.board.summaries import Summary
+from querymill_shared.board import StreamedEvent
+from querymill_shared.board.summaries import JobSummary
 
 router = APIRouter(route_class=GatewayRoute, tags=["jobs"])
 
@@ -68,13 +68,13 @@ async def events(
         return await _as_array(request, job_id, begins_at, wait)
     if request.state.is_head:
         return Response(media_type=sse.MEDIA_TYPE)
-    gate, caller = gate_of(request), caller_of(request)
+    context, caller = context_of(request), caller_of(request)
     return EventStream(
         _hearing(request, job_id, begins_at),
         first=first,
-        stopping=gate.stopping,
-        is_welcome=lambda: gate.is_valid(caller),
-        place=lambda: gate.waiting(caller),
+        stopping=context.stopping,
+        is_welcome=lambda: context.is_valid(caller),
+        place=lambda: context.waiting(caller),
     )
 
 
@@ -91,19 +91,19 @@ def read_event_id(written: str | None) -> str:
     return written
 
 
-async def _caught_up(request: Request, found: Summary, begins_at: str) -> tuple[bytes, str]:
+async def _caught_up(request: Request, found: JobSummary, begins_at: str) -> tuple[bytes, str]:
     """Return the event that replaces what the stream no longer has, b"" if it has all, and the id to resume from."""
     if begins_at == BEGINNING or not found.first:
         return b"", begins_at
     if not is_later(found.first, begins_at) and not is_later(begins_at, found.last):
         return b"", begins_at
-    picture = (await gate_of(request).mill.board.picture(found.record.job_id)).for_caller()
+    picture = (await context_of(request).mill.board.picture(found.record.job_id)).for_caller()
     snapshot = detail_of(picture, shows_request=shows_requests(request)).model_dump_json()
     return sse.encode(found.last, "snapshot", snapshot), found.last
 
 
 def _hearing(request: Request, job_id: str, after: str) -> sse.Hear:
-    watch = gate_of(request).mill.watch
+    watch = context_of(request).mill.watch
 
     def hear(deliver: Callable[[Delivery], None]) -> AbstractContextManager[Wait]:
         return watch.waiting(job_id, deliver, every_event=True, after=after)
@@ -113,8 +113,8 @@ def _hearing(request: Request, job_id: str, after: str) -> sse.Hear:
 
 async def _as_array(request: Request, job_id: str, after: str, wait_s: float) -> Response:
     """Return the events so far, or the first to come."""
-    told: list[Told] = []
-    async with gate_of(request).waiting(caller_of(request)):
+    told: list[StreamedEvent] = []
+    async with context_of(request).waiting(caller_of(request)):
         inbox = Inbox()
         with _hearing(request, job_id, after)(inbox.deliver):
             # What there is comes at once; a moment is enough for it, and for the events of that moment.
@@ -128,5 +128,5 @@ async def _as_array(request: Request, job_id: str, after: str, wait_s: float) ->
     return Response(body, media_type=JSON)
 
 
-def _entry(told: Told) -> str:
+def _entry(told: StreamedEvent) -> str:
     return f'{{"id":"{told.event_id}","event":"{told.type}","data":{told.body}}}'

@@ -9,7 +9,7 @@ from typing import Any, Final
 from fastapi import Request
 
 from querymill.fleet import figures
-from querymill.gateway.http.context import gate_of
+from querymill.gateway.http.context import context_of
 from querymill.gateway.http.problems import unavailable
 from querymill_shared.settings import Settings
 
@@ -74,7 +74,7 @@ def view_of(request: Request) -> FleetView:
     """Return what this process has seen of the fleet."""
     view: FleetView | None = getattr(request.app.state, "fleet_view", None)
     if view is None:
-        view = request.app.state.fleet_view = FleetView(gate_of(request).settings)
+        view = request.app.state.fleet_view = FleetView(context_of(request).settings)
     return view
 
 

@@ -19,9 +19,9 @@ from starlette.requests import ClientDisconnect
 from querymill.broken_rules import rules_broken
 from querymill.gateway.http import audit
 from querymill.gateway.http.batches import batch_of, remember
-from querymill.gateway.http.context import caller_of, gate_of, need, need_sight
+from querymill.gateway.http.context import caller_of, context_of, need, need_sight
 from querymill.gateway.http.problems import NAMED_CHARS, Problem, invalid, not_found, unavailable
-from querymill.gateway.http.readers import GivenFields, line_of, room_of
+from querymill.gateway.http.readers import GivenFields, line_of, reading_room_of
 from querymill.gateway.http.receiving import ANY, DOCUMENT_TYPES, FILE_FIELD, FORM, received
 from querymill.gateway.http.routing import GatewayRoute, answers, check_media, media_of
 from querymill.gateway.http.shapes import BatchBody, ReadDocument, RejectedLine, UploadBody, UploadOutcome
@@ -170,8 +170,8 @@ async def upload(
         raise invalid(("vectors", "is for files"))
     lines = lines.leaving_nothing_out() if include_secrets else lines
     state = Upload(lines.asking_for_vectors() if vectors else lines, collection, kind)
-    async with gate_of(request).waiting(caller):
-        state.began_at = await gate_of(request).now()
+    async with context_of(request).waiting(caller):
+        state.began_at = await context_of(request).now()
         if is_document:
             await _take_document(request, state, given)
         else:
@@ -200,7 +200,7 @@ async def _take_document(request: Request, state: Upload, given: GivenFields) ->
     Raises:
         Problem: It cannot be read, or breaks a rule.
     """
-    room = room_of(request)
+    room = reading_room_of(request)
     async with room.place(), received(request, given.name) as file:
         document = await room.read(file)
         line, told = await asyncio.to_thread(line_of, state.lines, document, file, given)
@@ -313,7 +313,7 @@ def _is_blank(line: bytes | bytearray) -> bool:
 async def _next(request: Request, parts: AsyncGenerator[bytes]) -> bytes | None:
     """Return the next part of a body, None at its end."""
     async with asyncio.timeout(None) as patience:
-        with gate_of(request).stopping.calling(lambda: patience.reschedule(0)):
+        with context_of(request).stopping.calling(lambda: patience.reschedule(0)):
             return await anext(parts, None)
 
 
@@ -333,7 +333,7 @@ async def _hand_on(request: Request, state: Upload, lines: Sequence[GoodLine[Any
 
 
 async def _oldest_over(request: Request, state: Upload) -> None:
-    board = gate_of(request).mill.board
+    board = context_of(request).mill.board
     job_id = state.under_way.popleft()
     loop = asyncio.get_running_loop()
     ends, pause = loop.time() + PATIENCE_S, 0.02
@@ -359,5 +359,5 @@ async def _remember(request: Request, state: Upload, *, is_open: bool = False) -
         is_open=is_open,
     )
     is_first = not state.remembered_at and bool(state.jobs or state.rejected)
-    await remember(gate_of(request), about, state.jobs, is_first=is_first)
+    await remember(context_of(request), about, state.jobs, is_first=is_first)
     state.remembered_at = asyncio.get_running_loop().time()

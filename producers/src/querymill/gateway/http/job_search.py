@@ -11,7 +11,7 @@ from typing import Final
 
 from fastapi import Request
 
-from querymill.gateway.http.context import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.problems import invalid
 from querymill.gateway.http.scopes import scope_of_kind
 from querymill.gateway.http.shapes import moment
@@ -84,11 +84,11 @@ async def _listed(request: Request, before: Listed | None, first: int) -> AsyncG
 
     The ``first`` portion is as long as a page: most pages need no more. The list of a busy board is long.
     """
-    board, seen, size = gate_of(request).mill.board, 0, min(first, AT_ONCE)
+    board, seen, size = context_of(request).mill.board, 0, min(first, AT_ONCE)
     after, beside = before, 0  # jobs of one millisecond are told apart by their ids, which the board's list cannot skip
     while seen < LOOKED_AT:
         most = size + beside + 1
-        listed = await board.listed(until_ms=NEVER_MS if after is None else after[0], most=most)
+        listed = await board.listed(until_ms=NEVER_MS if after is None else after[0], limit=most)
         older = [entry for entry in listed if after is None or entry < after]
         some, is_last = older[:size], len(listed) < most and len(older) <= size
         if some or is_last:
@@ -129,7 +129,7 @@ def may_read(caller: ApiKey, kind: str) -> bool:
 
 async def records_of(request: Request, job_ids: Sequence[str]) -> list[Record | None]:
     """Return the records of jobs, None for each that has expired or cannot be read."""
-    board = gate_of(request).mill.board
+    board = context_of(request).mill.board
     try:
         return [found.record for found in await board.summaries(job_ids)]
     except (UnknownJob, UnreadableJob):
@@ -138,7 +138,7 @@ async def records_of(request: Request, job_ids: Sequence[str]) -> list[Record | 
 
 async def _record(request: Request, job_id: str) -> Record | None:
     try:
-        return (await gate_of(request).mill.board.summary(job_id)).record
+        return (await context_of(request).mill.board.summary(job_id)).record
     except (UnknownJob, UnreadableJob):
         return None
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from querymill.gateway.http import audit
-from querymill.gateway.http.context import caller_of, gate_of
+from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.job_search import Wanted, find_jobs
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
 from querymill.gateway.http.shapes import CancelBody, JobBody, JobDetail, JobList, State, detail_of, job_of
@@ -65,7 +65,7 @@ async def submit(
             return response
         if waited.is_gone and on_disconnect == "cancel" and not job.is_replayed:
             await cancel(request, job.id)
-    found = await gate_of(request).mill.board.summary(job.id)
+    found = await context_of(request).mill.board.summary(job.id)
     return accepted(found.record, replayed)
 
 
@@ -103,7 +103,7 @@ async def show_job(request: Request, job_id: str) -> Response:
     tag = {"ETag": f'W/"{found.last}"', "Cache-Control": "private, no-cache"}
     if matches(request, tag["ETag"]):
         return Response(status_code=304, headers=tag)
-    picture = (await gate_of(request).mill.board.picture(job_id)).for_caller()
+    picture = (await context_of(request).mill.board.picture(job_id)).for_caller()
     return JSONResponse(detail_of(picture, shows_request=shows_requests(request)).model_dump(mode="json"), headers=tag)
 
 
@@ -136,7 +136,7 @@ async def _stored(request: Request, record: Record) -> Response:
     """Return what there is of a result now."""
     match record.state:
         case "done":
-            text = await gate_of(request).mill.board.result(record.job_id)
+            text = await context_of(request).mill.board.result(record.job_id)
             if text is None:
                 raise UnknownJob(record.job_id)
             return result_response(record.job_id, text)
@@ -160,4 +160,4 @@ async def cancel_job(request: Request, job_id: str) -> Response:
 
 
 async def _state(request: Request, record: Record) -> State:
-    return (await gate_of(request).mill.board.summary(record.job_id)).record.state
+    return (await context_of(request).mill.board.summary(record.job_id)).record.state

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from querymill.gateway.http import problems
-from querymill.gateway.http.context import Gate
+from querymill.gateway.http.context import GatewayContext
 from querymill.gateway.http.problems import Problem
 from querymill.keys import LOOPBACK_CALLER, ApiKey
 
@@ -47,12 +47,12 @@ EXPOSED: Final = "Location, Link, ETag, Retry-After, RateLimit, RateLimit-Policy
 _ASKED_HEADERS: Final = "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID"
 
 
-class Door:
+class GatewayMiddleware:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, gate: Gate, respond: Callable[[Scope, Problem], Response]) -> None:
+    def __init__(self, app: ASGIApp, context: GatewayContext, respond: Callable[[Scope, Problem], Response]) -> None:
         self._app = app
-        self._gate = gate
+        self._context = context
         self._respond = respond
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,8 +97,8 @@ class Door:
         """
         headers = Headers(scope=scope)
         _check_sizes(scope, headers)
-        if not self._gate.keys_required and came_by_proxy(headers):
-            self._gate.require_keys("a request came through a proxy")
+        if not self._context.keys_required and came_by_proxy(headers):
+            self._context.require_keys("a request came through a proxy")
         if scope["path"] in PROBES:
             scope["state"]["caller"] = LOOPBACK_CALLER
             return None
@@ -112,26 +112,26 @@ class Door:
                 return _preflight()
         if not is_open:
             scope["state"]["caller"] = caller = self._caller(known)
-            reply.extra |= await self._gate.meter.count(caller)
+            reply.extra |= await self._context.rate_limiter.count(caller)
         return None
 
     async def _known(self, path: str, headers: Headers) -> ApiKey | None:
         """Return whose key a request presents, None if it presents none that is valid."""
         if is_console(path):
-            return await self._gate.visitor_of(session_of(headers))
+            return await self._context.visitor_of(session_of(headers))
         written = headers.get("authorization", "")
-        return await self._gate.key_of(written[7:].strip() if written[:7].lower() == "bearer " else "")
+        return await self._context.key_of(written[7:].strip() if written[:7].lower() == "bearer " else "")
 
     def _caller(self, known: ApiKey | None) -> ApiKey:
         if known is not None:
             return known
-        if self._gate.keys_required:
+        if self._context.keys_required:
             raise Problem("unauthorized", headers={"WWW-Authenticate": "Bearer"})
         return LOOPBACK_CALLER
 
     def _check_host(self, headers: Headers) -> None:
-        allowed = frozenset(self._gate.settings.querymill_hosts)
-        if not allowed and self._gate.keys_required:
+        allowed = frozenset(self._context.settings.querymill_hosts)
+        if not allowed and self._context.keys_required:
             return
         if host_name(headers.get("host", "")) not in (allowed or LOOPBACK_NAMES):
             raise Problem("host")
@@ -141,7 +141,7 @@ class Door:
         origin = headers.get("origin")
         if origin is None or (origin != "null" and urlsplit(origin).netloc == headers.get("host")):
             return ""
-        if origin not in self._gate.settings.querymill_cors_origins:
+        if origin not in self._context.settings.querymill_cors_origins:
             raise Problem("origin")
         return origin
 
@@ -203,10 +203,10 @@ class _Body:
         self._left -= size
         if self._left < 0:
             raise _closing("too-large")
-        self._check_pace(clock() - begun, size)
+        self._check_upload_rate(clock() - begun, size)
         return message
 
-    def _check_pace(self, waited_s: float, size: int) -> None:
+    def _check_upload_rate(self, waited_s: float, size: int) -> None:
         self._waited_s, self._came = self._waited_s + waited_s, self._came + size
         if self._waited_s >= SLOW_S:
             if self._came < SLOW_BYTES and not self._is_over:

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.concurrency import run_in_threadpool
 
-from querymill.gateway.http.context import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.fleet import fleet_of
 from querymill.gateway.http.problems import unavailable
 from querymill.gateway.http.routing import GatewayRoute, answers
@@ -29,11 +29,11 @@ async def healthz() -> Response:
 @router.get("/readyz", response_model=Status, responses=answers(never=_UNGUARDED))
 async def readyz(request: Request) -> Response:
     """Return whether the process takes requests: it does not stop, and the board takes jobs and has the keys needed."""
-    gate = gate_of(request)
-    if gate.stopping.is_set():
+    context = context_of(request)
+    if context.stopping.is_set():
         raise unavailable("the gateway is stopping", retry_after_s=5)
-    await gate.check_board()
-    if not await gate.has_keys() and gate.keys_required:
+    await context.check_board()
+    if not await context.has_keys() and context.keys_required:
         raise unavailable(NONE_STORED, retry_after_s=5)
     return JSONResponse({"status": "ready"})
 

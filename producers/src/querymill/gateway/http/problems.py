@@ -35,7 +35,7 @@ NAMED_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemType:
     """A type of problem: its status, its title, and what its page says."""
 
     status: int
@@ -44,41 +44,53 @@ class Kind:
 
 
 #: Every type of problem by its slug.
-KINDS: Final[Mapping[str, Kind]] = {
-    "invalid": Kind(422, "A field breaks a rule", "`errors` names each field and its rule. Nothing was enqueued."),
-    "event-id": Kind(400, "This is no id of an event", "`Last-Event-ID` must be an id that the stream gave."),
-    "not-acceptable": Kind(
+KINDS: Final[Mapping[str, ProblemType]] = {
+    "invalid": ProblemType(
+        422, "A field breaks a rule", "`errors` names each field and its rule. Nothing was enqueued."
+    ),
+    "event-id": ProblemType(400, "This is no id of an event", "`Last-Event-ID` must be an id that the stream gave."),
+    "not-acceptable": ProblemType(
         406, "No answer of this media type", "The `Accept` header allows nothing that the route answers."
     ),
-    "media-type": Kind(415, "A body of this media type is not read", "Send the media type that the route names."),
-    "unreadable": Kind(
+    "media-type": ProblemType(
+        415, "A body of this media type is not read", "Send the media type that the route names."
+    ),
+    "unreadable": ProblemType(
         422,
         "The document cannot be read",
         "`detail` says why: encrypted, scanned, broken, too long. Nothing was stored.",
     ),
-    "too-large": Kind(413, "The body is too large", "JSON up to 10 MB, a document up to 256 MiB, lines up to 2 GB."),
-    "address-too-long": Kind(414, "The address is too long", "An address may have up to 8 kB."),
-    "headers-too-large": Kind(431, "The headers are too large", "All headers together may have up to 16 kB."),
-    "too-slow": Kind(408, "The request came too slowly", "A body must come at 1 kB/s or faster."),
-    "unauthorized": Kind(401, "A valid API key is needed", "Send it as `Authorization: Bearer …`."),
-    "forbidden": Kind(403, "The key lacks a scope", "`detail` names the scope."),
-    "origin": Kind(403, "Pages of this origin may not call", "QUERYMILL_CORS_ORIGINS lists the origins that may."),
-    "host": Kind(
+    "too-large": ProblemType(
+        413, "The body is too large", "JSON up to 10 MB, a document up to 256 MiB, lines up to 2 GB."
+    ),
+    "address-too-long": ProblemType(414, "The address is too long", "An address may have up to 8 kB."),
+    "headers-too-large": ProblemType(431, "The headers are too large", "All headers together may have up to 16 kB."),
+    "too-slow": ProblemType(408, "The request came too slowly", "A body must come at 1 kB/s or faster."),
+    "unauthorized": ProblemType(401, "A valid API key is needed", "Send it as `Authorization: Bearer …`."),
+    "forbidden": ProblemType(403, "The key lacks a scope", "`detail` names the scope."),
+    "origin": ProblemType(
+        403, "Pages of this origin may not call", "QUERYMILL_CORS_ORIGINS lists the origins that may."
+    ),
+    "host": ProblemType(
         421, "The gateway is not called by this name", "QUERYMILL_HOSTS lists the names that it is called by."
     ),
-    "not-found": Kind(404, "Not Found", "There is nothing here, or nothing that this key may see."),
-    "method": Kind(405, "The route has no such method", "`Allow` names those that it has."),
-    "idempotency-conflict": Kind(409, "The idempotency key was used for another request", "Use a new key."),
-    "rate": Kind(429, "Too many requests", "Try again after `Retry-After` seconds."),
-    "concurrency": Kind(429, "Too many requests at once", "Requests that wait and streams count. Let one of them end."),
-    "job-failed": Kind(424, "The job failed", "`code` and `detail` say why. Sent again, the request is a new job."),
-    "job-cancelled": Kind(410, "The job was cancelled", "It has no result."),
-    "late": Kind(504, "No result in time", "The job continues; `links` leads to it."),
-    "overloaded": Kind(
+    "not-found": ProblemType(404, "Not Found", "There is nothing here, or nothing that this key may see."),
+    "method": ProblemType(405, "The route has no such method", "`Allow` names those that it has."),
+    "idempotency-conflict": ProblemType(409, "The idempotency key was used for another request", "Use a new key."),
+    "rate": ProblemType(429, "Too many requests", "Try again after `Retry-After` seconds."),
+    "concurrency": ProblemType(
+        429, "Too many requests at once", "Requests that wait and streams count. Let one of them end."
+    ),
+    "job-failed": ProblemType(
+        424, "The job failed", "`code` and `detail` say why. Sent again, the request is a new job."
+    ),
+    "job-cancelled": ProblemType(410, "The job was cancelled", "It has no result."),
+    "late": ProblemType(504, "No result in time", "The job continues; `links` leads to it."),
+    "overloaded": ProblemType(
         503, "Too much work waits", "No worker could begin it before its deadline. Nothing was enqueued."
     ),
-    "unavailable": Kind(503, "Not available just now", "Try again after `Retry-After` seconds."),
-    "bug": Kind(500, "A defect of the gateway", "Its log has the `request_id`."),
+    "unavailable": ProblemType(503, "Not available just now", "Try again after `Retry-After` seconds."),
+    "bug": ProblemType(500, "A defect of the gateway", "Its log has the `request_id`."),
 }
 
 

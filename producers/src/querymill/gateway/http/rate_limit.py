@@ -19,7 +19,7 @@ WINDOW_S: Final = 60
 LEASE_S: Final = 60
 
 
-class Meter:
+class RateLimiter:
     """Counts the requests of the keys that have a limit. The others cost nothing."""
 
     def __init__(self, client: redis.asyncio.Redis) -> None:
@@ -53,15 +53,15 @@ class Meter:
         if key.concurrency is None:
             return ""
         place = uuid4().hex
-        outcome, _, _ = await self._admit(key, most=key.concurrency, place=place)
+        outcome, _, _ = await self._admit(key, max_calls=key.concurrency, place=place)
         if outcome:
             said = f"concurrency: the key allows {key.concurrency} waiting requests and streams at once"
             raise Problem("concurrency", said, headers={"Retry-After": "1"})
         return place
 
-    async def _admit(self, key: ApiKey, *, limit: int = 0, most: int = 0, place: str = "") -> tuple[int, int, int]:
+    async def _admit(self, key: ApiKey, *, limit: int = 0, max_calls: int = 0, place: str = "") -> tuple[int, int, int]:
         run = self._client.register_script(_source())
-        arguments: list[int | str] = [limit, WINDOW_S * 1000, most, place, LEASE_S * 1000]
+        arguments: list[int | str] = [limit, WINDOW_S * 1000, max_calls, place, LEASE_S * 1000]
         outcome, left, reset_ms = await run(keys=list(_keys(key)), args=arguments)
         return int(outcome), int(left), int(reset_ms)
 

@@ -16,7 +16,7 @@ from querymill.gateway.http.receiving import LIMITS, Received
 from querymill.gateway.http.shapes import ReadDocument
 from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill_reading.document import Document, EngineMissing, Unreadable
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
 from querymill_reading.reports import SOURCE, report_of
 
 #: Documents that are read at once: each may take a core and much memory.
@@ -57,7 +57,7 @@ class ReadingRoom:
     """The readers of one gateway. A process is started when it is needed, and kept for the next document."""
 
     def __init__(self) -> None:
-        self._idle: list[Reader] = []
+        self._idle: list[FileReader] = []
         self._places = asyncio.Semaphore(READERS)
         self._files = asyncio.Semaphore(RECEIVED)
 
@@ -98,18 +98,18 @@ class ReadingRoom:
             return await asyncio.to_thread(reader.draw, path, number, sha256=sha256)
 
     @asynccontextmanager
-    async def _free_reader(self, patience_s: float) -> AsyncIterator[Reader]:
+    async def _free_reader(self, patience_s: float) -> AsyncIterator[FileReader]:
         try:
             async with asyncio.timeout(patience_s):
                 await self._places.acquire()
         except TimeoutError:
             raise unavailable(_BUSY, retry_after_s=10) from None
-        reader = self._idle.pop() if self._idle else Reader(LIMITS)
+        reader = self._idle.pop() if self._idle else FileReader(LIMITS)
         try:
             yield reader
         except asyncio.CancelledError:
             reader.give_up()  # otherwise its thread would continue
-            reader = Reader(LIMITS)
+            reader = FileReader(LIMITS)
             raise
         finally:
             self._idle.append(reader)
@@ -121,7 +121,7 @@ class ReadingRoom:
             reader.close()
 
 
-def room_of(request: Request) -> ReadingRoom:
+def reading_room_of(request: Request) -> ReadingRoom:
     """Return the readers of the application."""
     room: ReadingRoom = request.app.state.reading
     return room

@@ -15,7 +15,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from querymill.gateway.http.problems import Problem, invalid
 from querymill.gateway.http.routing import media_of
-from querymill_reading.document import Limits
+from querymill_reading.document import ReadLimits
 from querymill_reading.formats import BY_SUFFIX
 
 FORM: Final = "multipart/form-data"
@@ -37,7 +37,7 @@ SUFFIXES: Final = {
 #: Every media type of an upload of one document.
 DOCUMENT_TYPES: Final = (*SUFFIXES, ANY, FORM)
 #: What one uploaded document may cost. A job holds its text, which is therefore no longer than a line may be.
-LIMITS: Final = Limits(seconds=60.0, characters=15_000_000)
+LIMITS: Final = ReadLimits(seconds=60.0, characters=15_000_000)
 #: The field of a form that has the file, and how much may stand in a form besides.
 FILE_FIELD: Final = "file"
 MAX_FIELD: Final = 10_000

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from querymill.client.job import AsyncJob
 from querymill.gateway.http import audit
-from querymill.gateway.http.context import caller_of, gate_of, need, need_sight
+from querymill.gateway.http.context import caller_of, context_of, need, need_sight
 from querymill.gateway.http.problems import Problem, invalid, links_of, no_collection, of_rules
 from querymill.gateway.http.scopes import REQUESTS, scopes_of
 from querymill.gateway.http.shapes import job_of
@@ -62,7 +62,7 @@ async def submit_job(
     need(caller, *scopes_of(asked))
     need_sight(caller, asked.collection)
     key = None if idempotency_key is None else _of_caller(caller, idempotency_key)
-    submission = gate_of(request).mill.submit(cast("Asks[JobResult]", asked), idempotency_key=key)
+    submission = context_of(request).mill.submit(cast("Asks[JobResult]", asked), idempotency_key=key)
     try:
         job = await asyncio.shield(asyncio.ensure_future(submission))
     except UnknownCollection as error:

@@ -15,12 +15,12 @@ from fastapi.responses import Response
 from starlette.types import Receive
 
 from querymill.client.events.waits import Heard
-from querymill.gateway.http.context import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.problems import Problem, links_of, not_found
 from querymill.gateway.http.scopes import scope_of_kind
 from querymill.keys import Scope
 from querymill_shared.board import CANCELLED, Verdict
-from querymill_shared.board.summaries import Summary
+from querymill_shared.board.summaries import JobSummary
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Cancelled, Done, Failed, decode_event
 from querymill_shared.urls import mask_text
@@ -47,7 +47,7 @@ class Waited:
     is_gone: bool = False
 
 
-async def look_at(request: Request, job_id: str) -> Summary:
+async def look_at(request: Request, job_id: str) -> JobSummary:
     """Return the summary of a job that the caller may see.
 
     Raises:
@@ -55,7 +55,7 @@ async def look_at(request: Request, job_id: str) -> Summary:
     """
     if len(job_id) != _ID_CHARS or not set(job_id) <= set("0123456789abcdef"):
         raise not_found()
-    found = await gate_of(request).mill.board.summary(job_id)
+    found = await context_of(request).mill.board.summary(job_id)
     caller = caller_of(request)
     if not caller.sees(found.record.collection):
         raise not_found()
@@ -82,12 +82,12 @@ async def wait_for_end(request: Request, job_id: str, wait_s: float) -> Waited:
         UnknownJob: It is not on the board.
     """
     until = time.monotonic() + wait_s
-    return await _waited(request, lambda: gate_of(request).mill.watch.end_async(job_id, until=until))
+    return await _waited(request, lambda: context_of(request).mill.watch.end_async(job_id, until=until))
 
 
 async def wait_for_ends(request: Request, job_ids: Sequence[str], wait_s: float) -> bool:
     """Wait for the ends of several jobs. Return whether all are over."""
-    watch, until = gate_of(request).mill.watch, time.monotonic() + wait_s
+    watch, until = context_of(request).mill.watch, time.monotonic() + wait_s
 
     async def last_end() -> Heard | None:
         heard = None
@@ -100,11 +100,11 @@ async def wait_for_ends(request: Request, job_ids: Sequence[str], wait_s: float)
 
 
 async def _waited(request: Request, wait: Callable[[], Coroutine[Any, Any, Heard | None]]) -> Waited:
-    gate = gate_of(request)
-    async with gate.waiting(caller_of(request)):
+    context = context_of(request)
+    async with context.waiting(caller_of(request)):
         end = asyncio.create_task(wait())
         gone = asyncio.create_task(until_gone(request.receive))
-        stop = asyncio.create_task(gate.stopping.wait())
+        stop = asyncio.create_task(context.stopping.wait())
         tasks: tuple[asyncio.Task[Any], ...] = (end, gone, stop)
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -121,7 +121,7 @@ async def _waited(request: Request, wait: Callable[[], Coroutine[Any, Any, Heard
 
 async def cancel(request: Request, job_id: str) -> bool:
     """Cancel a job. Return False if it was over already."""
-    return await gate_of(request).mill.board.settle(job_id, Verdict("cancelled", reason=CANCELLED))
+    return await context_of(request).mill.board.settle(job_id, Verdict("cancelled", reason=CANCELLED))
 
 
 def answer_of(job_id: str, heard: Heard) -> Response:

@@ -14,7 +14,7 @@ from uuid import uuid4
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.types import Message, Receive, Scope, Send
 
-from querymill.agents.found import Found
+from querymill.agents.found import FoundHit
 from querymill.gateway.http import problems
 from querymill.gateway.http.context import Stopping
 from querymill.gateway.http.problems import Problem, unavailable
@@ -28,7 +28,7 @@ _DONE: Final = b"data: [DONE]\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReplyHead:
     """What every part of a reply says of it."""
 
     model: str
@@ -41,7 +41,7 @@ class Finished:
     """The end of an answer. ``more`` is what this gateway knows beyond the shape: jobs, sources, what is missing."""
 
     text: str
-    sources: Sequence[Found]
+    sources: Sequence[FoundHit]
     links: Sequence[str]
     is_cut: bool = False
     usage: Usage | None = None
@@ -93,7 +93,7 @@ class CompletionStream(EventSourceResponse):
     def __init__(
         self,
         told: Told,
-        reply: Reply,
+        reply: ReplyHead,
         *,
         with_usage: bool,
         stopping: Stopping,

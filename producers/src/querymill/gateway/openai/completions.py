@@ -17,17 +17,17 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 
 from querymill.agents.access import Access
-from querymill.agents.answering import NoAnswer, Question, Sources, begin_answer, end_of, parts_of, sources_of
+from querymill.agents.answering import AgentQuestion, NoAnswer, Sources, begin_answer, end_of, parts_of, sources_of
 from querymill.agents.questions import question_of
 from querymill.agents.searches import preferred
 from querymill.gateway.http import sse
-from querymill.gateway.http.context import caller_of, gate_of, need
+from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.problems import Problem, invalid, of_rules, unavailable
 from querymill.gateway.http.routing import COMMON, JSON, GatewayRoute, check_media
 from querymill.gateway.http.submitting import read_body
 from querymill.gateway.http.waiting import until_gone
 from querymill.gateway.mcp import KeyAccess
-from querymill.gateway.openai.completion_stream import CompletionStream, Finished, Reply, Told, Transcript
+from querymill.gateway.openai.completion_stream import CompletionStream, Finished, ReplyHead, Told, Transcript
 from querymill.gateway.openai.shape import (
     COMPLETIONS,
     MODELS,
@@ -102,15 +102,15 @@ async def complete(request: Request) -> Response:
     asked = await read_body(request, _read)
     need(caller_of(request), Scope.SEARCH)
     collection, kind = await _model(request, asked.model)
-    question = Question(kind, collection, _question(asked.questions), asked.answer_tokens)
-    gate, caller = gate_of(request), caller_of(request)
-    reply = Reply(model=asked.model or collection, created=int(time.time()))
+    question = AgentQuestion(kind, collection, _question(asked.questions), asked.answer_tokens)
+    context, caller = context_of(request), caller_of(request)
+    reply = ReplyHead(model=asked.model or collection, created=int(time.time()))
     parts = told(KeyAccess(request), question)
     if asked.stream:
         return CompletionStream(
-            parts, reply, with_usage=asked.wants_usage, stopping=gate.stopping, place=lambda: gate.waiting(caller)
+            parts, reply, with_usage=asked.wants_usage, stopping=context.stopping, place=lambda: context.waiting(caller)
         )
-    async with gate.waiting(caller):
+    async with context.waiting(caller):
         return _completion(reply, await _whole(request, parts))
 
 
@@ -157,7 +157,7 @@ async def _model(request: Request, written: str) -> tuple[str, Retriever]:
     return collection, preferred(found)
 
 
-async def told(access: Access, question: Question) -> Told:
+async def told(access: Access, question: AgentQuestion) -> Told:
     """Yield an answer as it is written, then its end.
 
     Raises:
@@ -229,7 +229,7 @@ async def _whole(request: Request, parts: Told) -> Finished:
     """
     writing = asyncio.create_task(_end_of(parts))
     gone = asyncio.create_task(until_gone(request.receive))
-    stop = asyncio.create_task(gate_of(request).stopping.wait())
+    stop = asyncio.create_task(context_of(request).stopping.wait())
     tasks: tuple[asyncio.Task[Any], ...] = (writing, gone, stop)
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -250,7 +250,7 @@ async def _end_of(parts: Told) -> Finished:
     raise Problem("bug")
 
 
-def _completion(reply: Reply, end: Finished) -> Response:
+def _completion(reply: ReplyHead, end: Finished) -> Response:
     message = ReplyMessage(content=end.text, annotations=annotations_of(end.text, end.sources, end.links))
     body = Completion(
         id=reply.id,

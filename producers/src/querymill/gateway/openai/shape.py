@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.types import Scope
 
-from querymill.agents.found import Found
+from querymill.agents.found import FoundHit
 from querymill.agents.stored_text import clean_line
 from querymill.gateway.http import problems
 from querymill.gateway.http.problems import KINDS, Problem
@@ -189,7 +189,7 @@ def delta_of(delta: Mapping[str, Any], finish_reason: str | None = None) -> dict
     return {"index": 0, "delta": dict(delta), "finish_reason": finish_reason, "logprobs": None}
 
 
-def annotations_of(text: str, sources: Sequence[Found], links: Sequence[str]) -> list[Annotation]:
+def annotations_of(text: str, sources: Sequence[FoundHit], links: Sequence[str]) -> list[Annotation]:
     """Return a citation for every [n] in a text that names a source."""
     return [
         Annotation(

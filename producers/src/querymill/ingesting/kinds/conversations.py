@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from querymill.ingesting.jsonl import Growth, Ingested, Lines
+from querymill.ingesting.jsonl import GrowthRules, Ingested, Lines
 from querymill.ingesting.loadable import Loadable
 from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.ingest import SessionExtension
@@ -29,7 +29,7 @@ def is_whole(result: Ingested, session: Mapping[str, Any]) -> bool:
 
 
 LINES: Final = Lines(
-    IngestConversations, ChatSession, counted="messages", growth=Growth("conversations", extension_of, is_whole)
+    IngestConversations, ChatSession, counted="messages", growth=GrowthRules("conversations", extension_of, is_whole)
 )
 
 KIND: Final = Loadable("conversations", LINES, reads_histories=True)

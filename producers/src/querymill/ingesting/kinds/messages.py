@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from querymill.ingesting.jsonl import Growth, Ingested, Lines
+from querymill.ingesting.jsonl import GrowthRules, Ingested, Lines
 from querymill.ingesting.loadable import Loadable
 from querymill_shared.contracts.ingest import SessionExtension
 from querymill_shared.contracts.messages.ingest import IngestMessages
@@ -26,7 +26,7 @@ def is_whole(result: Ingested, _session: Mapping[str, Any]) -> bool:
 
 
 LINES: Final = Lines(
-    IngestMessages, ChatSession, counted="passages", growth=Growth("messages", extension_of, is_whole)
+    IngestMessages, ChatSession, counted="passages", growth=GrowthRules("messages", extension_of, is_whole)
 )  # fmt: skip
 
 KIND: Final = Loadable("messages", LINES, reads_histories=True)

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from querymill.broken_rules import rule_broken
 from querymill.code_bases.directory import Directory
-from querymill.code_bases.listing import CodeBase, Entry, Listed, Skipped
+from querymill.code_bases.listing import CodeBase, Entry, ListedFile, Skipped
 from querymill.code_bases.notebooks import by_cells
 from querymill.code_bases.reading import TOO_LARGE, secret_reason
 from querymill.ingesting.jsonl import numbered_lines
@@ -30,7 +30,7 @@ class JsonLines(CodeBase):
             elif not self._include_secrets and (reason := secret_reason(file.path, file.content)):
                 yield Skipped(file.path, reason)
             else:
-                yield Listed(file.path, file.sha256, len(file.content.encode()))
+                yield ListedFile(file.path, file.sha256, len(file.content.encode()))
 
     @override
     def read(self, paths: Collection[str]) -> Iterator[SourceFile]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from querymill.code_bases.listing import CodeBase, Listed, Noted, Skipped
+from querymill.code_bases.listing import CodeBase, ListedFile, NotedFolder, Skipped
 from querymill.ingesting.kinds.files import LINES, lines_of
 from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import UnreadPath, UnusablePath
@@ -22,9 +22,9 @@ COMPARE_S: Final = 600
 class Listing:
     """What a code base holds."""
 
-    listed: Mapping[str, Listed]
+    listed: Mapping[str, ListedFile]
     skipped: Sequence[Skipped]
-    noted: Sequence[Noted] = ()
+    noted: Sequence[NotedFolder] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -38,17 +38,17 @@ def find(code_base: CodeBase, path: Path) -> Listing:
     Raises:
         UnusablePath: It cannot be read, or holds nothing, or too much.
     """
-    listed: dict[str, Listed] = {}
+    listed: dict[str, ListedFile] = {}
     skipped: list[Skipped] = []
-    noted: list[Noted] = []
+    noted: list[NotedFolder] = []
     try:
         for entry in code_base.listed():
             match entry:
-                case Listed():
+                case ListedFile():
                     listed[entry.path] = entry
                 case Skipped():
                     skipped.append(entry)
-                case Noted():
+                case NotedFolder():
                     noted.append(entry)
     except OSError as error:
         raise UnusablePath(f"path: {error}") from error

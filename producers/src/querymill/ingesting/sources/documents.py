@@ -20,9 +20,9 @@ from querymill.ingesting.path_options import UnusablePath
 from querymill.ingesting.submitting import Stores
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Document, EngineMissing, Unreadable
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
 from querymill_reading.reports import ROOT, SOURCE, STAMP, asked_hash, report_of
-from querymill_reading.sources import LeftOut, Source, Stamp, is_unchanged, paths_at, sources_in
+from querymill_reading.sources import FileSource, FileStamp, LeftOut, is_unchanged, paths_at, sources_in
 from querymill_shared.contracts.filters import MAX_CHARS, MAX_VALUES
 
 #: Remarks that are reported of one document, at most.
@@ -57,7 +57,7 @@ class DocumentOptions:
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadedFiles:
     """What became of the files."""
 
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -77,13 +77,13 @@ class Loaded:
         return sum(document["outcome"] == name for document in self.documents.values())
 
 
-def found_at(paths: Sequence[str], folder: Path) -> tuple[list[Source | LeftOut], list[str]]:
+def found_at(paths: Sequence[str], folder: Path) -> tuple[list[FileSource | LeftOut], list[str]]:
     """Return what there is to read, and the folders that were given. Standard input is kept in ``folder``.
 
     Raises:
         UnusablePath: There is nothing.
     """
-    found: list[Source | LeftOut] = []
+    found: list[FileSource | LeftOut] = []
     roots: list[str] = []
     for path in paths_at(paths):
         if path == STDIN:
@@ -93,24 +93,24 @@ def found_at(paths: Sequence[str], folder: Path) -> tuple[list[Source | LeftOut]
             roots.append(str(folder_at))
             found.extend(sources_in(folder_at, str(folder_at)))
         elif path.is_file():
-            found.append(Source.single(path.parent.resolve() / path.name))
+            found.append(FileSource.single(path.parent.resolve() / path.name))
         else:
             raise UnusablePath(f"path: {path}: no such file")
-    if not any(isinstance(entry, Source) for entry in found):
+    if not any(isinstance(entry, FileSource) for entry in found):
         reasons = "; ".join(f"{left.place}: {left.reason}" for left in found[:3] if isinstance(left, LeftOut))
         raise UnusablePath(f"path: {' '.join(paths)}: no document there" + (f" ({reasons})" if reasons else ""))
     return found, roots
 
 
-def _standard_input(folder: Path) -> Source:
+def _standard_input(folder: Path) -> FileSource:
     path = folder / "standard-input"
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
-    return Source(path, f"-/{Stamp.of(path, '').sha256}", "-")
+    return FileSource(path, f"-/{FileStamp.of(path, '').sha256}", "-")
 
 
 @dataclass(slots=True)
-class Feed:
+class DocumentFeed:
     """Yields a report for each file that changed. What it reads and leaves out is noted in ``done``.
 
     ``say`` is called with what was read, and with each remark and its style; ``on_left_out`` each file that was not.
@@ -118,11 +118,11 @@ class Feed:
     """
 
     mill: Stores
-    reader: Reader
+    reader: FileReader
     lines: Lines[Any]
     collection: str
     options: DocumentOptions
-    done: Loaded
+    done: LoadedFiles
     folder: Path
     say: Say = _say_nothing
     on_left_out: Callable[[LeftOut], None] = _say_nothing
@@ -130,11 +130,11 @@ class Feed:
     seen: set[str] = field(default_factory=set)
     missing: str = ""
 
-    def learn_what_is_stored(self, found: Sequence[Source | LeftOut], roots: Sequence[str]) -> None:
+    def learn_what_is_stored(self, found: Sequence[FileSource | LeftOut], roots: Sequence[str]) -> None:
         """List the documents of these places, each with its id and its stamp."""
         for root in roots:
             self._list({"prefix": f"{root.rstrip('/')}/"[:MAX_CHARS]})
-        alone = [entry.place for entry in found if isinstance(entry, Source) and entry.root not in roots]
+        alone = [entry.place for entry in found if isinstance(entry, FileSource) and entry.root not in roots]
         for place in alone:
             if is_archive(place):
                 self._list({"prefix": f"{place}!"[:MAX_CHARS]})
@@ -154,7 +154,7 @@ class Feed:
             if cursor is None:
                 return
 
-    def lines_of(self, found: Sequence[Source | LeftOut]) -> Iterator[GoodLine[Any]]:
+    def lines_of(self, found: Sequence[FileSource | LeftOut]) -> Iterator[GoodLine[Any]]:
         """Yield the reports of the files that changed; those of an archive while it is unpacked."""
         for entry in found:
             if isinstance(entry, LeftOut):
@@ -164,7 +164,7 @@ class Feed:
             elif (line := self._line(entry)) is not None:
                 yield line
 
-    def _unpacked(self, archive: Source) -> Iterator[GoodLine[Any]]:
+    def _unpacked(self, archive: FileSource) -> Iterator[GoodLine[Any]]:
         with tempfile.TemporaryDirectory(dir=self.folder) as into:
             try:
                 members = self.reader.unpack(archive.path, Path(into))
@@ -176,7 +176,7 @@ class Feed:
                     self._leave_out(LeftOut(f"{archive.place}!{member}", why, failed=True))
             yield from self.lines_of(list(sources_in(Path(into), archive.root, prefix=f"{archive.place}!")))
 
-    def _line(self, source: Source) -> GoodLine[Any] | None:
+    def _line(self, source: FileSource) -> GoodLine[Any] | None:
         """Read a file, unless it is as it was when it was read last, or was named twice."""
         if source.place in self.seen:
             return None
@@ -187,7 +187,7 @@ class Feed:
             if source.place in self.stored and is_unchanged(self.stored[source.place][1], source.path, asked):
                 self.done.unchanged += 1
                 return None
-            stamp = Stamp.of(source.path, asked)
+            stamp = FileStamp.of(source.path, asked)
             document = self.reader.read(source.path, name=source.name, password=self.options.password)
             row = report_of(document, source.id, given, {SOURCE: source.place, ROOT: source.root, STAMP: str(stamp)})
             report = self.lines.document.model_validate(row)
@@ -203,7 +203,7 @@ class Feed:
         self.done.documents[source.id]["stamp"] = str(stamp)
         return GoodLine(len(self.seen), stamp.size, report, unit="document")
 
-    def _show(self, source: Source, row: Mapping[str, Any], document: Document) -> None:
+    def _show(self, source: FileSource, row: Mapping[str, Any], document: Document) -> None:
         shown = {name: row[name] for name in ("title", "company", "period", "published_at")}
         remarks = [str(remark) for remark in document.remarks]
         self.done.documents[source.id] = {

@@ -21,7 +21,7 @@ from querymill_histories.rows import counted, rows_of
 from querymill_histories.session import ReadOptions, HistoryFormat, Session, Tools, UnreadPlace
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Unreadable
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
 from querymill_shared.contracts.conversations.search import zone_named
 
 #: What ``--from`` takes.
@@ -130,7 +130,7 @@ def unpacked(archive: Path, into: Path) -> list[UnreadPlace]:
     """
     into.mkdir()
     try:
-        with Reader() as reader:
+        with FileReader() as reader:
             members = reader.unpack(archive, into)
     except Unreadable as error:
         raise UnusablePath(f"path: {archive}: {error}") from error

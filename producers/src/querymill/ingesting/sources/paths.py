@@ -65,16 +65,16 @@ def refuse_foreign(kind: Loadable, options: PathOptions, *, as_documents: bool) 
 def _load_documents(
     mill: Stores, lines: Lines[Any], path: str, collection: str, options: PathOptions, tell: Tell
 ) -> Ingestion:
-    done, read = Ingestion(), documents.Loaded()
+    done, read = Ingestion(), documents.LoadedFiles()
 
     def leave_out(left: LeftOut) -> None:
         _note(UnreadPath(left.place, left.reason, left.failed), done, tell)
 
     asked = documents.DocumentOptions(options.fields, options.password, options.sync)
-    with tempfile.TemporaryDirectory(prefix="querymill-") as made, Reader() as reader:
+    with tempfile.TemporaryDirectory(prefix="querymill-") as made, FileReader() as reader:
         folder = Path(made)
         found, roots = documents.found_at([path], folder)
-        feed = documents.Feed(mill, reader, lines, collection, asked, read, folder, on_left_out=leave_out)
+        feed = documents.DocumentFeed(mill, reader, lines, collection, asked, read, folder, on_left_out=leave_out)
         feed.learn_what_is_stored(found, roots)
         for advance in ingest(mill, pack(feed.lines_of(found), lines.asking(collection))):
             # A document is known to the caller by its file. What was read of it is no longer needed.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Literal
 
-from querymill_shared.board import Attempt, Part, Step
+from querymill_shared.board import Attempt, AttemptPart, Step
 
 #: Waiting: ``queue`` for a worker, ``limit`` for a provider's rate limit, ``put_back`` after an attempt that failed,
 #: ``lost`` for another worker after one died. Work: the rest. ``running`` is work whose parts are not known yet.
@@ -135,7 +135,7 @@ def _waits(began: float, queued: float | None, started: float, until_ms: float) 
     yield from _stretch("queue", min(free, until_ms), min(started, until_ms))
 
 
-def _work(step: str, parts: Sequence[Part], started: float, ended: float) -> Iterator[Bar]:
+def _work(step: str, parts: Sequence[AttemptPart], started: float, ended: float) -> Iterator[Bar]:
     """Yield the parts of an attempt, one after the other, and the rest of its time.
 
     The parts were timed by the worker's clock. If they come to more than the board's clock says, they are scaled.
@@ -151,7 +151,7 @@ def _work(step: str, parts: Sequence[Part], started: float, ended: float) -> Ite
     yield from _stretch("other", at, ended)
 
 
-def kind_of(part: Part, step: str) -> BarKind:
+def kind_of(part: AttemptPart, step: str) -> BarKind:
     """Return what a part of an attempt at a step counts as, its wait for a limit left out."""
     if part.what == UNFINISHED and part.calls:
         return CALLING.get(step, "other")

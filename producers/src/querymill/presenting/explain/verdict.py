@@ -60,7 +60,7 @@ _DID: Final[dict[BarKind, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class TimeShare:
     """A part of what the end waited for: a step, what it did, for how long, and whose time that was.
 
     ``part`` is the part of the attempt, from which a limit tells whose limit it was. ``code`` is that of the attempt
@@ -85,7 +85,7 @@ class SpeedVerdict:
 
     word: Literal["fast", "slow", "so far"]
     sentence: str
-    shares: tuple[Share, ...] = ()
+    shares: tuple[TimeShare, ...] = ()
     share: float = 0.0
 
 
@@ -103,14 +103,14 @@ def verdict(drawn: Waterfall) -> SpeedVerdict:
     return SpeedVerdict("so far" if drawn.ended is None else "slow", sentence, tuple(named), part)
 
 
-def _shares(drawn: Waterfall) -> list[Share]:
+def _shares(drawn: Waterfall) -> list[TimeShare]:
     """Add up the critical path by step, kind, and, for a limit, whose limit it was."""
     found: dict[tuple[str, BarKind, str], float] = {}
     for stretch in drawn.critical:
         of = KINDS.get(stretch.bar.part, "other") if stretch.bar.kind == "limit" else ""
         key = (stretch.step, stretch.bar.kind, of)
         found[key] = found.get(key, 0.0) + stretch.bar.ms
-    return [Share(step, kind, ms, of, _code_of(drawn, step, kind)) for (step, kind, of), ms in found.items()]
+    return [TimeShare(step, kind, ms, of, _code_of(drawn, step, kind)) for (step, kind, of), ms in found.items()]
 
 
 def _code_of(drawn: Waterfall, step: str, kind: BarKind) -> Code | None:
@@ -121,7 +121,7 @@ def _code_of(drawn: Waterfall, step: str, kind: BarKind) -> Code | None:
     return codes[0] if codes else None
 
 
-def join_clauses(named: Sequence[Share]) -> str:
+def join_clauses(named: Sequence[TimeShare]) -> str:
     """Say what happened in each share. The second one does not repeat the step, nor "waited"."""
     first, *others = named
     said = f"{subject_of(first)} {clause_of(first)}"
@@ -133,19 +133,19 @@ def join_clauses(named: Sequence[Share]) -> str:
     return said
 
 
-def subject_of(share: Share) -> str:
+def subject_of(share: TimeShare) -> str:
     """Name the step, or what was done between and after the steps."""
     if share.step == FUSE:
         return "ranking the hits"
     return share.step or "the change from one step to the next"
 
 
-def _after(first: Share, second: Share) -> str:
+def _after(first: TimeShare, second: TimeShare) -> str:
     clause = clause_of(second)
     return clause.removeprefix("waited ") if clause_of(first).startswith("waited ") else clause
 
 
-def clause_of(share: Share) -> str:
+def clause_of(share: TimeShare) -> str:
     """Say what a step did in a share of its time, such as "waited 0.40 s for the chat model's limit"."""
     said = "took {took}" if share.step in ("", FUSE) else _DID[share.kind]
     why = _PUT_BACK.get(share.code or "", "after one that failed")

@@ -39,7 +39,7 @@ _TOLERANCE_MS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StepRow:
     """A step, or several alike that are folded into one row.
 
     ``bars`` follow each other from ``start`` to ``end``. ``sets_end`` says that the job's end waited for it. A folded
@@ -55,7 +55,7 @@ class Row:
     code: Code | None = None
     reason: str = ""
     sets_end: bool = False
-    folded: tuple["Row", ...] = ()
+    folded: tuple["StepRow", ...] = ()
     failed: int = 0
 
     @property
@@ -105,7 +105,7 @@ class Waterfall:
     were. ``totals`` are the sums over all rows. ``critical`` ends at the end of the job, or now.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[StepRow, ...]
     axis_ms: float
     axis_end: AxisEnd
     now: float
@@ -162,13 +162,13 @@ def _since(picture: Picture) -> float:
     return min([picture.record.created, *times])
 
 
-def _row(step: Step, since: float, until_ms: float) -> Row:
+def _row(step: Step, since: float, until_ms: float) -> StepRow:
     attempts = attempts_of(step, since=since, until_ms=until_ms)
     bars = [bar for attempt in attempts for bar in attempt.bars]
     waiting = waiting_bars(step, since=since, until_ms=until_ms)
     at = bars[-1].end if bars else 0.0
     bars += [Bar(bar.kind, max(bar.start, at), bar.end) for bar in waiting if bar.end > at]
-    return Row(
+    return StepRow(
         name=step.name,
         state=step.state,
         bars=tuple(bars),
@@ -180,15 +180,15 @@ def _row(step: Step, since: float, until_ms: float) -> Row:
     )
 
 
-def _last_row(steps: Sequence[Step], rows: Sequence[Row], ended: float) -> list[Row]:
+def _last_row(steps: Sequence[Step], rows: Sequence[StepRow], ended: float) -> list[StepRow]:
     """Return the row of what was done between the last step and the end, if every step was closed by then."""
     at = max((row.end for row in rows if row.bars), default=ended)
     if ended <= at or not all(step.is_closed for step in steps):
         return []
-    return [Row(FUSE, "done", (Bar("fuse", at, ended, FUSE),))]
+    return [StepRow(FUSE, "done", (Bar("fuse", at, ended, FUSE),))]
 
 
-def _critical_path(rows: Sequence[Row], end: float) -> tuple[Stretch, ...]:
+def _critical_path(rows: Sequence[StepRow], end: float) -> tuple[Stretch, ...]:
     """Walk back from the end over whatever the next step waited for.
 
     A step waits for its own bars, back to when it was queued. It was queued by the step that had ended last by then.
@@ -217,7 +217,7 @@ def _until(bar: Bar, at: float) -> Bar:
     return bar if bar.end <= at else Bar(bar.kind, bar.start, at, bar.part)
 
 
-def _marked(row: Row, last: str, *, is_over: bool) -> Row:
+def _marked(row: StepRow, last: str, *, is_over: bool) -> StepRow:
     stopped = is_over and row.state in ("running", "waiting")
     return replace(row, sets_end=row.name == last, state="stopped" if stopped else row.state)
 
@@ -230,13 +230,13 @@ def _axis(record: Record, since: float, ended: float | None, now_ms: float) -> t
     return now_ms, "now" if ended is None else "end"
 
 
-def _first_hits(rows: Sequence[Row]) -> float | None:
+def _first_hits(rows: Sequence[StepRow]) -> float | None:
     """Return when the first step that searched was done."""
     found = [row.end for row in rows if row.state == "done" and any(bar.kind == "search" for bar in row.bars)]
     return min(found, default=None)
 
 
-def _cut(rows: Sequence[Row], axis_ms: float) -> Cut | None:
+def _cut(rows: Sequence[StepRow], axis_ms: float) -> Cut | None:
     """Find the longest time in which nothing was done, if it is long enough to be cut out."""
     work = sorted((bar.start, bar.end) for row in rows for bar in row.bars if not bar.is_wait)
     if not work:
@@ -253,7 +253,7 @@ def _cut(rows: Sequence[Row], axis_ms: float) -> Cut | None:
     return Cut(start, end, code, reason)
 
 
-def _why(rows: Sequence[Row], at: float) -> tuple[Code | None, str]:
+def _why(rows: Sequence[StepRow], at: float) -> tuple[Code | None, str]:
     """Return the code and the reason of the attempt that ended last before a time without a result."""
     ended = [
         (tried.bars[-1].end, tried.attempt)
@@ -272,9 +272,9 @@ def alike(name: str) -> str:
     return re.sub(r"[-_ .]?\d+", "", name) or name
 
 
-def _folded(rows: Sequence[Row]) -> tuple[Row, ...]:
+def _folded(rows: Sequence[StepRow]) -> tuple[StepRow, ...]:
     """Fold more than `MAX_ALIKE` rows of one sort into one, and put the rows in the order in which they were queued."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[StepRow]] = {}
     for row in rows:
         groups.setdefault(alike(row.name), []).append(row)
     shown = [
@@ -283,11 +283,11 @@ def _folded(rows: Sequence[Row]) -> tuple[Row, ...]:
     return tuple(sorted(shown, key=lambda row: row.start if row.bars else math.inf))
 
 
-def _fold(name: str, group: Sequence[Row]) -> Row:
+def _fold(name: str, group: Sequence[StepRow]) -> StepRow:
     failed = sum(row.failed for row in group)
     states = {row.state for row in group}
     state = next((state for state in ("running", "waiting") if state in states), "failed" if failed else "done")
-    return Row(
+    return StepRow(
         name=f"{name} × {len(group)}",
         state=state,  # type: ignore[arg-type]  # one of the states of its rows
         bars=merge_bars(bar for row in group for bar in row.bars),

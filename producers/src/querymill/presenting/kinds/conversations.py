@@ -1,7 +1,7 @@
 """A session, with its best passage."""
 
 from querymill.presenting.hit import HitView, written_in
-from querymill.presenting.places import Place, Span
+from querymill.presenting.places import Place, PlaceSpan
 from querymill_shared.contracts.conversations.search import ConversationHit, ConversationResult
 
 
@@ -12,7 +12,9 @@ def view_of(hit: ConversationHit, result: ConversationResult) -> HitView:
     return HitView(
         hit,
         hit.name or hit.session_id,
-        Place("conversations", result.collection, hit.session_id, None if number is None else Span(number, number)),
+        Place(
+            "conversations", result.collection, hit.session_id, None if number is None else PlaceSpan(number, number)
+        ),
         where=("" if number is None else f"message {number}, ") + f"{hit.last_active:%Y-%m-%d}",
         key=hit.session_id,
         text=hit.snippet,

@@ -1,7 +1,7 @@
 """A file of a code base."""
 
 from querymill.presenting.hit import HitView
-from querymill.presenting.places import Place, Span
+from querymill.presenting.places import Place, PlaceSpan
 from querymill_shared.contracts.files.search import FileHit, FileResult
 
 #: Ranges of lines that are named.
@@ -10,7 +10,7 @@ _NAMED = 4
 
 def view_of(hit: FileHit, result: FileResult) -> HitView:
     """Describe a hit. Its text is in the stored file alone."""
-    span = Span(hit.excerpt[0].first, hit.excerpt[0].last) if hit.excerpt else None
+    span = PlaceSpan(hit.excerpt[0].first, hit.excerpt[0].last) if hit.excerpt else None
     lines = ", ".join(f"{part.first}–{part.last}" for part in hit.excerpt[:_NAMED])
     facts = (hit.band, f"round {hit.round}", f"lines {lines}" if lines else "", f"{hit.tokens:,} tokens")
     return HitView(

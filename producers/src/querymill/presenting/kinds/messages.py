@@ -1,7 +1,7 @@
 """A message of a chat."""
 
 from querymill.presenting.hit import HitView, written_in
-from querymill.presenting.places import Place, Span
+from querymill.presenting.places import Place, PlaceSpan
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult
 
 
@@ -9,7 +9,7 @@ def view_of(hit: MessageHit, result: MessageResult) -> HitView:
     """Describe a hit."""
     # Chats of some tools give their messages no ids; their places in the session do.
     number = hit.message_number if hit.message_id is None else None
-    span = None if number is None else Span(number, number)
+    span = None if number is None else PlaceSpan(number, number)
     passage = hit.explanation.get("passage")
     said_by = " · ".join(name for name in (hit.message_role, hit.user_name) if name)
     must_use = "must be used" if hit.must_use else ""

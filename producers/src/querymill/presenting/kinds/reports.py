@@ -1,7 +1,7 @@
 """A page, or a passage of one, of a report."""
 
 from querymill.presenting.hit import HitView
-from querymill.presenting.places import Place, Span
+from querymill.presenting.places import Place, PlaceSpan
 from querymill_shared.contracts.reports.search import ORIGINAL, ReportHit, ReportResult
 
 
@@ -10,7 +10,7 @@ def view_of(hit: ReportHit, result: ReportResult) -> HitView:
     return HitView(
         hit,
         f"{hit.title}, page {hit.page}",
-        Place("reports", result.collection, hit.document, Span(hit.page, hit.page)),
+        Place("reports", result.collection, hit.document, PlaceSpan(hit.page, hit.page)),
         part=f"#{'p' if hit.unit == 'page' else 'c'}{hit.number}",
         key=f"{hit.document}/{hit.unit}/{hit.number}",
         text=hit.text,

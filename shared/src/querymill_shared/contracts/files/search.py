@@ -110,7 +110,7 @@ class FileSearch(Filtered, AsksWhyNot, Asks["FileResult"]):
         return Queue.RERANK if is_judged else self.queue
 
     @property
-    def most_rounds(self) -> int:
+    def max_rounds(self) -> int:
         """The maximum number of rounds; 1 for ``oneshot``."""
         return 1 if self.mode == "oneshot" else self.rounds
 

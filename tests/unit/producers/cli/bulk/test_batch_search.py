@@ -9,7 +9,7 @@ import pytest
 
 from querymill import IngestMessages, MessageSearch
 from querymill.cli.bulk.appended_file import UnusableFile
-from querymill.cli.bulk.batch_search import Question, ResultsFile, ask_all, read_questions
+from querymill.cli.bulk.batch_search import BatchQuestion, ResultsFile, ask_all, read_questions
 from querymill.cli.search import search_of
 from querymill.ingesting.jsonl import BadLine
 from querymill.testing import MemoryMill
@@ -44,9 +44,11 @@ def mill() -> Iterator[MemoryMill]:
         yield mill
 
 
-def read(path: Path) -> tuple[list[Question], list[BadLine]]:
+def read(path: Path) -> tuple[list[BatchQuestion], list[BadLine]]:
     lines = list(read_questions(path, "messages", "c", search_of))
-    return [line for line in lines if isinstance(line, Question)], [line for line in lines if isinstance(line, BadLine)]
+    return [line for line in lines if isinstance(line, BatchQuestion)], [
+        line for line in lines if isinstance(line, BadLine)
+    ]
 
 
 def written(out: Path) -> dict[str, Any]:

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from querymill.cli.bulk.embed_file import Piece, read_pieces
+from querymill.cli.bulk.embed_file import FileSlice, read_pieces
 from querymill_shared.contracts.embed import MAX_TEXT_CHARS
 
 
-def pieces(tmp_path: Path, *raw: bytes, per_job: int = 2) -> list[Piece]:
+def pieces(tmp_path: Path, *raw: bytes, per_job: int = 2) -> list[FileSlice]:
     path = tmp_path / "texts.jsonl"
     path.write_bytes(b"\n".join(raw) + b"\n")
     return list(read_pieces(path, texts_per_job=per_job))

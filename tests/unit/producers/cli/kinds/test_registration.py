@@ -11,7 +11,7 @@ from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
 from querymill.cli.kinds import KINDS, kind_named
 from querymill.cli.main import app
-from querymill.cli.options import NOT_FIELDS, given, signature_of
+from querymill.cli.options import NOT_FIELDS, given_fields, signature_of
 from querymill_shared.contracts.jobs import JobRequest, Search, SearchResult
 from querymill_shared.contracts.reindex import IndexedKind
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -85,7 +85,7 @@ def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
 
 def test_options_that_were_not_given_are_no_fields() -> None:
     asked = {"query": "q", "top_n": 0, "hyde": False, "company": "", "documents": [], "lane": None}
-    assert given(asked | {"request": "file.json", "as_json": True}, ReportSearch) == {
+    assert given_fields(asked | {"request": "file.json", "as_json": True}, ReportSearch) == {
         "query": "q", "top_n": 0, "hyde": False, "company": ""
     }  # fmt: skip
 

@@ -5,24 +5,24 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill.client.events.waits import Order, is_later
-from querymill_shared.board import Seen, Told
+from querymill.client.events.waits import EventOrder, is_later
+from querymill_shared.board import Seen, StreamedEvent
 
 EVENTS = st.integers(min_value=1, max_value=12)
 
 
-def event(number: int) -> Told:
+def event(number: int) -> StreamedEvent:
     # Ids of one millisecond differ in the second number.
-    return Told("job", f"{number // 3}-{number % 3}", number, "progress", str(number))
+    return StreamedEvent("job", f"{number // 3}-{number % 3}", number, "progress", str(number))
 
 
-def look(order: Order, written: int) -> Seen:
+def look(order: EventOrder, written: int) -> Seen:
     """What the board replies when so many events were written."""
     new = tuple(event(number) for number in range(1, written + 1) if is_later(event(number).event_id, order.after))
     return Seen(new, written)
 
 
-def numbers(told: Sequence[Told]) -> list[int]:
+def numbers(told: Sequence[StreamedEvent]) -> list[int]:
     return [int(one.body) for one in told]
 
 
@@ -33,14 +33,14 @@ def test_ids_are_compared_as_numbers() -> None:
 
 
 def test_what_is_told_before_the_first_reply_waits_for_it() -> None:
-    order = Order()
+    order = EventOrder()
     assert order.told(event(3)) == []
     assert numbers(order.seen(look(order, 2))) == [1, 2, 3]
     assert order.is_caught_up
 
 
 def test_a_missed_event_asks_for_another_look() -> None:
-    order = Order()
+    order = EventOrder()
     order.seen(look(order, 1))
     assert order.told(event(3)) == []
     assert not order.is_caught_up
@@ -48,19 +48,19 @@ def test_a_missed_event_asks_for_another_look() -> None:
 
 
 def test_after_the_oldest_events_were_trimmed_a_look_finds_the_way_again() -> None:
-    order = Order()
+    order = EventOrder()
     order.seen(Seen((event(9),), 9))
-    trimmed = Told("job", event(10).event_id, 4, "progress", "10")
+    trimmed = StreamedEvent("job", event(10).event_id, 4, "progress", "10")
     assert order.told(trimmed) == []
     assert numbers(order.seen(Seen((trimmed,), 4))) == [10]
-    assert numbers(order.told(Told("job", event(11).event_id, 5, "progress", "11"))) == [11]
+    assert numbers(order.told(StreamedEvent("job", event(11).event_id, 5, "progress", "11"))) == [11]
 
 
 @given(st.data())
 def test_every_event_comes_once_and_in_order(data: st.DataObject) -> None:
     """Events are told late, lost or told twice; looks are answered late. In the end, one look completes the picture."""
     total = data.draw(EVENTS)
-    order, received, written, pending = Order(), [], 0, None
+    order, received, written, pending = EventOrder(), [], 0, None
     for _ in range(data.draw(st.integers(0, 40))):
         match data.draw(st.sampled_from(("write", "tell", "ask", "reply"))):
             case "write":

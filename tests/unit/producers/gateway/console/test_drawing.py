@@ -10,13 +10,13 @@ from querymill.gateway.console import drawing
 from querymill.gateway.console.drawing import draw
 from querymill.presenting.explain.bars import Bar
 from querymill.presenting.explain.waterfall import waterfall
-from querymill_shared.board import Part, Picture, Record, Step
+from querymill_shared.board import AttemptPart, Picture, Record, Step
 from querymill_shared.board.attempts import encode_facts
 
 T0 = 1_795_000_000.0
 
 
-def step(name: str, started: float, ended: float, *parts: Part) -> Step:
+def step(name: str, started: float, ended: float, *parts: AttemptPart) -> Step:
     facts = encode_facts(None, parts)
     return Step(name, "done", 1, started=T0 + started, ended=T0 + ended, queued=T0, life="w#1", facts=facts)
 
@@ -32,7 +32,7 @@ def test_the_example_holds() -> None:
 
 
 def test_bars_stand_where_their_time_was() -> None:
-    drawn = draw(waterfall(picture(step("hyde", 0.5, 2.0, Part("expand", 1500, 500, 1))), now=T0 + 9))
+    drawn = draw(waterfall(picture(step("hyde", 0.5, 2.0, AttemptPart("expand", 1500, 500, 1))), now=T0 + 9))
     (row,) = drawn.rows
     assert [(piece.css, piece.x, piece.width) for piece in row.pieces] == [
         ("queue", 0.0, 25.0), ("limit", 25.0, 25.0), ("chat", 50.0, 50.0),
@@ -48,14 +48,16 @@ def test_a_deadline_within_the_axis_is_a_line() -> None:
 
 
 def test_an_outage_is_cut_out_and_said() -> None:
-    steps = step("a", 0.0, 1.0, Part("search", 1000)), replace(step("b", 8000.0, 8001.0), queued=T0 + 8000)
+    steps = step("a", 0.0, 1.0, AttemptPart("search", 1000)), replace(step("b", 8000.0, 8001.0), queued=T0 + 8000)
     drawn = draw(waterfall(picture(*steps, took_s=8001.0), now=T0))
     assert "2 h 13 min without any work are not drawn" in drawn.cut
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e4), st.floats(0, 1e4)), min_size=1, max_size=8), st.floats(0.001, 2e4))
 def test_no_bar_leaves_the_drawing(times: list[tuple[float, float]], took_s: float) -> None:
-    steps = [step(f"s{number}", min(pair), max(pair), Part("search", 5.0, 1.0)) for number, pair in enumerate(times)]
+    steps = [
+        step(f"s{number}", min(pair), max(pair), AttemptPart("search", 5.0, 1.0)) for number, pair in enumerate(times)
+    ]
     drawn = draw(waterfall(picture(*steps, took_s=took_s), now=T0))
     for row in drawn.rows:
         for piece in row.pieces:

@@ -10,7 +10,7 @@ import pytest
 from querymill.gateway.console.copying import as_curl, copies_of
 from querymill.gateway.console.hits import PAGE, SHOWN_CHARS, hits_of
 from querymill.gateway.console.job_page import job_values, so_far
-from querymill_shared.board import Part, Picture, Record, Step, Told
+from querymill_shared.board import AttemptPart, Picture, Record, Step, StreamedEvent
 from querymill_shared.board.attempts import encode_facts
 from querymill_shared.contracts.jobs import decode_request, decode_result
 from querymill_shared.contracts.why_not import Absence, Lever
@@ -42,7 +42,7 @@ def record(**fields: Any) -> Record:
     return replace(plain, **fields)
 
 
-def step(name: str, queued: float, started: float, ended: float, *parts: Part, **fields: Any) -> Step:
+def step(name: str, queued: float, started: float, ended: float, *parts: AttemptPart, **fields: Any) -> Step:
     plain = Step(
         name, "done", 1, started=T0 + started, ended=T0 + ended, queued=T0 + queued, life="search@host#1",
         facts=encode_facts(None, parts),
@@ -50,15 +50,17 @@ def step(name: str, queued: float, started: float, ended: float, *parts: Part, *
     return replace(plain, **fields)
 
 
-ORIGINAL = step("original", 0, 0.02, 0.19, Part("embed", 100), Part("search", 70))
-HYDE = step("hyde", 0, 0.02, 2.24, Part("expand", 2_020, 400, 1), Part("embed", 60), Part("search", 140))
+ORIGINAL = step("original", 0, 0.02, 0.19, AttemptPart("embed", 100), AttemptPart("search", 70))
+HYDE = step(
+    "hyde", 0, 0.02, 2.24, AttemptPart("expand", 2_020, 400, 1), AttemptPart("embed", 60), AttemptPart("search", 140)
+)
 
 
 def picture(*steps: Step, asked: Any = None, **fields: Any) -> Picture:
     return Picture(record(**fields), steps, {}, {}, None, asked=asked)
 
 
-def shown(found: Picture, *told: Told, text: str | None = None, now: float = T0 + 10, **more: Any) -> Page:
+def shown(found: Picture, *told: StreamedEvent, text: str | None = None, now: float = T0 + 10, **more: Any) -> Page:
     values = job_values(found, list(told), text, 0, "localhost:8080", now)
     frame = {"last_event": "1-0", "now": now, "opened": 0} | more
     return rendered("job.html", f"/console/jobs/{JOB}", **(values | frame))
@@ -124,7 +126,7 @@ def test_a_job_that_goes_on_shows_what_it_has_told() -> None:
     parts = [{"type": "answer", "stage": "answer", "attempt": 1, "offset": place, "text": text}
              for place, text in ((0, "🙂 Gross"), (2, "Net"), (5, " margin"))]  # fmt: skip
     told = [
-        Told(JOB, f"{number}-0", 0, str(each["type"]), json.dumps(each))
+        StreamedEvent(JOB, f"{number}-0", 0, str(each["type"]), json.dumps(each))
         for number, each in enumerate([hits, *parts], 1)
     ]
     running = replace(HYDE, state="running", ended=None, facts="")
@@ -148,7 +150,7 @@ def test_states_are_signs_and_words(state: Any, sign: str) -> None:
 
 
 def test_many_steps_of_one_name_are_one_row() -> None:
-    batches = [step(f"batch-{number:02}", 0, 0.1, 0.2, Part("judge", 90)) for number in range(1, 21)]
+    batches = [step(f"batch-{number:02}", 0, 0.1, 0.2, AttemptPart("judge", 90)) for number in range(1, 21)]
     page = shown(picture(*batches, ended=T0 + 0.4))
     assert "batch × 20" in page.text
     assert "The 20 steps" in page.text

@@ -10,7 +10,7 @@ import pytest
 from querymill.gateway.console import ingestions, overview
 from querymill.gateway.console.dead_letters import groups
 from querymill.gateway.console.forms import form_of
-from querymill.gateway.console.job_list import Row, choices, is_meant
+from querymill.gateway.console.job_list import JobRow, choices, is_meant
 from querymill.gateway.console.problem_pages import respond
 from querymill.gateway.console.ranks import WEIGHTS, rank_row
 from querymill.gateway.console.reading import reading_of
@@ -20,7 +20,7 @@ from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.shapes import BatchBody, RejectedLine
 from querymill.keys import LOOPBACK_CALLER, Scope
-from querymill_shared.board import Counts, Picture, Record, Step
+from querymill_shared.board import Picture, Record, SetbackCounts, Step
 from querymill_shared.contracts.conversations.ranks import RankedSession
 from querymill_shared.contracts.documents import DocumentList
 from querymill_shared.contracts.jobs import validate_request
@@ -182,7 +182,7 @@ def test_what_waits_says_what_it_waits_for() -> None:
     picture = Picture(record(), (Step("original", "done", 1), step), {}, {}, None, queues={"hyde": "expand"})
     assert overview.waiting(picture, {}, NOW).why == "nobody listens on expand"
     assert overview.waiting(picture, {"expand": 1}, NOW).why == "waits for a free slot on expand"
-    away = replace(picture, steps=(replace(step, counts=Counts(outages=2), reason="PostgreSQL is away"),))
+    away = replace(picture, steps=(replace(step, counts=SetbackCounts(outages=2), reason="PostgreSQL is away"),))
     assert overview.waiting(away, {"expand": 1}, NOW).why == "put back, tried again soon: PostgreSQL is away"
     held = replace(picture, steps=(replace(step, state="running", attempt=2),))
     assert overview.waiting(held, {}, NOW).why == "in work, attempt 2"
@@ -221,7 +221,7 @@ def test_a_new_gateway_shows_commands_that_work() -> None:
     assert "querymill demo" not in page.text  # it has a stack of its own
 
 
-def jobs_page(rows: list[Row], **more: Any) -> Page:
+def jobs_page(rows: list[JobRow], **more: Any) -> Page:
     given = {"state": None, "kind": None, "collection": None, "lane": None} | more.pop("given", {})
     page = {
         "rows": rows, "choices": {name: choices(given, name, ("done", "dead")) for name in given},
@@ -237,18 +237,21 @@ def jobs_page(rows: list[Row], **more: Any) -> Page:
     [("4F4f", True), ("4f4f0", False), ("MARGIN rose", True), ("margin fell", False), ("filings reports", True)],
 )
 def test_a_job_is_found_by_the_beginning_of_its_id_or_by_all_words(words: str, meant: bool) -> None:
-    assert is_meant(Row(record(), "How the margin rose"), words) == meant
+    assert is_meant(JobRow(record(), "How the margin rose"), words) == meant
 
 
 def test_what_was_searched_for_stays_in_the_field_and_no_newer_jobs_push_in() -> None:
-    page = jobs_page([Row(record())], words=HOSTILE, chosen={"q": HOSTILE, "state": "dead"})
+    page = jobs_page([JobRow(record())], words=HOSTILE, chosen={"q": HOSTILE, "state": "dead"})
     assert page.all("input", name="q") != []
     assert page.all("input", name="state", value="dead") != []
     assert [found for _, found in page.elements if "data-live-rows" in found] == []
 
 
 def test_jobs_are_listed_with_what_was_asked() -> None:
-    rows = [Row(record(), HOSTILE), Row(record(job_id="aa" * 16, state="dead", reason=HOSTILE, ended=NOW), "毛利率")]
+    rows = [
+        JobRow(record(), HOSTILE),
+        JobRow(record(job_id="aa" * 16, state="dead", reason=HOSTILE, ended=NOW), "毛利率"),
+    ]
     page = jobs_page(rows)
     assert "● running" in page.text
     assert "☠ dead" in page.text

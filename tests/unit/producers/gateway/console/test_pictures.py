@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from querymill.gateway.console.pictures import file_of, kept_file
-from querymill_reading.sources import Stamp
+from querymill_reading.sources import FileStamp
 from tests.fixtures import documents
 
 
@@ -25,7 +25,7 @@ def written(path: Path, text: str = "one") -> Path:
 
 def report_on(path: Path, **changes: Any) -> dict[str, Any]:
     """What is stored of a report that was read from a file."""
-    return {"format": "pdf", "source": str(path), "source_stamp": str(Stamp.of(path, "asked"))} | changes
+    return {"format": "pdf", "source": str(path), "source_stamp": str(FileStamp.of(path, "asked"))} | changes
 
 
 def test_a_file_in_a_named_folder_is_shown(folder: Path) -> None:

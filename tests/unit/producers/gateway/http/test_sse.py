@@ -11,11 +11,11 @@ from querymill.client.events.waits import Delivery, Heard, Wait
 from querymill.gateway.http import sse
 from querymill.gateway.http.context import Stopping
 from querymill.gateway.http.sse import WAITING_BYTES, WAITING_EVENTS, EventStream, Inbox, encode
-from querymill_shared.board import Told
+from querymill_shared.board import StreamedEvent
 
 
 def told(number: int, *, of: str = "progress", size: int = 2) -> Heard:
-    return Heard((Told("0" * 32, f"{number}-0", number, of, f'"{"x" * (size - 2)}"'),))
+    return Heard((StreamedEvent("0" * 32, f"{number}-0", number, of, f'"{"x" * (size - 2)}"'),))
 
 
 class Stream:

@@ -10,7 +10,7 @@ import pytest
 from querymill.gateway.http.context import Stopping
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.openai import completion_stream
-from querymill.gateway.openai.completion_stream import CompletionStream, Finished, Reply
+from querymill.gateway.openai.completion_stream import CompletionStream, Finished, ReplyHead
 
 SCOPE = {"type": "http", "method": "POST"}
 
@@ -26,7 +26,7 @@ async def sent_of(told: AsyncGenerator[str | Finished], stopping: Stopping | Non
         await asyncio.Event().wait()
 
     stream = CompletionStream(
-        told, Reply("filings", 0), with_usage=False, stopping=stopping or Stopping(), place=nullcontext
+        told, ReplyHead("filings", 0), with_usage=False, stopping=stopping or Stopping(), place=nullcontext
     )
     try:
         await stream(SCOPE, receive, send)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill import AnswerQuestion, IngestModules, IngestReports
-from querymill.agents.answering import Question
-from querymill.agents.found import Found
+from querymill.agents.answering import AgentQuestion
+from querymill.agents.found import FoundHit
 from querymill.gateway.http.problems import Problem, invalid
 from querymill.gateway.openai.completion_stream import BEGUN_AGAIN, Finished, Transcript
 from querymill.gateway.openai.completions import told
@@ -19,7 +19,7 @@ from querymill.gateway.openai.shape import (
     is_openai_path,
     models_of,
 )
-from querymill.presenting.places import Place, Span
+from querymill.presenting.places import Place, PlaceSpan
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.events import AnswerPart
 from tests.fakes.access import MemoryAccess
@@ -57,7 +57,7 @@ def test_an_answer_that_begins_again_otherwise_is_sent_whole_after_a_mark() -> N
 
 
 def test_every_citation_has_its_place_in_characters() -> None:
-    sources = [Found(Place("reports", "filings", "a1", Span(2, 2)), "Nordhav\n2022, page 2", 0.9, "x")]
+    sources = [FoundHit(Place("reports", "filings", "a1", PlaceSpan(2, 2)), "Nordhav\n2022, page 2", 0.9, "x")]
     text = "😀 forty million [1], and [1] but [2] and [99999]"
     found = [each.url_citation for each in annotations_of(text, sources, ["http://host/a1"])]
     assert [text[each.start_index : each.end_index] for each in found] == ["[1]", "[1]"]
@@ -105,7 +105,7 @@ def test_only_the_compatible_routes_have_that_shape() -> None:
     assert not is_openai_path("/v1/jobs")
 
 
-def heard(access: MemoryAccess, question: Question) -> tuple[str, Finished]:
+def heard(access: MemoryAccess, question: AgentQuestion) -> tuple[str, Finished]:
     async def followed() -> list[str | Finished]:
         return [part async for part in told(access, question)]
 
@@ -120,13 +120,13 @@ def test_an_answer_is_told_in_parts_and_ends_with_its_sources() -> None:
     with MemoryMill() as mill:
         mill.submit(IngestReports.model_validate({"collection": "c", "documents": [report]})).result(10)
         mill.submit(IngestModules.model_validate({"collection": "c", "documents": [module]})).result(10)
-        text, end = heard(MemoryAccess(mill), Question("reports", "c", "how many ships?"))
+        text, end = heard(MemoryAccess(mill), AgentQuestion("reports", "c", "how many ships?"))
         assert text == end.text
         assert text.endswith("nine ships [1]")
         assert [source["id"] for source in end.more["sources"]] == ["reports:c/a1#p1"]
         assert end.usage is not None
         assert end.usage.total_tokens == end.usage.prompt_tokens + end.usage.completion_tokens > 0
         access = MemoryAccess(mill)
-        text, end = heard(access, Question("modules", "c", "wholly unrelated zebra"))
+        text, end = heard(access, AgentQuestion("modules", "c", "wholly unrelated zebra"))
         assert (text, end.sources) == ("The stored documents hold nothing that answers this.", ())
         assert not any(isinstance(request, AnswerQuestion) for request in access.submitted)

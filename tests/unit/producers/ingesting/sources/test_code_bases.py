@@ -5,7 +5,7 @@ import pytest
 
 from querymill.code_bases.decoding import text_of
 from querymill.code_bases.directory import Directory
-from querymill.code_bases.listing import Listed, Skipped
+from querymill.code_bases.listing import ListedFile, Skipped
 from querymill.ingesting.sources.code_bases import JsonLines
 
 
@@ -17,7 +17,7 @@ def write(root: Path, **files: str) -> None:
 
 
 def paths(root: Path) -> list[str]:
-    return [entry.path for entry in Directory(root).listed() if isinstance(entry, Listed)]
+    return [entry.path for entry in Directory(root).listed() if isinstance(entry, ListedFile)]
 
 
 def skipped(root: Path) -> dict[str, str]:
@@ -123,7 +123,7 @@ def test_of_two_json_lines_with_one_path_the_later_is_sent(tmp_path: Path) -> No
     path = tmp_path / "files.jsonl"
     path.write_text('{"path": "a", "content": "old"}\n\n[]\n{"path": "a", "content": "new"}\n')
     lines = JsonLines(path)
-    assert [(entry.path, isinstance(entry, Listed)) for entry in lines.listed()] == [
+    assert [(entry.path, isinstance(entry, ListedFile)) for entry in lines.listed()] == [
         ("a", True), ("line 3", False), ("a", True)
     ]  # fmt: skip
     assert [file.content for file in lines.read(["a"])] == ["new"]

@@ -9,7 +9,7 @@ from querymill.cli.ingest import load
 from querymill.ingesting.path_options import UnusablePath
 from querymill.ingesting.sources.documents import found_at
 from querymill.ingesting.sources.lines import are_lines
-from querymill_reading.sources import Source
+from querymill_reading.sources import FileSource
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_json_lines_are_recognised(tmp_path: Path, name: str, content: str, line
 def test_a_folder_and_a_file_in_it_are_found(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     found, roots = found_at([str(tmp_path), str(tmp_path / "a.txt")], tmp_path)
-    assert [entry.place for entry in found if isinstance(entry, Source)] == [str(tmp_path / "a.txt")] * 2
+    assert [entry.place for entry in found if isinstance(entry, FileSource)] == [str(tmp_path / "a.txt")] * 2
     assert roots == [str(tmp_path)]
 
 

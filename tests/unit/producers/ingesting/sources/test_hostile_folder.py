@@ -8,19 +8,19 @@ from querymill.cli.terminal import Console
 from querymill.ingesting.kinds.reports import LINES
 from querymill.ingesting.sources.documents import DocumentOptions
 from querymill.testing import MemoryMill
-from querymill_reading.document import Limits
-from querymill_reading.process import Reader
+from querymill_reading.document import ReadLimits
+from querymill_reading.process import FileReader
 from tests.fixtures.mixed_documents import HOSTILE, write_mixed
 
 FILES = 50
 #: The process that reads is ended where it needs more, so a file that needs more would be refused.
-LIMITS = Limits(unpacked_bytes=4 << 20, memory_bytes=1 << 29)
+LIMITS = ReadLimits(unpacked_bytes=4 << 20, memory_bytes=1 << 29)
 
 
 def test_ten_hostile_files_of_fifty_are_named_and_the_rest_is_loaded(tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
     write_mixed(folder, FILES, bomb_bytes=5 << 20)
-    with MemoryMill() as mill, Reader(LIMITS) as reader:
+    with MemoryMill() as mill, FileReader(LIMITS) as reader:
         done = loaded(mill, reader, LINES, [str(folder)], "mixed", DocumentOptions({}), Console(file=io.StringIO()))
         stored = mill.list("reports", collection="mixed").total
     named = {left.place.removeprefix(f"{folder}/"): left.reason for left in done.failures}

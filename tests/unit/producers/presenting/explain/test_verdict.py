@@ -6,7 +6,7 @@ import pytest
 
 from querymill.presenting.explain.verdict import verdict
 from querymill.presenting.numbers import duration
-from querymill_shared.board import Part
+from querymill_shared.board import AttemptPart
 from tests.unit.producers.presenting.explain.test_waterfall import HYDE, ORIGINAL, T0, drawn, put_back, step
 
 
@@ -16,7 +16,7 @@ def said(*steps: Any, **changed: Any) -> str:
 
 def test_the_largest_part_and_the_next_one_are_named() -> None:
     # The example of the console's page: hyde waited for the model's reply, and before that for its limit.
-    slow = step("hyde", 0, 20, 2_240, Part("expand", 2_180, 600, 1), Part("search", 40))
+    slow = step("hyde", 0, 20, 2_240, AttemptPart("expand", 2_180, 600, 1), AttemptPart("search", 40))
     found = verdict(drawn(ORIGINAL, slow))
     assert found.sentence == (
         "hyde waited 1.58 s for the chat model's reply and 0.60 s for the chat model's limit: 96 % of the time."
@@ -32,41 +32,44 @@ def test_under_300_ms_a_job_is_fast_and_nothing_else_is_said() -> None:
     assert verdict(drawn(ORIGINAL, ended=T0 + 0.25)).sentence == "fast"
 
 
-def one(*parts: Part, queued: float = 0, started: float = 0, end: float = 1_000) -> str:
+def one(*parts: AttemptPart, queued: float = 0, started: float = 0, end: float = 1_000) -> str:
     return said(step("original", queued, started, end, *parts), ended=T0 + end / 1000)
 
 
 @pytest.mark.parametrize(
     ("parts", "sentence"),
     [
-        ([Part("embed", 1_000)], "original waited 1.00 s for the embedding model's reply: 100 % of the time."),
-        ([Part("embed", 1_000, 900)], "original waited 0.90 s for the embedding model's limit: 90 % of the time."),
-        ([Part("judge", 1_000)], "original waited 1.00 s for the judge's reply: 100 % of the time."),
-        ([Part("judge", 1_000, 900)], "original waited 0.90 s for the judge's limit: 90 % of the time."),
-        ([Part("odd", 1_000, 900)], "original waited 0.90 s for the provider's limit: 90 % of the time."),
-        ([Part("search", 1_000)], "original searched for 1.00 s: 100 % of the time."),
-        ([Part("words", 1_000)], "original searched for 1.00 s: 100 % of the time."),
-        ([Part("vectors", 1_000)], "original waited 1.00 s for the embedding model's reply: 100 % of the time."),
-        ([Part("store", 1_000)], "original worked for 1.00 s: 100 % of the time."),
-        ([Part("score", 1_000)], "original worked for 1.00 s: 100 % of the time."),
+        ([AttemptPart("embed", 1_000)], "original waited 1.00 s for the embedding model's reply: 100 % of the time."),
         (
-            [Part("search", 500), Part("embed", 500)],
+            [AttemptPart("embed", 1_000, 900)],
+            "original waited 0.90 s for the embedding model's limit: 90 % of the time.",
+        ),
+        ([AttemptPart("judge", 1_000)], "original waited 1.00 s for the judge's reply: 100 % of the time."),
+        ([AttemptPart("judge", 1_000, 900)], "original waited 0.90 s for the judge's limit: 90 % of the time."),
+        ([AttemptPart("odd", 1_000, 900)], "original waited 0.90 s for the provider's limit: 90 % of the time."),
+        ([AttemptPart("search", 1_000)], "original searched for 1.00 s: 100 % of the time."),
+        ([AttemptPart("words", 1_000)], "original searched for 1.00 s: 100 % of the time."),
+        ([AttemptPart("vectors", 1_000)], "original waited 1.00 s for the embedding model's reply: 100 % of the time."),
+        ([AttemptPart("store", 1_000)], "original worked for 1.00 s: 100 % of the time."),
+        ([AttemptPart("score", 1_000)], "original worked for 1.00 s: 100 % of the time."),
+        (
+            [AttemptPart("search", 500), AttemptPart("embed", 500)],
             "original searched for 0.50 s and waited 0.50 s for the embedding model's reply: 100 % of the time.",
         ),
     ],
 )
-def test_each_part_of_a_step_has_its_sentence(parts: list[Part], sentence: str) -> None:
+def test_each_part_of_a_step_has_its_sentence(parts: list[AttemptPart], sentence: str) -> None:
     assert one(*parts) == sentence
 
 
 @pytest.mark.parametrize(("name", "model"), [("answer", "chat model"), ("judge", "judge")])
 def test_a_call_that_the_deadline_cut_is_the_time_of_the_model_that_was_called(name: str, model: str) -> None:
-    cut = step(name, 0, 0, 60_000, Part("work", 60_000, 11_000, 2), state="failed")
+    cut = step(name, 0, 0, 60_000, AttemptPart("work", 60_000, 11_000, 2), state="failed")
     assert said(cut, ended=T0 + 60) == f"{name} waited 49.0 s for the {model}'s reply: 82 % of the time."
 
 
 def test_a_step_that_waited_for_a_worker() -> None:
-    assert one(Part("search", 100), started=900) == "original waited 0.90 s for a free worker: 90 % of the time."
+    assert one(AttemptPart("search", 100), started=900) == "original waited 0.90 s for a free worker: 90 % of the time."
 
 
 @pytest.mark.parametrize(
@@ -82,14 +85,14 @@ def test_a_step_that_waited_for_a_worker() -> None:
     ],
 )
 def test_a_step_that_was_put_back(code: Any, why: str) -> None:
-    past = put_back("", 1, 0, 0, 10, "outages", Part("search", 10), code=code)
-    again = step("original", 990, 990, 1_000, Part("search", 10), attempt=2, past=past)
+    past = put_back("", 1, 0, 0, 10, "outages", AttemptPart("search", 10), code=code)
+    again = step("original", 990, 990, 1_000, AttemptPart("search", 10), attempt=2, past=past)
     assert said(again, ended=T0 + 1) == f"original waited 0.98 s for its next attempt {why}: 98 % of the time."
 
 
 def test_a_step_whose_worker_was_lost() -> None:
     past = put_back("", 1, 0, 0, 3_900, "deaths")
-    again = step("original", 3_900, 3_900, 4_000, Part("search", 100), attempt=2, past=past)
+    again = step("original", 3_900, 3_900, 4_000, AttemptPart("search", 100), attempt=2, past=past)
     sentence = "original waited 3.90 s until its worker was known to be lost: 98 % of the time."
     assert said(again, ended=T0 + 4) == sentence
 
@@ -99,15 +102,15 @@ def test_ranking_the_hits() -> None:
 
 
 def test_the_time_between_two_steps() -> None:
-    answer = step("answer", 1_800, 1_800, 1_900, Part("write", 100))
+    answer = step("answer", 1_800, 1_800, 1_900, AttemptPart("write", 100))
     assert (
         said(ORIGINAL, answer, ended=T0 + 1.9) == "the change from one step to the next took 1.61 s: 85 % of the time."
     )
 
 
 def test_two_steps_are_both_named() -> None:
-    answer = step("answer", 190, 190, 400, Part("write", 210))
-    assert said(step("original", 0, 0, 190, Part("search", 190)), answer, ended=T0 + 0.4) == (
+    answer = step("answer", 190, 190, 400, AttemptPart("write", 210))
+    assert said(step("original", 0, 0, 190, AttemptPart("search", 190)), answer, ended=T0 + 0.4) == (
         "answer waited 0.21 s for the chat model's reply, and original searched for 0.19 s: 100 % of the time."
     )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from querymill.presenting.explain.bars import WAITS, Bar, merge_bars
 from querymill.presenting.explain.waterfall import FUSE, Waterfall, alike, waterfall
-from querymill_shared.board import Outcome, Part, Picture, Record, Step, Verdict
+from querymill_shared.board import AttemptPart, Outcome, Picture, Record, Step, Verdict
 from querymill_shared.board.attempts import encode_facts
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -26,7 +26,7 @@ def record(**changed: Any) -> Record:
     return replace(plain, **changed)
 
 
-def step(name: str, queued: float, started: float, end: float, *parts: Part, **changed: Any) -> Step:
+def step(name: str, queued: float, started: float, end: float, *parts: AttemptPart, **changed: Any) -> Step:
     """A step that was queued, started and ended so many ms after the job was accepted."""
     known = Step(
         name, "done", 1, started=T0 + started / 1000, ended=T0 + end / 1000, queued=T0 + queued / 1000,
@@ -35,7 +35,7 @@ def step(name: str, queued: float, started: float, end: float, *parts: Part, **c
     return replace(known, **changed)
 
 
-def put_back(past: str, number: int, queued: float, started: float, ended: float, cause: str, *parts: Part,
+def put_back(past: str, number: int, queued: float, started: float, ended: float, cause: str, *parts: AttemptPart,
              code: Code | None = None, reason: str = "") -> str:  # fmt: skip
     """The past of a step with one more attempt."""
     at = [round(T0 * 1000 + ms) for ms in (queued, started, ended)]
@@ -50,8 +50,10 @@ def drawn(*steps: Step, now: float = 10_000, **changed: Any) -> Waterfall:
     return waterfall(picture(*steps, **changed), now=T0 + now / 1000)
 
 
-ORIGINAL = step("original", 0, 20, 190, Part("embed", 100), Part("search", 70))
-HYDE = step("hyde", 0, 20, 2_240, Part("expand", 2_020, 400, 1), Part("embed", 60), Part("search", 140))
+ORIGINAL = step("original", 0, 20, 190, AttemptPart("embed", 100), AttemptPart("search", 70))
+HYDE = step(
+    "hyde", 0, 20, 2_240, AttemptPart("expand", 2_020, 400, 1), AttemptPart("embed", 60), AttemptPart("search", 140)
+)
 
 
 def shapes(bars: tuple[Bar, ...]) -> list[tuple[str, float, float]]:
@@ -82,7 +84,7 @@ def test_the_step_that_set_the_end_is_named_and_its_time_is_the_critical_path() 
 
 
 def test_a_step_that_was_added_waits_for_the_one_before_it() -> None:
-    answer = step("answer", 195, 200, 1_500, Part("write", 1_300, 0, 1))
+    answer = step("answer", 195, 200, 1_500, AttemptPart("write", 1_300, 0, 1))
     found = drawn(ORIGINAL, answer, ended=T0 + 1.5)
     assert [(stretch.step, stretch.bar.kind) for stretch in found.critical] == [
         ("original", "queue"), ("original", "embed"), ("original", "search"), ("", "other"), ("answer", "queue"),
@@ -92,8 +94,10 @@ def test_a_step_that_was_added_waits_for_the_one_before_it() -> None:
 
 
 def test_a_step_that_was_put_back_shows_each_attempt() -> None:
-    past = put_back("", 1, 0, 10, 510, "outages", Part("expand", 500, 0, 1), code="provider_down", reason="no reply")
-    synonym = step("synonym", 1_010, 1_020, 1_900, Part("expand", 880, 0, 1), attempt=2, past=past)
+    past = put_back(
+        "", 1, 0, 10, 510, "outages", AttemptPart("expand", 500, 0, 1), code="provider_down", reason="no reply"
+    )
+    synonym = step("synonym", 1_010, 1_020, 1_900, AttemptPart("expand", 880, 0, 1), attempt=2, past=past)
     (row, _) = drawn(synonym).rows
     assert shapes(row.bars) == [
         ("queue", 0, 10), ("chat", 10, 510), ("put_back", 510, 1_010), ("queue", 1_010, 1_020), ("chat", 1_020, 1_900),
@@ -103,7 +107,9 @@ def test_a_step_that_was_put_back_shows_each_attempt() -> None:
 
 def test_the_silence_of_a_worker_that_died_lasts_until_it_was_noticed() -> None:
     past = put_back("", 1, 0, 10, 4_010, "deaths")
-    found = drawn(step("original", 4_010, 4_030, 4_200, Part("search", 170), attempt=2, past=past), ended=T0 + 4.2)
+    found = drawn(
+        step("original", 4_010, 4_030, 4_200, AttemptPart("search", 170), attempt=2, past=past), ended=T0 + 4.2
+    )
     assert shapes(found.rows[0].bars) == [
         ("queue", 0, 10), ("lost", 10, 4_010), ("queue", 4_010, 4_030), ("search", 4_030, 4_200),
     ]  # fmt: skip
@@ -146,7 +152,9 @@ def test_the_axis_ends_at_a_deadline_that_is_not_far_away() -> None:
 
 
 def test_more_than_five_steps_of_one_name_are_one_row_with_failed_ones_first() -> None:
-    batches = [step(f"batch-{number:02}", 0, number, 100 + number, Part("judge", 100)) for number in range(1, 21)]
+    batches = [
+        step(f"batch-{number:02}", 0, number, 100 + number, AttemptPart("judge", 100)) for number in range(1, 21)
+    ]
     batches[7] = replace(batches[7], state="failed", reason="no reply", facts=encode_facts("provider_down", ()))
     row, _ = drawn(*batches).rows
     assert (row.name, row.failed, row.state, row.sets_end) == ("batch × 20", 1, "failed", True)
@@ -158,8 +166,10 @@ def test_more_than_five_steps_of_one_name_are_one_row_with_failed_ones_first() -
 
 def test_a_long_time_without_any_work_is_cut_out_with_its_cause() -> None:
     hours = 2 * 3_600_000 + 14 * 60_000
-    past = put_back("", 1, 0, 10, 60, "outages", Part("search", 50), code="store_down", reason="PostgreSQL: Away")
-    ingest = step("ingest", hours, hours + 10, hours + 900, Part("store", 890), attempt=2, past=past)
+    past = put_back(
+        "", 1, 0, 10, 60, "outages", AttemptPart("search", 50), code="store_down", reason="PostgreSQL: Away"
+    )
+    ingest = step("ingest", hours, hours + 10, hours + 900, AttemptPart("store", 890), attempt=2, past=past)
     found = drawn(ingest, ended=T0 + hours / 1000 + 0.9)
     assert found.cut is not None
     assert (found.cut.code, found.cut.reason) == ("store_down", "PostgreSQL: Away")
@@ -170,7 +180,7 @@ def test_a_long_time_without_any_work_is_cut_out_with_its_cause() -> None:
 
 
 def test_parts_that_come_to_more_than_the_time_of_the_board_are_scaled() -> None:
-    (row, *_) = drawn(step("original", 0, 20, 120, Part("embed", 100), Part("search", 100, 50))).rows
+    (row, *_) = drawn(step("original", 0, 20, 120, AttemptPart("embed", 100), AttemptPart("search", 100, 50))).rows
     assert shapes(row.bars)[1:] == [("embed", 20, 70), ("limit", 70, 95), ("search", 95, 120)]
 
 
@@ -189,15 +199,17 @@ def test_names_are_alike_but_for_their_numbers() -> None:
 def test_the_waterfall_of_a_real_job_holds_what_its_steps_did() -> None:
     board = new_board()
     job_id, _ = board.submit(ReportSearch(query="q", collection="filings"))
-    (claim,) = board.claim_steps(job_id, "original", life="w#1", most=1).held
-    board.finish(claim, Outcome(parts=(Part("search", 0.001),)))
+    (claim,) = board.claim_steps(job_id, "original", life="w#1", limit=1).held
+    board.finish(claim, Outcome(parts=(AttemptPart("search", 0.001),)))
     board.settle(job_id, Verdict("done", result="{}"))
     found = waterfall(board.picture(job_id), now=T0)
     assert found.rows[0].state == "done"
     assert found.ended is not None
 
 
-parts = st.builds(Part, st.sampled_from(["expand", "embed", "search", "odd"]), st.floats(0, 5_000), st.floats(0, 9_000))
+parts = st.builds(
+    AttemptPart, st.sampled_from(["expand", "embed", "search", "odd"]), st.floats(0, 5_000), st.floats(0, 9_000)
+)
 causes = st.sampled_from(["outages", "failures", "conflicts", "deaths", "pauses"])
 
 
@@ -260,10 +272,10 @@ def test_merged_bars_never_overlap_and_show_work_before_waiting(spans: list[tupl
 
 
 def test_rows_stand_in_the_order_in_which_their_work_began() -> None:
-    late = step("evaluate-1", 300, 310, 400, Part("judge", 80))
-    later = step("evaluate-2", 700, 710, 800, Part("judge", 80))
-    between = step("plan-1", 400, 410, 600, Part("fuse", 150))
-    first = step("search-1", 0, 20, 290, Part("search", 200))
+    late = step("evaluate-1", 300, 310, 400, AttemptPart("judge", 80))
+    later = step("evaluate-2", 700, 710, 800, AttemptPart("judge", 80))
+    between = step("plan-1", 400, 410, 600, AttemptPart("fuse", 150))
+    first = step("search-1", 0, 20, 290, AttemptPart("search", 200))
     assert [row.name for row in drawn(late, later, between, first).rows][:4] == [
         "search-1", "evaluate-1", "plan-1", "evaluate-2",
     ]  # fmt: skip

@@ -13,7 +13,7 @@ from querymill_workers.text.words import places, words
 def scored(query: str, *messages: str) -> bm25.Scored:
     """Score a session of these messages in a collection that has another one too."""
     unit, other = Counter(words("\n".join(messages))), Counter(words("soup for lunch, and soup for supper"))
-    statistics = bm25.Statistics(2, unit.total() + other.total())
+    statistics = bm25.IndexStatistics(2, unit.total() + other.total())
     terms = [
         bm25.QueryTerm(term, times, (term in unit) + (term in other)) for term, times in Counter(words(query)).items()
     ]

@@ -10,7 +10,7 @@ from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
 from querymill_workers.retrievers.conversations.search.score import fetch_sessions, score_sessions
-from querymill_workers.retrievers.conversations.search.understand import Question, understand_question
+from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion, understand_question
 from querymill_workers.retrievers.conversations.write.derived import prepare_session
 from tests.fixtures.world import World
 
@@ -27,7 +27,7 @@ def put(world: World, session_id: str, *texts: str, days: float = 0, name: str |
     world.conversations.put("talks", prepared, replacing=None if known is None else known.revision)
 
 
-def ask(world: World, **fields: Any) -> Question:
+def ask(world: World, **fields: Any) -> ConversationQuestion:
     request = ConversationSearch.model_validate({"collection": "talks", "query": "ships"} | fields)
     return understand_question(request, NOW, world.ports)
 

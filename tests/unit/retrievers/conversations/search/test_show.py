@@ -16,7 +16,7 @@ from querymill_workers.retrievers.conversations.search.passages import find_pass
 from querymill_workers.retrievers.conversations.search.recall import recall_candidates
 from querymill_workers.retrievers.conversations.search.score import score_sessions
 from querymill_workers.retrievers.conversations.search.show import show_hits
-from querymill_workers.retrievers.conversations.search.understand import Question, understand_question
+from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion, understand_question
 from querymill_workers.retrievers.conversations.write.derived import entries_of, prepare_session
 from tests.fixtures.world import World
 
@@ -41,7 +41,7 @@ def request_of(query: str, **fields: Any) -> ConversationSearch:
     return ConversationSearch.model_validate({"collection": "talks", "query": query} | fields)
 
 
-def choose(world: World, query: str, **fields: Any) -> tuple[Question, CachedSearch, list[ChosenSession]]:
+def choose(world: World, query: str, **fields: Any) -> tuple[ConversationQuestion, CachedSearch, list[ChosenSession]]:
     question = understand_question(request_of(query, **fields), NOW, world.ports)
     recalled = recall_candidates(question, world.ports)
     scored = score_sessions(question, recalled, (), world.ports)

@@ -7,7 +7,11 @@ import pytest
 
 from querymill_shared.contracts.conversations.search import ConversationSearch, Understanding
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
-from querymill_workers.retrievers.conversations.search.understand import Question, key_of, understand_question
+from querymill_workers.retrievers.conversations.search.understand import (
+    ConversationQuestion,
+    key_of,
+    understand_question,
+)
 from querymill_workers.words.ports import WordUnit
 from tests.fixtures.world import World
 
@@ -18,7 +22,7 @@ def request_of(query: str, **fields: Any) -> ConversationSearch:
     return ConversationSearch.model_validate({"collection": "talks", "query": query} | fields)
 
 
-def ask(world: World, query: str, *, now: datetime = NOW, **fields: Any) -> Question:
+def ask(world: World, query: str, *, now: datetime = NOW, **fields: Any) -> ConversationQuestion:
     return understand_question(request_of(query, **fields), now, world.ports)
 
 

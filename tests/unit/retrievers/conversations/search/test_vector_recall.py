@@ -17,7 +17,7 @@ from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.world import World
@@ -30,7 +30,7 @@ LONG = "lorem " * 65
 class Bilingual(WordEmbeddings):
     """A model to which 船 means the same as ships."""
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         return super().embed([text.replace("帆船", " ships ") for text in texts], input_type=input_type, caller=caller)
 
 

@@ -40,7 +40,7 @@ def texts(world: World, session_id: str) -> list[str]:
 def test_each_session_grows_and_one_job_embeds_them_all(world: World) -> None:
     for id_ in "ab":
         world.run(IngestConversations(collection="chats", documents=(session(id_, f"{id_} soup"),)))
-    before = set(world.board.recent(most=20))
+    before = set(world.board.recent(limit=20))
     assert outcomes(world, world.run(growth(a="ships", b="tea", c="new"))) == {
         "a": ("ingested", 2), "b": ("ingested", 2), "c": ("ingested", 1)
     }  # fmt: skip
@@ -49,7 +49,7 @@ def test_each_session_grows_and_one_job_embeds_them_all(world: World) -> None:
         ["b soup", "tea"],
         ["b"],
     )
-    made = [world.board.picture(id_).record for id_ in set(world.board.recent(most=20)) - before]
+    made = [world.board.picture(id_).record for id_ in set(world.board.recent(limit=20)) - before]
     assert [job.kind for job in made].count("embed_documents") == 1
 
 
@@ -81,7 +81,7 @@ def test_a_session_cannot_grow_twice_in_one_job() -> None:
 
 
 def embedding_jobs(world: World) -> list[str]:
-    kept = [world.board.picture(id_) for id_ in world.board.recent(most=50)]
+    kept = [world.board.picture(id_) for id_ in world.board.recent(limit=50)]
     return [picture.record.job_id for picture in kept if picture.record.kind == "embed_documents"]
 
 

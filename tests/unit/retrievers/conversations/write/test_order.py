@@ -53,6 +53,6 @@ def test_a_second_attempt_of_every_job_changes_nothing(world: World) -> None:
     requests: list[JobRequest] = [whole("soup"), live("a", "tea"), live("b", "ships"), live("a", "coffee")]
     run_in_order(world, requests, [0, 1, 2, 3])
     before = texts(world), world.conversations.generation("chats")
-    for job_id, request in zip(world.board.recent(most=9), reversed(requests), strict=False):
+    for job_id, request in zip(world.board.recent(limit=9), reversed(requests), strict=False):
         world.ring(job_id, request, request.steps[0])
     assert (texts(world), world.conversations.generation("chats")) == before

@@ -10,7 +10,7 @@ from tests.fixtures.world import World
 def test_every_session_is_indexed_and_counted(world: World) -> None:
     for number in range(3):
         ingest(world, f"s{number}", f"ships {number}")
-    world.words.clear("chats", SPACE)
+    world.words.drop_all("chats", SPACE)
     assert list(reindexed("chats", world.ports)) == [(1, 3, 1), (2, 3, 1), (3, 3, 1)]
     assert [hit.id for hit in world.words.search("chats", SPACE, "ships", limit=9)] == ["s0", "s1", "s2"]
     assert SPACES == (SPACE,)
@@ -23,7 +23,7 @@ def test_a_collection_without_sessions_has_nothing_to_index(world: World) -> Non
 def test_a_session_that_is_dropped_on_the_way_is_skipped(world: World) -> None:
     for name in ("a", "b"):
         ingest(world, name, "ships")
-    world.words.clear("chats", SPACE)
+    world.words.drop_all("chats", SPACE)
     progress = reindexed("chats", world.ports)
     assert next(progress) == (1, 2, 1)
     world.conversations.drop("chats", "b")

@@ -27,7 +27,7 @@ PROFILE = RelevanceProfile({"lexical": 5.0, "names": 2.0}, Calibration(((0.0, 0.
 def scored(text_counts: dict[str, int], *terms: tuple[str, int]) -> bm25.Scored:
     asked = [bm25.QueryTerm(term, 1, df) for term, df in terms]
     return bm25.score(
-        text_counts, sum(text_counts.values()), terms=asked, statistics=bm25.Statistics(units=10, length=100)
+        text_counts, sum(text_counts.values()), terms=asked, statistics=bm25.IndexStatistics(units=10, length=100)
     )
 
 
@@ -125,6 +125,6 @@ def test_the_profile_with_vectors_needs_a_vector_and_a_measurement() -> None:
 
 def test_a_word_in_the_path_counts_five_times() -> None:
     # Twice in the index: once in the path, which weighs 5, and once in the text, which weighs 1.
-    found = bm25.score({"rate": 2}, 10, terms=[bm25.QueryTerm("rate", 1, 1)], statistics=bm25.Statistics(10, 100))
+    found = bm25.score({"rate": 2}, 10, terms=[bm25.QueryTerm("rate", 1, 1)], statistics=bm25.IndexStatistics(10, 100))
     intent = Intent({"rate": 2.0, "limit": 1.0}, found.score)
     assert fields_score(intent, found, path=["rate"], names=[]) == pytest.approx(2 * 6 / (6 + 3) / 3)

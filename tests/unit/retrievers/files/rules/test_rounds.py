@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.retrievers.files.rules.follow_up_names import MAX_NAMES
-from querymill_workers.retrievers.files.rules.rounds import Ask, Standing, Stop, what_next
+from querymill_workers.retrievers.files.rules.rounds import Ask, RoundState, Stop, what_next
 
 
-def standing(**changes: object) -> Standing:
+def standing(**changes: object) -> RoundState:
     fields: dict[str, object] = {
         "round": 1,
         "rounds": 3,
@@ -20,7 +20,7 @@ def standing(**changes: object) -> Standing:
         "tokens": 0,
         "token_budget": 1_000,
     }
-    return Standing(**(fields | changes))  # type: ignore[arg-type]
+    return RoundState(**(fields | changes))  # type: ignore[arg-type]
 
 
 def test_three_high_files_and_no_gap_are_enough() -> None:

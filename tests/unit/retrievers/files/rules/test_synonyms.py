@@ -8,7 +8,7 @@ from querymill_workers.retrievers.files.rules.intent import Intent
 from querymill_workers.retrievers.files.rules.question_frames import is_question, without_everyday
 from querymill_workers.retrievers.files.rules.relevance import fields_score
 from querymill_workers.retrievers.files.rules.synonyms import stands_for
-from querymill_workers.text.bm25 import Scored, Statistics, TermScore
+from querymill_workers.text.bm25 import IndexStatistics, Scored, TermScore
 
 THESAURUS = thesauri()["files"]
 
@@ -54,5 +54,5 @@ def test_an_occurrence_of_a_synonym_counts_half() -> None:
 def test_synonyms_and_words_share_one_count_in_the_fields() -> None:
     intent = Intent({"delet": 2.0}, 1.0, {"remov": "delet"})
     terms = (TermScore("delet", 1, 1, 1, 1.0, 1.0), TermScore("remov", 1, 4, 1, 1.0, 1.0))
-    scored = Scored(1.0, 10, Statistics(1, 10), terms)
+    scored = Scored(1.0, 10, IndexStatistics(1, 10), terms)
     assert fields_score(intent, scored, path=[], names=[]) == pytest.approx(3 / (3 + 3))

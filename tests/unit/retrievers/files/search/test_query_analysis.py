@@ -107,7 +107,7 @@ def test_a_chinese_question_is_searched_by_english_words_and_lacks_none_of_its_o
     assert asked.is_chinese
     assert {"task", "rate", "limit"} <= set(asked.text.split())
     terms = [bm25.QueryTerm(term, 1, 1) for term in ("task", "rate", "limit")]
-    found = bm25.score({"task": 1, "rate": 1, "limit": 1}, 3, terms=terms, statistics=bm25.Statistics(10, 100))
+    found = bm25.score({"task": 1, "rate": 1, "limit": 1}, 3, terms=terms, statistics=bm25.IndexStatistics(10, 100))
     assert {word for word in intent_of(asked.text, [found]).weights if not word.isascii()} == set()
 
 

@@ -9,7 +9,7 @@ from querymill_shared.contracts.events import SearchRound
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_workers.dispatch import run_step
 from querymill_workers.jobs.bell import Bell
-from querymill_workers.jobs.faults import Failed, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Unavailable
 from querymill_workers.retrievers.files.embed import ask_for_vectors
 from querymill_workers.retrievers.files.ports import SPACE
 from tests.fakes.vectors import vector_of
@@ -225,7 +225,7 @@ def test_vectors_join_the_search_and_missing_ones_are_named(code: World) -> None
 
 def test_without_an_embedding_model_the_words_answer(code: World) -> None:
     ask_for_vectors("code", code.ports)
-    code.embeddings.fails_with = Failed("embedding: away")
+    code.embeddings.fails_with = CallFailed("embedding: away")
     asked = ASKED.model_copy(update={"channels": ("words", "vectors")})
     result = answered(code, asked)
     assert result.results[0].path == "transport/redis.py"
@@ -313,7 +313,7 @@ def test_a_cancelled_search_goes_no_further(code: World) -> None:
 
 
 def test_a_store_that_keeps_failing_fails_the_search_with_its_reason(code: World) -> None:
-    code.words.fails_with = Failed("PostgreSQL: away")
+    code.words.fails_with = CallFailed("PostgreSQL: away")
     job_id = code.submit(ASKED)
     for _ in range(3):
         code.ring(job_id, ASKED, "search-1-words")

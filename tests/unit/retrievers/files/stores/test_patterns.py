@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.jobs.faults import Refused, Unreadable
+from querymill_workers.jobs.faults import MalformedInput, Refused
 from querymill_workers.retrievers.files.ports import PatternHit
 from querymill_workers.retrievers.files.stores.patterns import MAX_MATCHES, SHOWN_BYTES, Expression, glob
 
@@ -42,7 +42,7 @@ def test_half_a_surrogate_pair_in_a_file_does_not_stop_the_search() -> None:
 
 @pytest.mark.parametrize("pattern", ["(", "[", r"\1", "(?=a)", "a**", "(?P<n", r"\pX"])
 def test_an_expression_that_re2_cannot_read_says_so(pattern: str) -> None:
-    with pytest.raises(Unreadable, match=re.escape(f"pattern {pattern!r} cannot be read by RE2: ")):
+    with pytest.raises(MalformedInput, match=re.escape(f"pattern {pattern!r} cannot be read by RE2: ")):
         Expression.read(pattern)
 
 

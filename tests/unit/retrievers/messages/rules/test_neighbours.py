@@ -15,9 +15,9 @@ from querymill_workers.retrievers.messages.rules.neighbours import (
     shares_around,
     without,
 )
-from querymill_workers.retrievers.messages.rules.sessions import Message, vector_id
+from querymill_workers.retrievers.messages.rules.sessions import SessionMessage, vector_id
 from querymill_workers.text import bm25
-from querymill_workers.text.bm25 import QueryTerm, Scored, Statistics
+from querymill_workers.text.bm25 import IndexStatistics, QueryTerm, Scored
 from querymill_workers.text.words import words
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import WordHit, WordUnit
@@ -25,9 +25,9 @@ from querymill_workers.words.ports import WordHit, WordUnit
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def said(*lines: tuple[str, str]) -> list[Message]:
+def said(*lines: tuple[str, str]) -> list[SessionMessage]:
     return [
-        Message(f"={place}", str(place), text, NOON, None, {"user_name": speaker})
+        SessionMessage(f"={place}", str(place), text, NOON, None, {"user_name": speaker})
         for place, (speaker, text) in enumerate(lines)
     ]
 
@@ -59,7 +59,7 @@ def test_a_name_is_addressed_only_by_others_who_follow_and_only_at_the_beginning
 
 
 def test_a_message_without_a_name_has_the_speaker_of_its_role() -> None:
-    messages = [Message(f"#{n}", None, "x", NOON, role) for n, role in enumerate(["user", "assistant", "tool"])]
+    messages = [SessionMessage(f"#{n}", None, "x", NOON, role) for n, role in enumerate(["user", "assistant", "tool"])]
     assert shares_around(messages)[0] == {1: 5, 2: 5}
 
 
@@ -82,9 +82,11 @@ def test_a_third_speaker_changes_every_share() -> None:
 
 
 def test_scores_are_those_of_the_fractions() -> None:
-    whole = bm25.score({"ship": 46}, 60, terms=[QueryTerm("ship", 1, 2)], statistics=Statistics(4, 200), **tuning())
+    whole = bm25.score(
+        {"ship": 46}, 60, terms=[QueryTerm("ship", 1, 2)], statistics=IndexStatistics(4, 200), **tuning()
+    )
     parts = bm25.score(
-        {"ship": 2.3}, 3, terms=[QueryTerm("ship", 1, 2)], statistics=Statistics(4, 10), k1=bm25.K1, b=TUNING.b  # type: ignore[dict-item]
+        {"ship": 2.3}, 3, terms=[QueryTerm("ship", 1, 2)], statistics=IndexStatistics(4, 10), k1=bm25.K1, b=TUNING.b  # type: ignore[dict-item]
     )  # fmt: skip
     assert whole.score == pytest.approx(parts.score)
 
@@ -123,7 +125,7 @@ def test_an_entry_without_a_word_of_its_own_is_no_hit_once_they_are_out() -> Non
 
 
 def hit(name: str, score: float, units: int) -> WordHit:
-    return WordHit(name, score, Scored(score, 1, Statistics(units, units), ()))
+    return WordHit(name, score, Scored(score, 1, IndexStatistics(units, units), ()))
 
 
 def test_what_its_own_words_alone_found_comes_last() -> None:

@@ -11,7 +11,7 @@ from querymill_workers.text import bm25
 @pytest.mark.parametrize(("df", "is_rare"), [(1, True), (5, True), (6, False), (25, False)])
 def test_the_worked_example_of_a_rare_word(df: int, is_rare: bool) -> None:
     scored = bm25.score(
-        {"ships": 1}, 4, terms=[bm25.QueryTerm("ships", 1, df)], statistics=bm25.Statistics(25, 100)
+        {"ships": 1}, 4, terms=[bm25.QueryTerm("ships", 1, df)], statistics=bm25.IndexStatistics(25, 100)
     )  # fmt: skip
     assert holds_rare_word(scored) is is_rare
 

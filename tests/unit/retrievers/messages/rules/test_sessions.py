@@ -7,7 +7,7 @@ from querymill_shared.contracts.sessions import message_key
 from querymill_workers.retrievers.messages.rules.sessions import (
     NEIGHBOUR_LENGTH,
     NEIGHBOURS,
-    Message,
+    SessionMessage,
     context_of,
     passages_of,
     vector_id,
@@ -16,8 +16,10 @@ from querymill_workers.retrievers.messages.rules.sessions import (
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def said(*texts: str) -> list[Message]:
-    return [Message(message_key(f"m{place}", place), f"m{place}", text, NOON) for place, text in enumerate(texts)]
+def said(*texts: str) -> list[SessionMessage]:
+    return [
+        SessionMessage(message_key(f"m{place}", place), f"m{place}", text, NOON) for place, text in enumerate(texts)
+    ]
 
 
 def test_a_context_has_two_neighbours_on_each_side() -> None:

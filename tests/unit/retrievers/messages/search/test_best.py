@@ -121,7 +121,7 @@ def test_after_any_change_the_words_of_neighbours_are_as_if_nothing_else_had_bee
     take_in(world, talk("s", ("Ada", "alpha"), ("Bob", "beta"), ("Ada", "gamma")))
     take_in(world, after)
     changed = entries(world)
-    world.words.clear("chats", NEIGHBOURS)
+    world.words.drop_all("chats", NEIGHBOURS)
     assert list(reindexed("chats", world.ports))
     assert changed == entries(world)
 

@@ -15,7 +15,7 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.messages.search import step
 from querymill_workers.retrievers.messages.search.question_vector import FALLBACK_MARGIN_S
 from querymill_workers.text.calibration import Calibration
@@ -82,12 +82,12 @@ COSINES = (0.9, 0.8, 0.75, 0.6, 0.5, 0.4)
 def angled(world: World) -> None:
     """Let a text that is a number have that cosine with every question."""
 
-    def embed(texts: Any, *, input_type: str, caller: object) -> tuple[Vectors, Usage]:
+    def embed(texts: Any, *, input_type: str, caller: object) -> tuple[Vectors, ProviderUsage]:
         rows = np.zeros((len(texts), DIMENSIONS), np.float32)
         for row, text in zip(rows, texts, strict=True):
             cosine = 1.0 if input_type == "query" else float(text.split()[0])
             row[:2] = cosine, (1 - cosine**2) ** 0.5
-        return rows, Usage()
+        return rows, ProviderUsage()
 
     world.embeddings.embed = embed  # type: ignore[method-assign]
 
@@ -288,7 +288,7 @@ def test_a_search_with_no_time_left_to_embed_is_by_text_and_says_so(world: World
 def test_a_search_by_text_is_not_by_the_model_but_names_the_one_it_lacks(world: World) -> None:
     take_in(world, session("s", "nine ships"))
     vectors = world.ports.vectors["messages"]
-    vectors.forget_model("chats")
+    vectors.drop_model("chats")
     vectors.active_model("chats", first="lost")
     result = search(world, "ships")
     assert result.why is not None
@@ -314,7 +314,7 @@ def test_the_words_wait_for_the_vector_a_moment_and_never_past_the_deadline(
     take_in(world, session("s", "ships"))
     until: list[float | None] = []
 
-    def too_late(texts: Any, *, input_type: str, caller: Caller) -> tuple[Vectors, Usage]:
+    def too_late(texts: Any, *, input_type: str, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         until.append(caller.expires_at)
         raise Refused("embedding unavailable: no response in time")
 
@@ -337,7 +337,7 @@ class Gated(WordEmbeddings):
         self.may_answer = threading.Event()
         self.error: Exception | None = None
 
-    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, Usage]:
+    def embed(self, texts: Sequence[str], *, input_type: InputType, caller: Caller) -> tuple[Vectors, ProviderUsage]:
         if input_type == "query":
             assert self.may_answer.wait(30)
             if self.error is not None:

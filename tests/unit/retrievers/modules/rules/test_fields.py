@@ -14,7 +14,7 @@ from querymill_workers.retrievers.modules.rules.fields import (
     rarity_of,
     searchable_text,
 )
-from querymill_workers.text.bm25 import K1, Scored, Statistics, TermScore, idf
+from querymill_workers.text.bm25 import K1, IndexStatistics, Scored, TermScore, idf
 
 NAMES = ("vtkActor", "vtkConeSource", "vtk.Widgets.vtkResliceCursor")
 
@@ -22,7 +22,7 @@ NAMES = ("vtkActor", "vtkConeSource", "vtk.Widgets.vtkResliceCursor")
 def having(units: int = 100, **terms: int) -> Scored:
     """A document that has these terms, which so many documents have."""
     found = tuple(TermScore(name.replace("__", ":"), 0, 1, df, 0.0, 0.0) for name, df in terms.items())
-    return Scored(1.0, 10, Statistics(units, 1000), found)
+    return Scored(1.0, 10, IndexStatistics(units, 1000), found)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from querymill_workers.retrievers.modules.flow import flow_of
 from querymill_workers.retrievers.modules.notes import (
     BranchNotes,
     ChannelRank,
-    FusedHit,
+    FusedDocument,
     LexiconNotes,
-    Matches,
+    MatchReasons,
 )
 from tests.fixtures.world import World, example
 
@@ -110,7 +110,7 @@ def settled_with(world: World, notes: dict[str, Any]) -> ModuleResult:
 
 def test_what_is_noted_by_position_is_read_by_name() -> None:
     read = BranchNotes.of(step_with(NOTED))
-    assert read.ranking[1] == FusedHit("0", 0.04838709677419355, {
+    assert read.ranking[1] == FusedDocument("0", 0.04838709677419355, {
         "modules": ChannelRank(rank=2, score=1.0), "text": ChannelRank(rank=2, score=0.5757767321358911),
     })  # fmt: skip
     assert read.matches[0].keywords == ("vtkConeSource", "actor")
@@ -173,7 +173,7 @@ def test_a_ranking_of_another_shape_is_refused(ranking: list[Any]) -> None:
 _IDS = st.integers(-(2**63), 2**63 - 1) | st.text(min_size=1, max_size=8)
 _SCORES = st.floats(0, 1e6)
 _HITS = st.builds(
-    FusedHit,
+    FusedDocument,
     _IDS,
     _SCORES,
     st.dictionaries(st.sampled_from(["modules", "text"]), st.builds(ChannelRank, st.integers(1, 2000), _SCORES)),
@@ -181,12 +181,12 @@ _HITS = st.builds(
 
 
 @given(ranking=st.lists(_HITS, max_size=5), documents=st.lists(_IDS, max_size=3))
-def test_notes_survive_the_board(ranking: list[FusedHit], documents: list[int | str]) -> None:
+def test_notes_survive_the_board(ranking: list[FusedDocument], documents: list[int | str]) -> None:
     raw = RawRecall(
         description="x", weight=5, normalized_weight=1, modules=(), total=len(documents), documents=tuple(documents)
     )
     notes = BranchNotes(
-        raw=(raw,), ranking=tuple(ranking), matches=(Matches(),), weights={}, degraded=(), lexicon_version=3
+        raw=(raw,), ranking=tuple(ranking), matches=(MatchReasons(),), weights={}, degraded=(), lexicon_version=3
     )
     board = json.loads(json.dumps(notes.for_board()))
     assert BranchNotes.of(step_with(board)) == notes

@@ -2,22 +2,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.reports.rules.layout import Block, blocks, header_rows, sentences
+from querymill_workers.retrievers.reports.rules.layout import LineBlock, blocks, header_rows, sentences
 
 MARKDOWN = ("| year | revenue |", "|---|---|", "| 2022 | 40 |")
 COLUMNS = ("Revenue    40    38", "Costs      30    29")
 
 
-def read(*lines: str) -> list[Block]:
+def read(*lines: str) -> list[LineBlock]:
     return list(blocks("\n".join(lines)))
 
 
-def paragraph(*lines: str) -> Block:
-    return Block(lines, table=False)
+def paragraph(*lines: str) -> LineBlock:
+    return LineBlock(lines, table=False)
 
 
-def table(*lines: str) -> Block:
-    return Block(lines, table=True)
+def table(*lines: str) -> LineBlock:
+    return LineBlock(lines, table=True)
 
 
 def test_blank_lines_part_paragraphs() -> None:

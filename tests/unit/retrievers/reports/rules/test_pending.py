@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey
+from querymill_workers.retrievers.reports.rules.fusion import FusedPassage, HitKey
 from querymill_workers.retrievers.reports.rules.pending import (
     PendingHit,
     explain_pending,
@@ -16,15 +16,15 @@ def key(number: int) -> HitKey:
     return HitKey("a", "chunk", number)
 
 
-def ranked(*numbers: int) -> list[FusedHit]:
-    return [FusedHit(key(number), 1 - number / 100, 1 - number / 100, 1, ("q",), number) for number in numbers]
+def ranked(*numbers: int) -> list[FusedPassage]:
+    return [FusedPassage(key(number), 1 - number / 100, 1 - number / 100, 1, ("q",), number) for number in numbers]
 
 
 def pending(*numbers: int, is_rare: bool = True) -> list[PendingHit]:
     return [PendingHit(key(number), number, 100.0 - number, is_rare) for number in numbers]
 
 
-def numbers(ranking: list[FusedHit], waiting: list[PendingHit], top_n: int) -> list[int]:
+def numbers(ranking: list[FusedPassage], waiting: list[PendingHit], top_n: int) -> list[int]:
     return [hit.key.number for hit in with_pending(ranking, waiting, query="q", top_n=top_n)]
 
 
@@ -54,7 +54,9 @@ def test_what_a_vector_found_too_is_shown_once() -> None:
 
 def test_a_rare_word_is_one_that_at_most_half_of_the_passages_have() -> None:
     def scored(df: int) -> bm25.Scored:
-        return bm25.score({"ships": 1}, 4, terms=[bm25.QueryTerm("ships", 1, df)], statistics=bm25.Statistics(10, 40))
+        return bm25.score(
+            {"ships": 1}, 4, terms=[bm25.QueryTerm("ships", 1, df)], statistics=bm25.IndexStatistics(10, 40)
+        )
 
     assert (has_rare_word(scored(5)), has_rare_word(scored(6)), has_rare_word(None)) == (True, False, False)
 

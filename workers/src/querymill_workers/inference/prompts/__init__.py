@@ -12,36 +12,36 @@ from querymill_workers.text.languages import Language, language_of
 _TURN = re.compile(r"^--- (?P<role>system|user|assistant)\n", re.MULTILINE)
 
 
-class Turn(TypedDict):
+class ChatTurn(TypedDict):
     """One message of a chat."""
 
     role: str
     content: str
 
 
-def turns(method: str, question: str, terms: Mapping[str, str]) -> list[Turn]:
+def turns(method: str, question: str, terms: Mapping[str, str]) -> list[ChatTurn]:
     """Fill a method's prompt in the question's language. Only the last turn contains the question."""
     *before, last = _template(method, language_of(question))
     glossary = "\n".join(f"{term}: {meaning}" for term, meaning in terms.items())
     return [*before, _filled(last, {"{question}": question, "{terms}": glossary})]
 
 
-def rerank_turns(question: str, passages: Sequence[str]) -> list[Turn]:
+def rerank_turns(question: str, passages: Sequence[str]) -> list[ChatTurn]:
     """Fill the rerank prompt: the question and the passages, numbered from 1, within one new fence."""
     return _fenced_turns("rerank", language_of(question), question, passage=passages)
 
 
-def answer_turns(question: str, passages: Sequence[str], language: Language) -> list[Turn]:
+def answer_turns(question: str, passages: Sequence[str], language: Language) -> list[ChatTurn]:
     """Fill the prompt for answers: the passages, numbered from 1, and the question, within one new fence."""
     return _fenced_turns("answer", language, question, passage=passages)
 
 
-def judge_turns(question: str, passages: Sequence[str], sentences: Sequence[str], language: Language) -> list[Turn]:
+def judge_turns(question: str, passages: Sequence[str], sentences: Sequence[str], language: Language) -> list[ChatTurn]:
     """Fill the prompt that judges an answer: question, passages and sentences of the answer, numbered from 1."""
     return _fenced_turns("judge", language, question, passage=passages, sentence=sentences)
 
 
-def _fenced_turns(method: str, language: Language, question: str, **numbered: Sequence[str]) -> list[Turn]:
+def _fenced_turns(method: str, language: Language, question: str, **numbered: Sequence[str]) -> list[ChatTurn]:
     """Fill a prompt whose last turn takes a question and lists of texts ({passages} for ``passage``), all fenced."""
     *before, last = _template(method, language)
     fence = new_fence([question, *(text for texts in numbered.values() for text in texts)])
@@ -51,16 +51,16 @@ def _fenced_turns(method: str, language: Language, question: str, **numbered: Se
     return [*(_filled(turn, {"{fence}": fence}) for turn in before), _filled(last, fill)]
 
 
-def _filled(turn: Turn, fill: Mapping[str, str]) -> Turn:
+def _filled(turn: ChatTurn, fill: Mapping[str, str]) -> ChatTurn:
     # One pass, so that a placeholder within an inserted text is not filled.
     places = "|".join(map(re.escape, fill))
-    return Turn(role=turn["role"], content=re.sub(places, lambda found: fill[found[0]], turn["content"]))
+    return ChatTurn(role=turn["role"], content=re.sub(places, lambda found: fill[found[0]], turn["content"]))
 
 
 @cache
-def _template(method: str, language: Language) -> tuple[Turn, ...]:
+def _template(method: str, language: Language) -> tuple[ChatTurn, ...]:
     text = (resources.files(__name__) / f"{method}.{language}.md").read_text(encoding="utf-8")
     _, *parts = _TURN.split(text)
     return tuple(
-        Turn(role=role, content=content.strip()) for role, content in zip(parts[::2], parts[1::2], strict=True)
+        ChatTurn(role=role, content=content.strip()) for role, content in zip(parts[::2], parts[1::2], strict=True)
     )

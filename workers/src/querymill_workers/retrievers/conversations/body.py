@@ -14,7 +14,6 @@ from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.contracts.vectors import EmbedDocuments
 from querymill_shared.values import value
 from querymill_workers.documents.ports import Body, Documents, Entry, read_entry
-from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.conversations.entry import entry_of, part_of
 from querymill_workers.retrievers.conversations.history import forget_before
 from querymill_workers.retrievers.conversations.ports.passages import Passages
@@ -23,6 +22,7 @@ from querymill_workers.retrievers.conversations.ports.sessions import KIND, Conv
 from querymill_workers.retrievers.conversations.rules.technical_keywords import TechnicalKeywords
 from querymill_workers.retrievers.conversations.write.store_sessions import store_history
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Version
 from querymill_workers.words.ports import Words
 
 
@@ -66,5 +66,5 @@ class ConversationBody(Body):
         return max(1 + len(known.session.messages) - change.total - (change.total > 0), 1)
 
     @override
-    def leave(self, collection: str) -> None:
-        self.conversations.leave(collection)
+    def drop_remains(self, collection: str) -> None:
+        self.conversations.drop_remains(collection)

@@ -40,7 +40,7 @@ class LiveMessage:
 
 
 @value
-class Said:
+class FieldWrite:
     """What an update said of a field of the session."""
 
     version: Acceptance
@@ -56,7 +56,7 @@ class History:
 
     whole: ChatSession | None = None
     live: tuple[LiveMessage, ...] = ()
-    said: Mapping[str, Said] = field(default_factory=dict)
+    said: Mapping[str, FieldWrite] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -87,11 +87,11 @@ def add_live(history: History, update: SessionExtension, version: Acceptance) ->
     return History(whole, tuple(live), hear(history.said, update, version))
 
 
-def hear(said: Mapping[str, Said], update: SessionExtension, version: Acceptance) -> Mapping[str, Said]:
+def hear(said: Mapping[str, FieldWrite], update: SessionExtension, version: Acceptance) -> Mapping[str, FieldWrite]:
     """Return what updates said of the session with one more, the latest of each field."""
     given = {name: getattr(update, name) for name in FIELDS}
     heard = {
-        name: Said(version, value)
+        name: FieldWrite(version, value)
         for name, value in given.items()
         if value is not None and (name not in said or said[name].version < version)
     }

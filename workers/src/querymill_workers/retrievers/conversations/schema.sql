@@ -41,7 +41,7 @@ CREATE TABLE conversation_messages (
     message     json    NOT NULL,
     PRIMARY KEY (collection, session_id, accepted_us, job_id, place)
 );
--- As for the largest versions of documents: see the ledger's schema.
+-- As for the largest versions of documents: see the schema of `versions`.
 CREATE INDEX conversation_messages_accepted ON conversation_messages USING brin (accepted_us) WITH (autosummarize = on);
 ALTER TABLE conversation_messages ALTER COLUMN message SET STATISTICS 0;
 

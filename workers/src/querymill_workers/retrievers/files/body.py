@@ -9,11 +9,11 @@ from querymill_shared.contracts.files.ingest import SourceFile
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
 from querymill_workers.documents.ports import Body, Documents, Entry, read_entry
-from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.files.compare import drop_rows
 from querymill_workers.retrievers.files.entry import entry_of
 from querymill_workers.retrievers.files.ports import Files
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Version
 from querymill_workers.words.ports import Words
 
 
@@ -46,5 +46,5 @@ class FileBody(Body):
         drop_rows(collection, [document], self)
         return int(was_there)
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """See `Body.leave`. Nothing else is stored."""

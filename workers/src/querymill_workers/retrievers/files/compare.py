@@ -7,11 +7,11 @@ from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.files.ingest import CompareFiles, CompareFilesResult
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.ledger.ports import Subject, Version, version_of
 from querymill_workers.retrievers.files.embed import ask_for_vectors, count_pending, embed_soon
 from querymill_workers.retrievers.files.ingest import revision_of
 from querymill_workers.retrievers.files.notes import CompareNotes
 from querymill_workers.retrievers.files.ports import KIND, SPACE, DropPorts, FilePorts
+from querymill_workers.versions.ports import Version, WrittenDocument, version_of
 
 #: Files dropped between two checks that the job has not been cancelled.
 SLICE = 50
@@ -25,7 +25,7 @@ def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell
     """
     collection, version = request.collection, version_of(claim)
     if request.remove:
-        ports.ledger.forget(collection, KIND, version)
+        ports.versions.leave_filter_tombstone(collection, KIND, version)
     known = ports.documents[KIND].revisions(collection)
     changed = [path for path, sha256 in request.files.items() if known.get(path) != revision_of(sha256, ports)]
     gone = sorted(known.keys() - request.files.keys()) if request.remove else []
@@ -33,7 +33,7 @@ def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell
     for start in range(0, len(gone), SLICE):
         removed += drop_files(collection, gone[start : start + SLICE], version, ports)
         progress = Progress(stage=claim.step, done=min(start + SLICE, len(gone)), total=len(gone))
-        if not ports.board.tell(claim.job_id, progress):
+        if not ports.board.append_event(claim.job_id, progress):
             return []  # cancelled; dropped files stay dropped
     if removed:
         ports.samples.renew_soon()
@@ -50,15 +50,17 @@ def step(claim: Claim, request: CompareFiles, ports: FilePorts) -> Sequence[Bell
 
 def drop_files(collection: str, paths: Sequence[str], version: Version, ports: FilePorts) -> Sequence[str]:
     """Drop files with their words in one change, except those of which a newer version was accepted; return which."""
-    with ports.ledger.changing(collection, KIND, [Subject(path) for path in paths], version, whole=False) as standings:
+    with ports.versions.changing(
+        collection, KIND, [WrittenDocument(path) for path in paths], version, whole=False
+    ) as standings:
         gone = [path for path in paths if standings[path].newest]
         drop_rows(collection, gone, ports)
-        ports.ledger.bury_others(collection, KIND, gone, version)
+        ports.versions.leave_tombstones(collection, KIND, gone, version)
     return gone
 
 
 def drop_rows(collection: str, paths: Sequence[str], ports: DropPorts) -> None:
-    """Drop files with their words and vectors, within the ledger's change of them."""
+    """Drop files with their words and vectors, within a versioned change of them."""
     # Every writer locks the words before the rows, so no two of them deadlock.
     ports.words.drop(collection, SPACE, paths)
     ports.documents[KIND].drop(collection, paths)

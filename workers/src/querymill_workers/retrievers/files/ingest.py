@@ -10,12 +10,11 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.files.ingest import IngestFiles, IngestFilesResult, SourceFile
 from querymill_shared.contracts.ingest import IngestedDocument
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.ingesting import ending_of, ingest_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.jobs.revisions import ContentHash, Revision
-from querymill_workers.ledger.ports import Standing, Version, version_of
 from querymill_workers.retrievers.files.embed import ask_for_vectors, count_pending, embed_soon
 from querymill_workers.retrievers.files.entry import entry_of
 from querymill_workers.retrievers.files.notes import FileIngestNotes
@@ -23,6 +22,7 @@ from querymill_workers.retrievers.files.ports import KIND, SPACE, FileInfo, File
 from querymill_workers.retrievers.files.rules.chunking import CODE_CHUNKING_VERSION, chunk_code, embedded_text
 from querymill_workers.retrievers.files.rules.code import CodeChunk, code_text, lines_of
 from querymill_workers.vectors.keys import keys_of
+from querymill_workers.versions.ports import Standing, Version, version_of
 from querymill_workers.words.ports import WordUnit
 
 #: Files that are stored in one change; at most these are repeated after a kill.
@@ -49,7 +49,7 @@ def step(claim: Claim, request: IngestFiles, ports: FilePorts) -> Sequence[Bell]
         symbols += sum(len(file.symbols) for file in changed)
         return outcomes
 
-    ingested = ingest_slices(claim, request.documents, store, ports, together=SLICE)
+    ingested = ingest_slices(claim, request.documents, store, ports, per_slice=SLICE)
     if ingested is None:
         return []  # comparing the code base submits the embedding of the stored files
     ports.board.add_collections("files", [collection])
@@ -68,8 +68,8 @@ def store_files(
     # Before the lock: parsing takes a while.
     prepared = {file.path: prepare_file(file, ports) for file in changed_files(collection, files, ports)}
     entries = {file.path: entry_of(file) for file in files}
-    with ports.ledger.changing(collection, KIND, list(entries.values()), version) as standings:
-        bury_replaced(collection, KIND, standings, ports)
+    with ports.versions.changing(collection, KIND, list(entries.values()), version) as standings:
+        drop_barred(collection, KIND, standings, ports)
         newest = [file for file in files if standings[file.path].newest]
         new = changed_files(collection, newest, ports)
         changed = {file.path: prepared.get(file.path) or prepare_file(file, ports) for file in new}

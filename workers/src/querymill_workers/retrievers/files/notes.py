@@ -10,13 +10,13 @@ from querymill_workers.retrievers.files.rules.kinds import FileKind
 from querymill_workers.retrievers.files.rules.relevance import Evidence
 
 
-class PartNotes(StepNotes):
+class FileStepNotes(StepNotes):
     """What every step of a search notes; ``degraded`` names what the step could not do."""
 
     degraded: tuple[Degradation, ...] = ()
 
 
-class SearchNotes(PartNotes):
+class FileSearchNotes(FileStepNotes):
     """``found``: for each query of the step the paths of the files it found, best first."""
 
     found: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -57,14 +57,14 @@ class FileNotes(Notes):
     cells: tuple[int, ...] = ()
 
 
-class EvaluationNotes(PartNotes):
+class EvaluationNotes(FileStepNotes):
     """``files``: the evaluated files by path; ``judged_tokens`` is what a language model read and wrote."""
 
     files: dict[str, FileNotes] = Field(default_factory=dict)
     judged_tokens: int = 0
 
 
-class PlanNotes(PartNotes):
+class PlanNotes(FileStepNotes):
     """``patterns``: the names that the next round searches for; ``stop``: why there is no next round."""
 
     patterns: tuple[str, ...] = ()

@@ -6,19 +6,19 @@ from typing import Any, Final, Protocol
 
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts, Documents, Samples
+from querymill_workers.documents.ports import Documents, LateWritePorts, Samples
 from querymill_workers.inference.ports import Judge
 from querymill_workers.jobs.revisions import ContentHash
-from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol, SymbolRole
 from querymill_workers.retrievers.files.rules.relevance import FileProfiles
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vector, VectorPorts, Vectors
+from querymill_workers.versions.ports import Version
 from querymill_workers.words.ports import Space, Words
 
 #: The space of the files' words: a unit per file, with the path as its id.
 SPACE: Final[Space] = "files"
-#: The kind of their versions in the ledger, and of their vectors.
+#: The kind of their versions in `versions`, and of their vectors.
 KIND: Final[Retriever] = "files"
 #: Compared with no other: for the lock of files without a write.
 NO_VERSION: Final = Version(0, "")
@@ -200,7 +200,7 @@ class Files(Protocol):
     def put(self, collection: str, prepared: Sequence[PreparedFile]) -> None:
         """Store files in one transaction, replacing files of the same path. Unchanged chunks keep their vectors.
 
-        Call this, and `drop`, within the ledger's change of these files.
+        Call this, and `drop`, within a versioned change of these files.
         """
         ...
 
@@ -245,7 +245,7 @@ class DropPorts(Protocol):
     def documents(self) -> Mapping[Retriever, Documents]: ...
 
 
-class FilePorts(VectorPorts, BurialPorts, Protocol):
+class FilePorts(VectorPorts, LateWritePorts, Protocol):
     """Everything that a flow of `files` may touch."""
 
     @property

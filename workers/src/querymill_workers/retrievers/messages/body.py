@@ -10,11 +10,11 @@ from querymill_shared.contracts.ingest import SessionExtension
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.values import value
 from querymill_workers.documents.ports import Body, Documents, Entry, read_entry
-from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.messages.entry import entry_of, part_of
 from querymill_workers.retrievers.messages.ingest import drop_session
 from querymill_workers.retrievers.messages.ports import Sessions
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Version
 from querymill_workers.words.ports import Words
 
 
@@ -40,5 +40,5 @@ class SessionBody(Body):
         dropped = drop_session(collection, document, self)
         return max(dropped.passages, int(dropped.was_there))
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """See `Body.leave`. Nothing else is stored."""

@@ -14,7 +14,6 @@ from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Mistaken
 from querymill_workers.jobs.ingesting import ending_of, ingest_slices
-from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
 from querymill_workers.retrievers.messages.ingest import (
     change_words,
     hand_in_sessions,
@@ -22,6 +21,7 @@ from querymill_workers.retrievers.messages.ingest import (
     store_rows,
 )
 from querymill_workers.retrievers.messages.ports import KIND, MessagePorts
+from querymill_workers.versions.ports import Standing, Version, WrittenDocument, version_of
 
 
 def step(claim: Claim, request: Extend, ports: MessagePorts) -> Sequence[Bell]:
@@ -40,7 +40,9 @@ def extend_sessions(
 ) -> list[IngestedDocument]:
     """Store sessions with their new messages in one change."""
     ids = [extension.session_id for extension in extensions]
-    with ports.ledger.changing(collection, KIND, [Subject(id_) for id_ in ids], version, whole=False) as standings:
+    with ports.versions.changing(
+        collection, KIND, [WrittenDocument(id_) for id_ in ids], version, whole=False
+    ) as standings:
         stored = ports.sessions.whole(collection, ids)
         extended = {
             extension.session_id: session

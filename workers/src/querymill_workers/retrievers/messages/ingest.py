@@ -13,12 +13,11 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.ingest import Extend, IngestedDocument, IngestOutcome
 from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
 from querymill_shared.contracts.sessions import ChatSession, message_key
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import Ending, hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Standing, Version, version_of
 from querymill_workers.retrievers.messages.embed import EMBEDDABLE
 from querymill_workers.retrievers.messages.entry import entry_of
 from querymill_workers.retrievers.messages.ports import (
@@ -34,13 +33,14 @@ from querymill_workers.retrievers.messages.ports import (
 from querymill_workers.retrievers.messages.rules.neighbours import changed_around, entries_of
 from querymill_workers.retrievers.messages.rules.sessions import (
     CONTEXT_VERSION,
-    Message,
     MessageText,
+    SessionMessage,
     VectorType,
     passages_of,
 )
 from querymill_workers.text.words import words
 from querymill_workers.vectors.embedding import submit_embedding
+from querymill_workers.versions.ports import Standing, Version, version_of
 from querymill_workers.words.ports import WordUnit
 
 #: Texts that are indexed in one call.
@@ -84,8 +84,8 @@ def store_sessions(
 ) -> list[IngestedDocument]:
     """Store sessions and their words in one change, as far as this version is to stand."""
     prepared = [prepare_session(session) for session in sessions]
-    with ports.ledger.changing(collection, KIND, [entry_of(session) for session in sessions], version) as standings:
-        bury_replaced(collection, KIND, standings, ports)
+    with ports.versions.changing(collection, KIND, [entry_of(session) for session in sessions], version) as standings:
+        drop_barred(collection, KIND, standings, ports)
         outcomes, changed = store_rows(collection, prepared, standings, ports)
         change_words(collection, changed, prepared, ports)
     ports.sessions.grow(collection, sum(len(texts.added) for texts in changed.values()))
@@ -165,7 +165,7 @@ def changed_entries(prepared: PreparedSession, texts: ChangedTexts) -> list[Word
 def prepare_session(session: ChatSession) -> PreparedSession:
     """Give each message its key, its time and the session's metadata, and list the session's passages."""
     numbered = [
-        Message(
+        SessionMessage(
             message_key(message.message_id, place),
             message.message_id,
             message.text,
@@ -190,8 +190,8 @@ def drop_words(collection: str, texts: Sequence[MessageText], ports: DropPorts) 
 
 
 def drop_session(collection: str, session_id: str, ports: DropPorts) -> DroppedSession:
-    """Drop all that is stored of a session, within a change of the ledger."""
-    dropped = ports.sessions.forget(collection, session_id)
+    """Drop all that is stored of a session, within a change of `versions`."""
+    dropped = ports.sessions.drop(collection, session_id)
     drop_words(collection, dropped.texts, ports)
     ports.documents[KIND].drop(collection, [session_id])
     ports.vectors[KIND].begin_embedding(collection, [session_id])

@@ -10,21 +10,21 @@ import numpy.typing as npt
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.sessions import ChatSession
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts, CleaningPorts, Documents
+from querymill_workers.documents.ports import CleaningPorts, Documents, LateWritePorts
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.messages.rules.sessions import (
-    Message,
     MessageFilter,
     MessagePassage,
     MessageRow,
     MessageText,
+    SessionMessage,
     VectorType,
 )
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.vectors.ports import VectorPorts, Vectors
 from querymill_workers.words.ports import Space, Words
 
-#: The name of this retriever in the ledger.
+#: The name of this retriever in `versions`.
 KIND: Final[Retriever] = "messages"
 #: The text index of messages, and that of messages with their neighbours.
 SPACES: Final[Mapping[VectorType, Space]] = {"message": "messages", "context": "message_contexts"}
@@ -103,7 +103,7 @@ class PreparedSession:
     """A session prepared for storing, with its messages and its passages."""
 
     session: ChatSession
-    messages: Sequence[Message]
+    messages: Sequence[SessionMessage]
     passages: Sequence[MessagePassage]
     revision: Revision
 
@@ -146,7 +146,7 @@ class Sessions(Protocol):
         """List the texts of a session."""
         ...
 
-    def forget(self, collection: str, session_id: str) -> DroppedSession:
+    def drop(self, collection: str, session_id: str) -> DroppedSession:
         """Drop a session with all its rows."""
         ...
 
@@ -171,7 +171,7 @@ class DropPorts(Protocol):
     def documents(self) -> Mapping[Retriever, Documents]: ...
 
 
-class MessagePorts(VectorPorts, CleaningPorts, BurialPorts, Protocol):
+class MessagePorts(VectorPorts, CleaningPorts, LateWritePorts, Protocol):
     """Everything that `messages` may touch."""
 
     @property

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.retrievers.messages.ingest import group_by_type, prepare_session, word_units_of
 from querymill_workers.retrievers.messages.ports import KIND, NEIGHBOURS, MessagePorts
 from querymill_workers.retrievers.messages.ports import SPACES as SPACE_OF
 from querymill_workers.retrievers.messages.rules.neighbours import entries_of
 from querymill_workers.text.words import words
+from querymill_workers.versions.ports import Version, WrittenDocument
 from querymill_workers.words.ports import Space
 
 #: The indexes of a collection's messages.
@@ -25,7 +25,7 @@ def reindexed(collection: str, ports: MessagePorts) -> Iterator[tuple[int, int, 
     """
     sessions = ports.documents[KIND].ids(collection, {})
     for done, session_id in enumerate(sessions, start=1):
-        with ports.ledger.changing(collection, KIND, [Subject(session_id)], NO_WRITE, whole=False):
+        with ports.versions.changing(collection, KIND, [WrittenDocument(session_id)], NO_WRITE, whole=False):
             texts = ports.sessions.texts(collection, session_id)
             for vector_type, group in group_by_type(texts):
                 units = word_units_of(session_id, group)

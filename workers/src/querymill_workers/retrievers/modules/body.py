@@ -12,11 +12,11 @@ from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.values import value
 from querymill_workers.documents.ports import Body, Documents, Entry, read_entry
-from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.modules.entry import entry_of
 from querymill_workers.retrievers.modules.ports import KIND, SPACE, Descriptions, Modules
 from querymill_workers.retrievers.modules.rules.documents import encode_id, read_id, shown_id
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Version
 from querymill_workers.words.ports import Words
 
 
@@ -57,5 +57,5 @@ class ModuleBody(Body):
         return int(was_there)
 
     @override
-    def leave(self, collection: str) -> None:
-        self.modules.leave(collection)
+    def drop_remains(self, collection: str) -> None:
+        self.modules.drop_remains(collection)

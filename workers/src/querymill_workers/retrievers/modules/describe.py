@@ -17,7 +17,7 @@ INPUT_SHARE: Final = 0.8
 
 
 def put_descriptions(collection: str, documents: Sequence[ModuleDocument], ports: ModulePorts) -> None:
-    """Store the descriptions of documents, within the ledger's change of them. Unchanged ones keep their vectors."""
+    """Store the descriptions of documents, within a versioned change of them. Unchanged ones keep their vectors."""
     ports.descriptions.put(
         collection, {document.document: passages_of(document.meta_info.description, ports) for document in documents}
     )
@@ -28,7 +28,7 @@ def passages_of(description: str, ports: ModulePorts) -> list[str]:
     """Return the passages of a description. A blank one has none."""
     text = description.strip()
     most = int(ports.embeddings.max_text_tokens * INPUT_SHARE)
-    spans = split_text(text, most_tokens=most, estimate=ports.count_tokens)
+    spans = split_text(text, max_tokens=most, estimate=ports.count_tokens)
     return [text[span.start : span.end] for span in spans]
 
 

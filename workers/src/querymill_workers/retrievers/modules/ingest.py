@@ -7,18 +7,18 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.ingest import IngestedDocument
 from querymill_shared.contracts.modules.ingest import IngestModules, IngestModulesResult, ModuleDocument
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Standing, Version, version_of
 from querymill_workers.retrievers.modules.describe import embed_soon, passages_of, put_descriptions
 from querymill_workers.retrievers.modules.entry import entry_of
 from querymill_workers.retrievers.modules.learn import submit_learning
 from querymill_workers.retrievers.modules.ports import KIND, SPACE, ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import encode_id
 from querymill_workers.retrievers.modules.rules.fields import counts_of, own_name, searchable_text
+from querymill_workers.versions.ports import Standing, Version, version_of
 from querymill_workers.words.ports import WordUnit
 
 #: Part of every revision. When it changes, ingesting a stored document again indexes it again.
@@ -51,8 +51,8 @@ def keep_documents(
 ) -> list[IngestedDocument]:
     """Store documents and their texts in one change, as far as this version is to stand, and settle them."""
     entries = [entry_of(document) for document in documents]
-    with ports.ledger.changing(collection, KIND, entries, version) as standings:
-        bury_replaced(collection, KIND, standings, ports)
+    with ports.versions.changing(collection, KIND, entries, version) as standings:
+        drop_barred(collection, KIND, standings, ports)
         kept = [
             outcome_of(collection, document, standings[entry.document], ports)
             for document, entry in zip(documents, entries, strict=True)

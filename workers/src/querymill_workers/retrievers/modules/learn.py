@@ -13,11 +13,11 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import NotFound
 from querymill_workers.jobs.follow_up import submit_once
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.ledger.ports import Subject
 from querymill_workers.retrievers.modules.notes import LexiconNotes
 from querymill_workers.retrievers.modules.ports import KIND, NO_VERSION, ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import shown_id
 from querymill_workers.retrievers.modules.rules.lexicon import learn
+from querymill_workers.versions.ports import WrittenDocument
 
 #: How long learning in the background waits for more documents, in seconds. The wait grows with the collection, so
 #: that learning takes a small share of the time that ingestion takes.
@@ -53,8 +53,8 @@ def step(claim: Claim, request: LearnLexicon, ports: ModulePorts) -> Sequence[Be
 def repair_unsettled(collection: str, ports: ModulePorts) -> None:
     """Put right what writers that died have left. Whoever still writes a document is waited for."""
     for document in ports.modules.unsettled(collection):
-        subject = Subject(shown_id(document))
-        with ports.ledger.changing(collection, KIND, [subject], NO_VERSION, whole=False):
+        subject = WrittenDocument(shown_id(document))
+        with ports.versions.changing(collection, KIND, [subject], NO_VERSION, whole=False):
             ports.modules.repair(collection, document)
 
 

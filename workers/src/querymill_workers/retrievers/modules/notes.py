@@ -18,7 +18,7 @@ class ChannelRank(NamedTuple):
     score: float
 
 
-class FusedHit(NamedTuple):
+class FusedDocument(NamedTuple):
     """A document in the whole ranking: its score, and its place in each channel that found it."""
 
     document: DocumentId
@@ -26,7 +26,7 @@ class FusedHit(NamedTuple):
     channels: Mapping[str, ChannelRank]
 
 
-class Matches(NamedTuple):
+class MatchReasons(NamedTuple):
     """Why a document was found: what each part of the request adds to its score, and the modules that hit.
 
     Both are empty for a document that only the text channel found.
@@ -45,8 +45,8 @@ class BranchNotes(StepNotes):
     """
 
     raw: tuple[RawRecall, ...]
-    ranking: tuple[FusedHit, ...]
-    matches: tuple[Matches, ...]
+    ranking: tuple[FusedDocument, ...]
+    matches: tuple[MatchReasons, ...]
     weights: dict[str, float]
     degraded: tuple[Degradation, ...]
     lexicon_version: int

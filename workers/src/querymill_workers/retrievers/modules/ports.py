@@ -6,21 +6,21 @@ from typing import Final, Protocol
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.documents.ports import LateWritePorts
 from querymill_workers.inference.ports import Rewriter
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
 from querymill_workers.retrievers.modules.rules.lexicon import Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match
 from querymill_workers.retrievers.modules.rules.scores import DocumentSummary, ModuleRecall
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vector, VectorPorts
+from querymill_workers.versions.ports import Version
 from querymill_workers.words.ports import Space, Words
 
 #: The index of the text of code documents, one entry each.
 SPACE: Final[Space] = "modules"
-#: The kind of their versions in the ledger, and of their vectors.
+#: The kind of their versions in `versions`, and of their vectors.
 KIND: Final[Retriever] = "modules"
 #: Compared with no other: for the lock of a document without a write.
 NO_VERSION: Final = Version(0, "")
@@ -51,7 +51,7 @@ class Modules(Protocol):
     def put(self, collection: str, documents: Sequence[tuple[ModuleDocument, Revision]], *, record: str) -> None:
         """Write versions of documents under the name of a record; the same again changes nothing.
 
-        Call it within the ledger's change of these documents. From the end of its transaction on, these versions are
+        Call it within a versioned change of these documents. From the end of its transaction on, these versions are
         found in place of earlier ones; before, and if it fails, none of them is.
 
         Raises:
@@ -68,11 +68,11 @@ class Modules(Protocol):
         ...
 
     def repair(self, collection: str, document: DocumentId) -> None:
-        """Put right what a writer that died has left of a document, within the ledger's change of it."""
+        """Put right what a writer that died has left of a document, within a versioned change of it."""
         ...
 
     def drop(self, collection: str, document: DocumentId) -> bool:
-        """Drop a document within the ledger's change of it, and return whether there was anything to drop."""
+        """Drop a document within a versioned change of it, and return whether there was anything to drop."""
         ...
 
     def vocabulary(self, collection: str) -> Vocabulary: ...
@@ -91,7 +91,7 @@ class Modules(Protocol):
         """Return whole documents by id, without those that do not exist."""
         ...
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """Drop the vocabulary and the lexicon of a collection without documents."""
         ...
 
@@ -119,7 +119,7 @@ class Descriptions(Protocol):
     """The descriptions of code documents, in passages. Every call names its collection."""
 
     def put(self, collection: str, passages: Mapping[DocumentId, Sequence[str]]) -> None:
-        """Replace the passages of documents, within the ledger's change of them. Equal ones keep their vectors."""
+        """Replace the passages of documents, within a versioned change of them. Equal ones keep their vectors."""
         ...
 
     def drop(self, collection: str, documents: Sequence[DocumentId]) -> None:
@@ -139,7 +139,7 @@ class Descriptions(Protocol):
         ...
 
 
-class ModulePorts(VectorPorts, BurialPorts, Protocol):
+class ModulePorts(VectorPorts, LateWritePorts, Protocol):
     """What every flow of `modules` may touch."""
 
     @property

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.ledger.ports import Subject
 from querymill_workers.retrievers.modules.ingest import unit_of
 from querymill_workers.retrievers.modules.ports import KIND, NO_VERSION, SPACE, ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
+from querymill_workers.versions.ports import WrittenDocument
 from querymill_workers.words.ports import Space
 
 #: The indexes to rebuild.
@@ -29,8 +29,8 @@ def reindexed(collection: str, ports: ModulePorts) -> Iterator[tuple[int, int, i
 
 def refill(collection: str, ids: Sequence[DocumentId], ports: ModulePorts) -> int:
     """Index some documents, locked against writers; return the number of entries."""
-    subjects = [Subject(shown_id(id_)) for id_ in ids]
-    with ports.ledger.changing(collection, KIND, subjects, NO_VERSION, whole=False):
+    subjects = [WrittenDocument(shown_id(id_)) for id_ in ids]
+    with ports.versions.changing(collection, KIND, subjects, NO_VERSION, whole=False):
         units = [unit_of(document) for document in ports.modules.documents(collection, ids).values()]
         ports.words.refill(collection, SPACE, units)
     return len(units)

@@ -10,11 +10,11 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.values import value
 from querymill_workers.documents.ports import Body, Documents, Entry, read_entry
-from querymill_workers.ledger.ports import Version
 from querymill_workers.retrievers.reports.entry import entry_of
 from querymill_workers.retrievers.reports.ports import SPACE, ReportLife
 from querymill_workers.retrievers.reports.rules.fusion import entry_id
 from querymill_workers.vectors.ports import Vectors
+from querymill_workers.versions.ports import Version
 from querymill_workers.words.ports import Words
 
 
@@ -45,5 +45,5 @@ class ReportBody(Body):
         return self.report_life.drop(collection, document)
 
     @override
-    def leave(self, collection: str) -> None:
-        self.words.clear(collection, SPACE)
+    def drop_remains(self, collection: str) -> None:
+        self.words.drop_all(collection, SPACE)

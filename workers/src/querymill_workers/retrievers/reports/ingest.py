@@ -10,12 +10,11 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.ingest import IngestedDocument, IngestOutcome
 from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import hand_in
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Standing, Version, version_of
 from querymill_workers.retrievers.reports.entry import entry_of
 from querymill_workers.retrievers.reports.ports import EMBEDDABLE, SPACE, PreparedReport, ReportPorts
 from querymill_workers.retrievers.reports.rules.aliases import tickers_of
@@ -23,6 +22,7 @@ from querymill_workers.retrievers.reports.rules.chunking import CHUNKING_VERSION
 from querymill_workers.retrievers.reports.rules.fusion import entry_id
 from querymill_workers.retrievers.reports.rules.indexing import INDEXING_VERSION, group_of, heads, indexed_text
 from querymill_workers.vectors.embedding import submit_embedding
+from querymill_workers.versions.ports import Standing, Version, version_of
 from querymill_workers.words.ports import WordUnit
 
 #: Passages that are indexed by one call.
@@ -40,7 +40,7 @@ def step(claim: Claim, request: IngestReports, ports: ReportPorts) -> Sequence[B
         return [keep_report(collection, report, version, ports) for report in reports]
 
     # One by one: a change locks what all reports of the collection share, and most reports are large.
-    ingested = ingest_slices(claim, request.documents, store, ports, together=1)
+    ingested = ingest_slices(claim, request.documents, store, ports, per_slice=1)
     if ingested is None:
         return []
     passages = {document.document: document.total for document in ingested if document.outcome in STORED}
@@ -52,8 +52,8 @@ def step(claim: Claim, request: IngestReports, ports: ReportPorts) -> Sequence[B
 def keep_report(collection: str, report: Report, version: Version, ports: ReportPorts) -> IngestedDocument:
     """Store a report and its words in one change, as far as this version is to stand."""
     prepared, entry = prepare_report(report, ports), entry_of(report)
-    with ports.ledger.changing(collection, "reports", [entry], version) as standings:
-        bury_replaced(collection, "reports", standings, ports)
+    with ports.versions.changing(collection, "reports", [entry], version) as standings:
+        drop_barred(collection, "reports", standings, ports)
         outcome = store_if_newest(collection, prepared, standings[report.sha1], ports)
         if outcome == "ingested":
             ports.documents["reports"].put(collection, [(entry, prepared.revision)])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.values import value
-from querymill_workers.documents.ports import BurialPorts
+from querymill_workers.documents.ports import LateWritePorts
 from querymill_workers.inference.ports import Judge, Rewriter
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
@@ -59,7 +59,7 @@ class PassageText:
 
 
 @value
-class Waiting:
+class UnembeddedReports:
     """The reports that have passages without a vector: how many wait for it, and how many a provider refused."""
 
     documents: Sequence[str] = ()
@@ -102,7 +102,7 @@ class Reports(Protocol):
         """
         ...
 
-    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
+    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> UnembeddedReports:
         """Count the passages of these reports that have no vector."""
         ...
 
@@ -144,7 +144,7 @@ class PreparedReport:
 class ReportLife(Protocol):
     """The life of reports: stored, listed, dropped.
 
-    Every call names its collection and sees no other. What changes a report is called within the ledger's lock of it.
+    Every call names its collection and sees no other. What changes a report is called under the lock of its version.
     """
 
     def indexed(self, collection: str, document: str) -> int:
@@ -175,7 +175,7 @@ class ReportLife(Protocol):
         ...
 
 
-class ReportPorts(VectorPorts, AnswerPorts, BurialPorts, Protocol):
+class ReportPorts(VectorPorts, AnswerPorts, LateWritePorts, Protocol):
     """What the flows of `reports` may touch."""
 
     @property

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.retrievers.reports.ingest import INDEXED_AT_ONCE, index_entries, pages_of
 from querymill_workers.retrievers.reports.ports import SPACE, ReportPorts
 from querymill_workers.retrievers.reports.rules.indexing import heads
+from querymill_workers.versions.ports import Version, WrittenDocument
 from querymill_workers.words.ports import Space
 
 #: The indexes of a collection's reports.
@@ -21,7 +21,7 @@ def reindexed(collection: str, ports: ReportPorts) -> Iterator[tuple[int, int, i
     documents = ports.documents["reports"].ids(collection, {})
     for done, document in enumerate(documents, start=1):
         # The version does not matter, because this adds nothing to the report.
-        with ports.ledger.changing(collection, "reports", [Subject(document)], Version(0, ""), whole=False):
+        with ports.versions.changing(collection, "reports", [WrittenDocument(document)], Version(0, ""), whole=False):
             chunks = ports.report_life.chunks(collection, document)
             whole = ports.report_life.whole(collection, [document]).get(document)
             known = {} if whole is None else heads(pages_of(whole))

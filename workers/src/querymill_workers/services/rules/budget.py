@@ -16,7 +16,7 @@ _MOST_LOOKED_FOR, _LEAST_LOOKED_FOR = 120, 8
 
 
 @value
-class Passage:
+class PromptPassage:
     """A text to show. ``label`` says whose it is, and ``matched`` is the part that the search found, if it is known."""
 
     text: str
@@ -37,7 +37,7 @@ class Fitted:
     is_cut: bool
 
 
-def fitted(passages: Sequence[Passage], *, max_tokens: int) -> list[Fitted]:
+def fitted(passages: Sequence[PromptPassage], *, max_tokens: int) -> list[Fitted]:
     """Cut passages so that together they have at most ``max_tokens`` tokens, counted by `estimate`.
 
     Short passages stay whole. The long ones share the rest of the budget equally: with a budget of 600, passages of
@@ -53,7 +53,7 @@ def fitted(passages: Sequence[Passage], *, max_tokens: int) -> list[Fitted]:
     return [labelled(passage, max_tokens=share) for passage in shown]
 
 
-def labelled(passage: Passage, *, max_tokens: int) -> Fitted:
+def labelled(passage: PromptPassage, *, max_tokens: int) -> Fitted:
     """Put a passage under its label, and cut its text around what matched, to at most ``max_tokens`` tokens."""
     room = max(max_tokens - estimate(passage.label), 1)
     shown = around(passage.text, passage.matched, max_tokens=room)

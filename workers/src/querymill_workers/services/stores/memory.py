@@ -25,7 +25,7 @@ class MemoryTextVectors(TextVectors):
         return any(place[0] == collection for place in self.rows)
 
     @override
-    def forget(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
+    def drop(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
         contents = contents_of(texts)
         for place, row in list(self.rows.items()):
             is_named = row.text_id in text_ids or row.document in text_ids
@@ -33,7 +33,7 @@ class MemoryTextVectors(TextVectors):
                 del self.rows[place]
 
     @override
-    def clear(self, collection: str) -> None:
+    def drop_all(self, collection: str) -> None:
         self.rows = {place: row for place, row in self.rows.items() if place[0] != collection}
 
     @override

@@ -32,13 +32,13 @@ class PostgresTextVectors(TextVectors):
             return bool(connection.execute(_SQL["any_text"], {"collection": collection}).fetchall())
 
     @override
-    def forget(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
+    def drop(self, collection: str, *, text_ids: Collection[str], texts: Collection[str]) -> None:
         values = {"collection": collection, "text_ids": list(text_ids), "contents": list(contents_of(texts))}
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["forget_texts"], values)
 
     @override
-    def clear(self, collection: str) -> None:
+    def drop_all(self, collection: str) -> None:
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["clear_texts"], {"collection": collection})
 

@@ -32,7 +32,7 @@ _COLUMNS: Final = ("terms", "english", "domains")
 
 
 @value
-class Row:
+class LexiconRow:
     """A row of a table, its terms case-folded, and where it stands."""
 
     place: str
@@ -46,7 +46,7 @@ class Row:
         return domain in self.domains or EVERY in self.domains
 
 
-def bundled() -> list[Row]:
+def bundled() -> list[LexiconRow]:
     """Read the translations and synonyms of the package."""
     return [*_bundled("zh_en"), *_bundled("synonyms")]
 
@@ -56,7 +56,7 @@ def listed(table: Literal["function_words", "technical_terms"], use: Use, domain
     return tuple(term for row in _bundled(table) if row.use == use and row.is_of(domain) for term in row.terms)
 
 
-def rows_of(text: str, source: str, columns: Sequence[str] = ()) -> list[Row]:
+def rows_of(text: str, source: str, columns: Sequence[str] = ()) -> list[LexiconRow]:
     """Read a table. If ``columns`` are given, it has no others, and only ``english`` may be missing.
 
     Raises:
@@ -85,7 +85,7 @@ def rows_of(text: str, source: str, columns: Sequence[str] = ()) -> list[Row]:
     return rows
 
 
-def own_rows(text: str, source: str) -> list[Row]:
+def own_rows(text: str, source: str) -> list[LexiconRow]:
     """Read a table of translations and synonyms that a user wrote.
 
     Raises:
@@ -98,13 +98,13 @@ def own_rows(text: str, source: str) -> list[Row]:
     return rows
 
 
-def _row(place: str, values: dict[str, str]) -> Row:
+def _row(place: str, values: dict[str, str]) -> LexiconRow:
     terms = tuple(term.strip().casefold() for term in values["terms"].split("|"))
     english, use = tuple(values.get("english", "").split()), values.get("use", "").strip()
-    return Row(place, terms, tuple(values["domains"].split()), english, use)
+    return LexiconRow(place, terms, tuple(values["domains"].split()), english, use)
 
 
-def _complaint(row: Row) -> str:
+def _complaint(row: LexiconRow) -> str:
     """Return the column of a row that breaks a rule, and the rule, or "" if none does."""
     among = f"{', '.join(DOMAINS)}, or * for all of them"
     if not all(row.terms):
@@ -125,5 +125,5 @@ def _complaint(row: Row) -> str:
 
 
 @cache
-def _bundled(table: str) -> list[Row]:
+def _bundled(table: str) -> list[LexiconRow]:
     return rows_of((resources.files(__name__) / f"{table}.tsv").read_text(encoding="utf-8"), f"{table}.tsv")

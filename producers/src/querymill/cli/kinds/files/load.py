@@ -16,7 +16,7 @@ from querymill.cli.exits import Exit
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
-from querymill.code_bases.listing import Listed, Noted
+from querymill.code_bases.listing import ListedFile, NotedFolder
 from querymill.code_bases.reading import SECRET
 from querymill.ingesting.ingestion_log import recorded
 from querymill.ingesting.jsonl import STDIN
@@ -109,7 +109,7 @@ def summarised(found: Listing, compared: CompareFilesResult, outcomes: Sequence[
     }
 
 
-def remarked(found: Listing) -> list[Listed | Noted]:
+def remarked(found: Listing) -> list[ListedFile | NotedFolder]:
     """List the files and folders of which there is something to say, though they are ingested."""
     return [*found.noted, *(listed for listed in found.listed.values() if listed.remark)]
 

@@ -30,7 +30,7 @@ def load_reports(mill: Querymill, sample: Path, console: Console) -> list[Report
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SampleQuestion:
     """A question of the sample, and where its answer stands."""
 
     text: str
@@ -39,12 +39,12 @@ class Question:
     pages: tuple[int, ...]
 
 
-def questions(sample: Path) -> list[Question]:
+def questions(sample: Path) -> list[SampleQuestion]:
     """Read the questions that are asked."""
     lines = (json.loads(line) for line in (sample / "questions.jsonl").read_text(encoding="utf-8").splitlines())
     known = {line["_id"]: line for line in lines}
     return [
-        Question(line["text"], line["answer"], line["sha1"], tuple(line["pages"]))
+        SampleQuestion(line["text"], line["answer"], line["sha1"], tuple(line["pages"]))
         for line in (known[name] for name in ASKED)
     ]
 
@@ -54,7 +54,7 @@ def ask_questions(mill: Querymill, sample: Path, console: Console) -> list[Repor
     return [ask(mill, question, console) for question in questions(sample)]
 
 
-def ask(mill: Querymill, question: Question, console: Console) -> ReportResult:
+def ask(mill: Querymill, question: SampleQuestion, console: Console) -> ReportResult:
     """Ask with HyDE and every multi-query method on; show the branches live, then the scores explained."""
     job = mill.submit(
         ReportSearch(

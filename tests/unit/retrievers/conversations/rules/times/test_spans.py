@@ -12,7 +12,7 @@ from querymill_workers.retrievers.conversations.rules.times.spans import (
     FEW,
     WEEK,
     YEAR,
-    Span,
+    TimeSpan,
     Unit,
     ago,
     day,
@@ -40,8 +40,8 @@ UNITS: list[Unit] = ["minute", "hour", "day", "week", "month", "quarter", "year"
 moments = st.datetimes(at("1900-01-01"), at("2100-01-01"))
 
 
-def span(start: str, end: str) -> Span:
-    return Span(at(start), at(end))
+def span(start: str, end: str) -> TimeSpan:
+    return TimeSpan(at(start), at(end))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_day_is_narrowed_to_its_hours_and_only_a_whole_day_is_one() -> None:
     assert day(NOW.date()).is_a_day
     assert not evening.is_a_day
     assert not days(NOW.date(), 2).is_a_day
-    assert not Span(NOW, NOW + DAY).is_a_day  # 24 hours, from half past ten
+    assert not TimeSpan(NOW, NOW + DAY).is_a_day  # 24 hours, from half past ten
 
 
 @pytest.mark.parametrize("unit", UNITS)

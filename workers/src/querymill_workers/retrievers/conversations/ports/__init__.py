@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from querymill_shared.contracts.filters import Retriever
-from querymill_workers.documents.ports import BurialPorts, CleaningPorts, Documents
+from querymill_workers.documents.ports import CleaningPorts, Documents, LateWritePorts
 from querymill_workers.jobs.ports import Common
 from querymill_workers.retrievers.conversations.ports.caches import ConversationCaches
 from querymill_workers.retrievers.conversations.ports.passages import Passages
@@ -45,7 +45,7 @@ class StoringPorts(Protocol):
     def documents(self) -> Mapping[Retriever, Documents]: ...
 
 
-class ConversationPorts(RankPorts, StoringPorts, VectorPorts, BurialPorts, CleaningPorts, Protocol):
+class ConversationPorts(RankPorts, StoringPorts, VectorPorts, LateWritePorts, CleaningPorts, Protocol):
     """Everything that a flow of `conversations` may touch."""
 
     @property

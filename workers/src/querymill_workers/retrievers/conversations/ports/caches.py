@@ -10,7 +10,7 @@ from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.best_passage import Snippet
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
-from querymill_workers.retrievers.conversations.rules.subject import Subject
+from querymill_workers.retrievers.conversations.rules.subject import QuestionSubject
 from querymill_workers.retrievers.conversations.rules.traits import Traits
 
 Value = TypeVar("Value")
@@ -62,7 +62,7 @@ class Understood:
     """
 
     understanding: Understanding
-    subject: Subject
+    subject: QuestionSubject
     traits: Traits
     numbered: str
     synonyms: tuple[SynonymsOf, ...] = ()

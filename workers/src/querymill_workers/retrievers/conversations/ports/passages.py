@@ -51,7 +51,7 @@ class NearSessions:
 class Passages(Protocol):
     """The passages of conversations of all collections. Every call names its collection and sees no other.
 
-    What changes a session changes its passages in the same transaction, within a change of the ledger. A session that
+    What changes a session changes its passages in the same transaction, within a change of `versions`. A session that
     is dropped takes them along.
     """
 

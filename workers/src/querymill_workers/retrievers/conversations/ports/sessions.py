@@ -9,15 +9,15 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.sessions import ChatSession, message_key
 from querymill_shared.values import value
 from querymill_workers.jobs.revisions import Revision
-from querymill_workers.ledger.ports import Versioned
-from querymill_workers.retrievers.conversations.history import Acceptance, History, LiveMessage, Said
+from querymill_workers.retrievers.conversations.history import Acceptance, FieldWrite, History, LiveMessage
 from querymill_workers.retrievers.conversations.rules.rank import RankParts
 from querymill_workers.retrievers.conversations.rules.references import Reference
 from querymill_workers.retrievers.conversations.rules.session_facts import SessionFacts
 from querymill_workers.retrievers.conversations.sketch import Sketch
+from querymill_workers.versions.ports import Versioned
 from querymill_workers.words.ports import Space
 
-#: The name of this retriever in the ledger.
+#: The name of this retriever in `versions`.
 KIND: Final[Retriever] = "conversations"
 #: The text index of sessions, which has one entry for each.
 SPACE: Final[Space] = "conversations"
@@ -120,7 +120,7 @@ class Outline:
     facts_version: str
     revision: Revision
     sketch: Sketch
-    said: Mapping[str, Said]
+    said: Mapping[str, FieldWrite]
     live: Sequence[tuple[Acceptance, str | None, int]]
     whole: bool
 
@@ -131,7 +131,7 @@ class Extension:
 
     facts: SessionFacts
     messages: Sequence[LiveMessage]
-    said: Mapping[str, Said]
+    said: Mapping[str, FieldWrite]
     sketch: Sketch
     revision: Revision
     replacing: Revision
@@ -198,7 +198,7 @@ class Conversations(Versioned, Protocol):
         """List the references to each of the sessions, ordered by source; [] if it has none."""
         ...
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """Drop the changes, references, ranks and rebuilds of a collection that holds no session."""
         ...
 

@@ -16,7 +16,7 @@ from querymill_workers.retrievers.conversations.ranks.recompute import refuse_un
 from querymill_workers.retrievers.conversations.rules.rank import age_days, rank, recency
 
 
-class ListNotes(Notes):
+class RankListNotes(Notes):
     """The list, and how many sessions wait for an update of their ranks."""
 
     results: tuple[RankedSession, ...]
@@ -46,12 +46,12 @@ def step(claim: Claim, request: RankList, ports: ConversationPorts) -> Sequence[
             **asdict(row.parts),
         )
         rows.append(ranked)
-    notes = ListNotes(results=tuple(rows), waiting=waiting)
+    notes = RankListNotes(results=tuple(rows), waiting=waiting)
     one_step.hand_in(claim, request, notes, ENDING, ports)
     return []
 
 
-def to_result(request: RankList, picture: Picture, notes: ListNotes) -> RankListResult:
+def to_result(request: RankList, picture: Picture, notes: RankListNotes) -> RankListResult:
     """Build the result from the list."""
     return RankListResult(
         job_id=picture.record.job_id, total=len(notes.results), complete=True, collection=request.collection,
@@ -60,4 +60,4 @@ def to_result(request: RankList, picture: Picture, notes: ListNotes) -> RankList
 
 
 #: How the job ends.
-ENDING: Final = Ending(ListNotes, to_result)
+ENDING: Final = Ending(RankListNotes, to_result)

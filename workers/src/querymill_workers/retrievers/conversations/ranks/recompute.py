@@ -43,7 +43,7 @@ class UpdateNotes(Notes):
     references: int
 
 
-class PartNotes(Notes):
+class RankPartNotes(Notes):
     """What a rebuild activated, noted by the part that did so. Other parts note nothing."""
 
     sessions: int = 0
@@ -144,7 +144,7 @@ def conclude(picture: Picture, request: RecomputeRanks, ports: Common) -> None:
     if not all(part.is_closed for part in picture.steps):
         return
     failed = [part for part in picture.steps if part.state == "failed"]
-    published = [notes for notes in map(PartNotes.of, picture.steps) if notes.version is not None]
+    published = [notes for notes in map(RankPartNotes.of, picture.steps) if notes.version is not None]
     if published:
         verdict = verdicts.done(to_result(request, picture, published[0]))
     else:
@@ -158,12 +158,12 @@ def refuse_unknown(collection: str, conversations: Conversations) -> None:
         raise NotFound(f"collection: no conversations in {collection!r}")
 
 
-def part_notes(published: Published) -> PartNotes:
+def part_notes(published: Published) -> RankPartNotes:
     """Note what a rebuild activated."""
-    return PartNotes(sessions=published.sessions, references=published.references, version=published.version)
+    return RankPartNotes(sessions=published.sessions, references=published.references, version=published.version)
 
 
-def to_result(request: RecomputeRanks, picture: Picture, notes: UpdateNotes | PartNotes) -> RanksResult:
+def to_result(request: RecomputeRanks, picture: Picture, notes: UpdateNotes | RankPartNotes) -> RanksResult:
     """Build the result from the counts."""
     return RanksResult(
         job_id=picture.record.job_id,
@@ -172,7 +172,7 @@ def to_result(request: RecomputeRanks, picture: Picture, notes: UpdateNotes | Pa
         collection=request.collection,
         scope=request.scope,
         references=notes.references,
-        version=notes.version if isinstance(notes, PartNotes) else None,
+        version=notes.version if isinstance(notes, RankPartNotes) else None,
     )
 
 

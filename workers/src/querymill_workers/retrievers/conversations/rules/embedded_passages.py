@@ -87,7 +87,7 @@ def _takes(last: EmbeddedPassage, piece: EmbeddedPassage) -> bool:
 def _pieces(messages: Iterable[SpokenText]) -> Iterator[EmbeddedPassage]:
     """Yield each message as a passage of its own, or as several if it is too long for one."""
     for message in messages:
-        for span in split_text(message.text, most_tokens=EMBEDDED_CHARS, estimate=len):
+        for span in split_text(message.text, max_tokens=EMBEDDED_CHARS, estimate=len):
             text = message.text[span.start : span.end]
             if text.strip():
                 yield EmbeddedPassage(0, message.place, message.key, span.start, text, message.at, message.at)

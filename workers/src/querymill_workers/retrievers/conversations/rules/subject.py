@@ -120,7 +120,7 @@ _RECAP: Final = re.compile(
 
 
 @value
-class Subject:
+class QuestionSubject:
     """What a question is about: its text without its time and its filler, and the words that were dropped.
 
     ``embedded`` keeps the filler, and is empty if the question has no word. ``is_recap`` tells that the question is
@@ -134,7 +134,7 @@ class Subject:
     order: TimeOrder | None
 
 
-def subject_of(query: str, rest: str | None, *, simplifies: bool) -> Subject:
+def subject_of(query: str, rest: str | None, *, simplifies: bool) -> QuestionSubject:
     """Find what a question is about. ``rest`` is what is left of it without its time, or None if it mentions none."""
     # A question that is nothing but a time keeps its words, so that there is something to search for.
     text = rest if rest is not None and words(rest) else query
@@ -143,7 +143,9 @@ def subject_of(query: str, rest: str | None, *, simplifies: bool) -> Subject:
     # The frame would be near to talks about talks.
     embedded = unframed(text)[0] if simplifies else text
     is_recap = rest is not None and asks_for_recap(rest)
-    return Subject(simple.text, simple.dropped, embedded if has_words else "", is_recap, asked_order(simple.dropped))
+    return QuestionSubject(
+        simple.text, simple.dropped, embedded if has_words else "", is_recap, asked_order(simple.dropped)
+    )
 
 
 @value

@@ -42,7 +42,7 @@ from querymill_workers.retrievers.conversations.search.why_not import explain_ab
 RELAXED: Final = Degradation(stage="time", reason="relaxed: few sessions are from then, so others follow below them")
 
 
-class SearchNotes(Notes):
+class ConversationSearchNotes(Notes):
     """The result without the timing of the job, and how long each phase of the step took, in milliseconds."""
 
     found: ConversationResult
@@ -80,7 +80,7 @@ def step(claim: Claim, request: ConversationSearch, ports: ConversationPorts) ->
         why_not=absence,
         usage=near.usage.noted(),
     )
-    notes = SearchNotes(found=result, timing=laps.ms)
+    notes = ConversationSearchNotes(found=result, timing=laps.ms)
     outcome = Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts)
     one_step.close(claim, outcome, request, ENDING, ports)
     return []
@@ -91,7 +91,7 @@ def conclude(picture: Picture, request: ConversationSearch, ports: Common) -> No
     one_step.conclude(picture, request, ENDING, ports)
 
 
-def to_result(_: ConversationSearch, picture: Picture, notes: SearchNotes) -> ConversationResult:
+def to_result(_: ConversationSearch, picture: Picture, notes: ConversationSearchNotes) -> ConversationResult:
     """Add the state and timing of the step to the result that it noted."""
     took = timing(picture) | {f"{name}_ms": ms for name, ms in notes.timing.items()}
     stages = tuple(stage(search) for search in picture.steps)
@@ -99,4 +99,4 @@ def to_result(_: ConversationSearch, picture: Picture, notes: SearchNotes) -> Co
 
 
 #: How a search ends.
-ENDING: Final = Ending(SearchNotes, to_result)
+ENDING: Final = Ending(ConversationSearchNotes, to_result)

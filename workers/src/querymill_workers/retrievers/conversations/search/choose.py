@@ -10,14 +10,14 @@ from querymill_workers.retrievers.conversations.ports.passages import NearSessio
 from querymill_workers.retrievers.conversations.rules.diversification import Placed, Ranked, age_of, diversify
 from querymill_workers.retrievers.conversations.rules.joining import UNKNOWN_LENGTH, join_orders, join_weights
 from querymill_workers.retrievers.conversations.search.score import ScoredSession, ScoredSessions
-from querymill_workers.retrievers.conversations.search.understand import Question
+from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
 
 #: A session is about a subject if its best passage has this share of the best score of all.
 ABOUT: Final = 0.5
 
 
 def rank_sessions(
-    question: Question, recalled: CachedSearch, scored: ScoredSessions, near: Sequence[NearSession]
+    question: ConversationQuestion, recalled: CachedSearch, scored: ScoredSessions, near: Sequence[NearSession]
 ) -> list[ScoredSession]:
     """Order all sessions that were scored, best first."""
     ranking = join_near(recalled, scored, near) if near else list(scored.by_words)
@@ -44,7 +44,9 @@ def join_near(recalled: CachedSearch, scored: ScoredSessions, near: Sequence[Nea
     return sorted(joined, key=lambda candidate: candidate.hit.id not in within)
 
 
-def order_by_time(question: Question, recalled: CachedSearch, ranking: Sequence[ScoredSession]) -> list[ScoredSession]:
+def order_by_time(
+    question: ConversationQuestion, recalled: CachedSearch, ranking: Sequence[ScoredSession]
+) -> list[ScoredSession]:
     """Put the sessions about the subject first, in the order of time that the frame of the question asks for, if any.
 
     A session is about the subject if its best passage scores at least half of the best one by words. What has the words
@@ -76,7 +78,7 @@ class ChosenSession:
     placed: Placed
 
 
-def choose_hits(question: Question, ranking: Sequence[ScoredSession]) -> list[ChosenSession]:
+def choose_hits(question: ConversationQuestion, ranking: Sequence[ScoredSession]) -> list[ChosenSession]:
     """Choose the hits of a ranking: the first ones, or diversified if the request asks for it."""
     if not question.request.diversify:
         return [

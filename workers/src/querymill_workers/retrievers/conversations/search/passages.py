@@ -10,11 +10,14 @@ from querymill_workers.retrievers.conversations.rules.best_passage import Snippe
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
 from querymill_workers.retrievers.conversations.rules.times.find import TimeRange
 from querymill_workers.retrievers.conversations.search.choose import ChosenSession
-from querymill_workers.retrievers.conversations.search.understand import Question
+from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
 
 
 def find_passages(
-    question: Question, recalled: CachedSearch, chosen: Sequence[ChosenSession], conversations: Conversations
+    question: ConversationQuestion,
+    recalled: CachedSearch,
+    chosen: Sequence[ChosenSession],
+    conversations: Conversations,
 ) -> Mapping[str, BestPassage]:
     """Return the passages of the chosen sessions, by session. Sessions dropped since have none.
 

@@ -10,7 +10,7 @@ from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPAC
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit, join_passages, score_messages
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.retrievers.conversations.rules.times.find import TimeRange
-from querymill_workers.retrievers.conversations.search.understand import Question
+from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
 from querymill_workers.text.thesaurus import weighted
 from querymill_workers.words.ports import Words
 
@@ -26,7 +26,7 @@ GROWTH: Final = 8
 MAX_PASSAGES: Final = 25_600
 
 
-def recall_candidates(question: Question, ports: ConversationPorts) -> CachedSearch:
+def recall_candidates(question: ConversationQuestion, ports: ConversationPorts) -> CachedSearch:
     """Find the candidates of a question, or take them from the cache.
 
     *Decided*: a question that is nothing but a time asks for a recap, so every session of that time is a candidate,
@@ -53,7 +53,10 @@ def recall_candidates(question: Question, ports: ConversationPorts) -> CachedSea
 
 
 def recall_by_words(
-    question: Question, passing: Sequence[str] | None, in_time: Sequence[str] | None, ports: ConversationPorts
+    question: ConversationQuestion,
+    passing: Sequence[str] | None,
+    in_time: Sequence[str] | None,
+    ports: ConversationPorts,
 ) -> CachedSearch:
     """Find sessions by words: those of the time that the question mentions, if it does, else all that pass the filter.
 
@@ -80,7 +83,10 @@ def recall_by_words(
 
 
 def search_words(
-    question: Question, synonyms: Sequence[SynonymsOf], groups: Sequence[str] | None, ports: ConversationPorts
+    question: ConversationQuestion,
+    synonyms: Sequence[SynonymsOf],
+    groups: Sequence[str] | None,
+    ports: ConversationPorts,
 ) -> tuple[str, list[SessionHit]]:
     """Return the text of a question with some synonyms, each with its weight, and the sessions that it finds."""
     added = [word for expansion in synonyms for word in expansion.synonyms]
@@ -90,7 +96,7 @@ def search_words(
     return text, find_sessions(ports.words, collection, text, limit=limit, wanted=wanted, groups=groups)
 
 
-def more_words(question: Question, hits: Sequence[SessionHit]) -> tuple[SynonymsOf, ...]:
+def more_words(question: ConversationQuestion, hits: Sequence[SessionHit]) -> tuple[SynonymsOf, ...]:
     """Return the synonyms to search with once more: if the words alone find less than a list full.
 
     *Decided*: so too if the question is in Chinese and the sessions are not, which lack more than half of its words,

@@ -18,7 +18,7 @@ from querymill_workers.retrievers.conversations.rules.scores import (
 )
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
 from querymill_workers.retrievers.conversations.rules.subject import TimeOrder
-from querymill_workers.retrievers.conversations.search.understand import Question
+from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
 from querymill_workers.text.rank_fusion import JoinedHit
 from querymill_workers.text.thesaurus import Thesaurus
 
@@ -61,7 +61,7 @@ class ScoredSessions:
 
 
 def score_sessions(
-    question: Question, recalled: CachedSearch, near: Sequence[NearSession], ports: ConversationPorts
+    question: ConversationQuestion, recalled: CachedSearch, near: Sequence[NearSession], ports: ConversationPorts
 ) -> ScoredSessions:
     """Score all sessions that were recalled. Those that were dropped since are left out.
 
@@ -85,7 +85,7 @@ def score_sessions(
 
 
 def fetch_sessions(
-    question: Question, session_ids: Iterable[str], ports: ConversationPorts
+    question: ConversationQuestion, session_ids: Iterable[str], ports: ConversationPorts
 ) -> dict[str, CachedConversation]:
     """Return what ranking needs to know of sessions, from the cache where possible. Dropped sessions are left out."""
     cache, collection, generation = ports.conversation_caches.sessions, question.request.collection, question.generation
@@ -113,7 +113,9 @@ def cached_conversation(info: ConversationInfo, thesaurus: Thesaurus) -> CachedC
     )
 
 
-def score_session(question: Question, hit: SessionHit, session: CachedConversation, best: float) -> ScoredSession:
+def score_session(
+    question: ConversationQuestion, hit: SessionHit, session: CachedConversation, best: float
+) -> ScoredSession:
     """Score one session; ``best`` is the highest BM25 of all candidates."""
     request = question.request
     days = age_days(session.last_active, question.now)

@@ -33,7 +33,7 @@ CANDIDATES: Final[Mapping[SearchMode, int]] = {"normal": 50, "deep": 100}
 
 
 @value
-class Question:
+class ConversationQuestion:
     """A request with the time of asking, the time that its text means, and what else its text says.
 
     ``generation`` is that of its collection at the time of asking. ``key`` is everything that the candidates depend on,
@@ -58,7 +58,7 @@ class Question:
         return CANDIDATES[self.text.understanding.mode]
 
 
-def understand_question(request: ConversationSearch, now: datetime, ports: ConversationPorts) -> Question:
+def understand_question(request: ConversationSearch, now: datetime, ports: ConversationPorts) -> ConversationQuestion:
     """Read the time that a request means as of ``now``, and its other words, or take these from the cache."""
     generation = ports.conversations.generation(request.collection)
     timed = find_time(request.query, now=now, zone=request.zone) if request.time_filter else None
@@ -68,7 +68,7 @@ def understand_question(request: ConversationSearch, now: datetime, ports: Conve
     if understood is None:
         understood = read_text(request, timed, ports)
         ports.conversation_caches.questions.put(key, understood)
-    return Question(request, now, generation, span, key, understood)
+    return ConversationQuestion(request, now, generation, span, key, understood)
 
 
 def key_of(request: ConversationSearch, generation: int, span: TimeRange | None) -> tuple[object, ...]:

@@ -11,13 +11,13 @@ from querymill_shared.contracts.results import Degradation
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.passages import NearSession, PassageFilter
 from querymill_workers.retrievers.conversations.ports.sessions import KIND
-from querymill_workers.retrievers.conversations.search.understand import Question
+from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
 from querymill_workers.vectors.question import embed_question
 
 #: Time kept free before the deadline, so that the words can answer after a failed embedding, in seconds.
@@ -33,12 +33,12 @@ class RecalledByVectors:
 
     sessions: tuple[NearSession, ...] = ()
     gaps: tuple[Degradation, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    usage: ProviderUsage = field(default_factory=ProviderUsage)
     asked: bool = True
 
 
 def recall_by_vectors(
-    claim: Claim, question: Question, recalled: CachedSearch, ports: ConversationPorts
+    claim: Claim, question: ConversationQuestion, recalled: CachedSearch, ports: ConversationPorts
 ) -> RecalledByVectors:
     """Find the nearest sessions under the filter of the words, unless the question asks for none.
 

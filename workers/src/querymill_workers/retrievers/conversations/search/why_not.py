@@ -11,14 +11,14 @@ from querymill_workers.retrievers.conversations.rules.session_hits import Sessio
 from querymill_workers.retrievers.conversations.search.choose import ChosenSession
 from querymill_workers.retrievers.conversations.search.recall import find_sessions, score_within
 from querymill_workers.retrievers.conversations.search.score import ScoredSession
-from querymill_workers.retrievers.conversations.search.understand import Question
+from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
 
 #: What a session has to pass, in order.
 GATES: Final = ("collection", "filter", "time", "words", "candidates", "score", "diversification")
 
 
 def explain_absence(
-    question: Question,
+    question: ConversationQuestion,
     recalled: CachedSearch,
     ranking: Sequence[ScoredSession],
     chosen: Sequence[ChosenSession],
@@ -39,7 +39,9 @@ def explain_absence(
     return Absence.at(wanted, GATES, *lost)
 
 
-def say_unfound(question: Question, wanted: str, recalled: CachedSearch, ports: ConversationPorts) -> tuple[str, str]:
+def say_unfound(
+    question: ConversationQuestion, wanted: str, recalled: CachedSearch, ports: ConversationPorts
+) -> tuple[str, str]:
     """Return the gate at which a session was lost that is no candidate, and the reason."""
     collection, conditions = question.request.collection, question.request.filter
     if wanted not in ports.conversations.describe(collection, [wanted]):

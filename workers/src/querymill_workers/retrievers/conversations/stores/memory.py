@@ -62,7 +62,7 @@ class MemoryConversations(Conversations):
         return {id_: [reference for reference in ordered if reference.target == id_] for id_ in session_ids}
 
     @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         with self.lock:
             if collection not in self.collections():
                 self.changed = {place: changed for place, changed in self.changed.items() if place[0] != collection}

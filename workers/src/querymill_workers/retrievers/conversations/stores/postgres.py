@@ -95,7 +95,7 @@ class PostgresConversations(Conversations):
         return 0 if row is None else int(row[0])
 
     @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         place = {"collection": collection}
         with within(self._pool, collection) as connection:
             row = connection.execute(_SQL["conversations_held"], place).fetchone()

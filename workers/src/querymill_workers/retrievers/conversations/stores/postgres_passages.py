@@ -10,7 +10,7 @@ from typing_extensions import override
 from querymill_workers.postgres.connection import Pool, within
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.postgres.reading import fetch_all
-from querymill_workers.postgres.vector_index import NearIndexes
+from querymill_workers.postgres.vector_index import VectorIndexes
 from querymill_workers.retrievers.conversations.ports.passages import (
     CutSession,
     NearSession,
@@ -41,7 +41,7 @@ _JOINED: Final = sql.SQL(
 class PostgresPassages(Passages):
     """`Passages` on PostgreSQL with pgvector. ``ef_search`` is the least breadth of an index search."""
 
-    def __init__(self, pool: Pool, near: NearIndexes, *, ef_search: int) -> None:
+    def __init__(self, pool: Pool, near: VectorIndexes, *, ef_search: int) -> None:
         self._pool = pool
         self._ef_search = ef_search
         self._near = near

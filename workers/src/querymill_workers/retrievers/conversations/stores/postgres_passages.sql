@@ -79,7 +79,7 @@ ORDER BY best.cosine DESC, best.session_id;
 -- as_reader_by_index: as as_reader, and make the planner use the vector index and scan on while too few rows pass
 SELECT
     set_config('querymill.collection', %(collection)s, true),
-    set_config('role', 'querymill_messages', true),
+    set_config('role', 'querymill_reader', true),
     set_config('enable_seqscan', 'off', true),
     set_config('enable_bitmapscan', 'off', true),
     set_config('enable_sort', 'off', true),

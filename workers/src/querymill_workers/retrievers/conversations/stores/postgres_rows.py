@@ -11,7 +11,7 @@ from psycopg.types.json import Json, Jsonb
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_workers.jobs.revisions import Revision
 from querymill_workers.postgres.queries import statements
-from querymill_workers.retrievers.conversations.history import Acceptance, History, LiveMessage, Said, session_of
+from querymill_workers.retrievers.conversations.history import Acceptance, FieldWrite, History, LiveMessage, session_of
 from querymill_workers.retrievers.conversations.ports.sessions import (
     Extension,
     Outline,
@@ -47,15 +47,15 @@ def live_messages(rows: Iterable[Sequence[Any]]) -> Mapping[str, Sequence[LiveMe
     return found
 
 
-def said_of(stored: Mapping[str, Any]) -> dict[str, Said]:
+def said_of(stored: Mapping[str, Any]) -> dict[str, FieldWrite]:
     """Read what updates said of a session."""
     update = {name: value for name, (_, _, value) in stored.items()}
     if "started_at" in update:
         update["started_at"] = datetime.fromisoformat(update["started_at"])
-    return {name: Said((us, job), update[name]) for name, (us, job, _) in stored.items()}
+    return {name: FieldWrite((us, job), update[name]) for name, (us, job, _) in stored.items()}
 
 
-def said_columns(said: Mapping[str, Said]) -> Jsonb:
+def said_columns(said: Mapping[str, FieldWrite]) -> Jsonb:
     """Return what updates said of a session as it is stored: by field its version and its value."""
     columns = {}
     for name, heard in said.items():

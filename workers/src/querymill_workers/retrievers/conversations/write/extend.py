@@ -9,7 +9,6 @@ from querymill_shared.values import value
 from querymill_workers.documents.late_writes import forgetting_vectors
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.ingesting import ending_of, ingest_slices
-from querymill_workers.ledger.ports import Standing, Subject, Version, version_of
 from querymill_workers.retrievers.conversations.entry import entry_of
 from querymill_workers.retrievers.conversations.history import History, add_live, forget_before, session_of
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
@@ -22,6 +21,7 @@ from querymill_workers.retrievers.conversations.write.ingest import (
 )
 from querymill_workers.retrievers.conversations.write.live import add_messages
 from querymill_workers.retrievers.conversations.write.store_sessions import Change, store_history
+from querymill_workers.versions.ports import Standing, Version, WrittenDocument, version_of
 
 #: Seconds that sessions wait for more before they are embedded, if several come together. Those that grow every second,
 #: as a follower sends them, would have their last passages embedded every second. Their words are found at once.
@@ -46,8 +46,8 @@ def extend_sessions(
     collection: str, extensions: Sequence[SessionExtension], version: Version, ports: ConversationPorts
 ) -> list[IngestedDocument]:
     """Extend sessions in one change, as far as the extensions are to stand."""
-    subjects = [Subject(extension.session_id) for extension in extensions]
-    with ports.ledger.changing(collection, KIND, subjects, version, whole=False) as standings:
+    subjects = [WrittenDocument(extension.session_id) for extension in extensions]
+    with ports.versions.changing(collection, KIND, subjects, version, whole=False) as standings:
         changes = apply_extensions(collection, extensions, version, standings, ports)
     return [ended(extension.session_id, changes[extension.session_id]) for extension in extensions]
 
@@ -75,9 +75,9 @@ def apply_extensions(
 
 def keep_out(collection: str, update: SessionExtension, standing: Standing, ports: ConversationPorts) -> Change | None:
     """Say what becomes of an update that was forgotten or replaced since it was accepted; None of any other."""
-    buried = buried_with(collection, update, standing, ports)
-    if buried is not None:
-        return bury_update(collection, update, standing, buried, ports)
+    late = late_update_of(collection, update, standing, ports)
+    if late is not None:
+        return drop_late_update(collection, update, standing, late, ports)
     if standing.newest:
         return None
     known = ports.conversations.stored(collection, update.session_id)
@@ -85,7 +85,7 @@ def keep_out(collection: str, update: SessionExtension, standing: Standing, port
 
 
 @value
-class Buried:
+class LateUpdate:
     """An update that comes after its session was forgotten by a filter.
 
     ``since`` is when that was, and ``known`` and ``history`` are the session without and with the update. ``alone``
@@ -98,35 +98,35 @@ class Buried:
     alone: bool
 
 
-def buried_with(
+def late_update_of(
     collection: str, update: SessionExtension, standing: Standing, ports: ConversationPorts
-) -> Buried | None:
-    """Return what is to be buried if an update makes the session one that a filter has forgotten since, or None."""
+) -> LateUpdate | None:
+    """Return what is to be dropped if an update makes the session one that a filter has forgotten since, or None."""
     if not standing.newest or not standing.filters:
         return None
     known = ports.conversations.stored(collection, update.session_id)
     before = known.history if known else History()
     history, alone = (add_live(each, update, acceptance_of(standing.version)) for each in (before, History()))
-    since = _buried_as(update.session_id, history, standing)
+    since = _barred_by(update.session_id, history, standing)
     if since is None:
         return None
-    return Buried(since, known, history, _buried_as(update.session_id, alone, standing) is not None)
+    return LateUpdate(since, known, history, _barred_by(update.session_id, alone, standing) is not None)
 
 
-def _buried_as(session_id: str, history: History, standing: Standing) -> Version | None:
+def _barred_by(session_id: str, history: History, standing: Standing) -> Version | None:
     session = session_of(session_id, history)
-    return None if session is None else standing.buried_as(entry_of(session))
+    return None if session is None else standing.barred_by(entry_of(session))
 
 
-def bury_update(
-    collection: str, update: SessionExtension, standing: Standing, buried: Buried, ports: ConversationPorts
+def drop_late_update(
+    collection: str, update: SessionExtension, standing: Standing, late: LateUpdate, ports: ConversationPorts
 ) -> Change:
     """Forget what was accepted of a session before the filter was forgotten that it passes with an update."""
-    written = standing.version if buried.alone or standing.known is None else standing.known
-    ports.ledger.bury(collection, KIND, update.session_id, written=written, parts=buried.since)
-    left = forget_before(buried.history, acceptance_of(buried.since))
+    written = standing.version if late.alone or standing.known is None else standing.known
+    ports.versions.leave_tombstone(collection, KIND, update.session_id, written=written, parts=late.since)
+    left = forget_before(late.history, acceptance_of(late.since))
     with forgetting_vectors(collection, update.session_id, KIND, ports):
-        change = store_history(collection, update.session_id, buried.known, left, ports)
+        change = store_history(collection, update.session_id, late.known, left, ports)
     return Change("forgotten", change.total)
 
 

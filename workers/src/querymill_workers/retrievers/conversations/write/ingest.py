@@ -13,11 +13,10 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.conversations.ingest import IngestConversations, IngestConversationsResult
 from querymill_shared.contracts.ingest import Extend, IngestedDocument, IngestOutcome
 from querymill_shared.contracts.sessions import ChatSession
-from querymill_workers.documents.late_writes import bury_replaced
+from querymill_workers.documents.late_writes import drop_barred
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ingesting import IngestNotes, ending_of, ingest_slices
 from querymill_workers.jobs.one_step import Ending, hand_in
-from querymill_workers.ledger.ports import Standing, Version, version_of
 from querymill_workers.retrievers.conversations.embed import EMBEDDABLE
 from querymill_workers.retrievers.conversations.entry import entry_of
 from querymill_workers.retrievers.conversations.history import Acceptance, History, put_whole, session_of
@@ -32,6 +31,7 @@ from querymill_workers.retrievers.conversations.write.derived import prepare_his
 from querymill_workers.retrievers.conversations.write.follow_up import update_soon, update_what_waits
 from querymill_workers.retrievers.conversations.write.store_sessions import Change, change_of, is_new, replace_all
 from querymill_workers.vectors.embedding import submit_embedding
+from querymill_workers.versions.ports import Standing, Version, version_of
 
 
 def step(claim: Claim, request: IngestConversations, ports: ConversationPorts) -> Sequence[Bell]:
@@ -78,8 +78,8 @@ def store_sessions(
 ) -> list[IngestedDocument]:
     """Store whole sessions and their index entries in one change, as far as this version is to stand."""
     subjects = [entry_of(session) for session in sessions]
-    with ports.ledger.changing(collection, KIND, subjects, version) as standings:
-        bury_replaced(collection, KIND, standings, ports)
+    with ports.versions.changing(collection, KIND, subjects, version) as standings:
+        drop_barred(collection, KIND, standings, ports)
         known = ports.conversations.stored_all(collection, [session.session_id for session in sessions])
         planned = [
             plan(session, standings[session.session_id], known.get(session.session_id), ports) for session in sessions

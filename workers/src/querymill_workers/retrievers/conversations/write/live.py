@@ -33,13 +33,13 @@ from querymill_workers.retrievers.conversations.rules.technical_keywords import 
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.retrievers.conversations.sketch import extend_sketch, facts_from, signs_in
 from querymill_workers.retrievers.conversations.write.derived import spoken
-from querymill_workers.retrievers.conversations.write.store_sessions import Change, Written, store_histories
+from querymill_workers.retrievers.conversations.write.store_sessions import Change, StoredHistory, store_histories
 from querymill_workers.words.parts import part_id
 from querymill_workers.words.ports import Words, WordUnit
 
 
 @value
-class Growth:
+class LiveGrowth:
     """A session that grows without being read: its last passage before, and what it is afterwards.
 
     ``fill`` is the number of its last entry of words, and how many characters that has.
@@ -83,7 +83,7 @@ def add_messages(
 
 def find_growing(
     collection: str, updates: Sequence[SessionExtension], version: Acceptance, ports: ConversationPorts
-) -> list[Growth]:
+) -> list[LiveGrowth]:
     """Return the sessions that need not be read to grow.
 
     Raises:
@@ -101,18 +101,18 @@ def find_growing(
         if outline is not None and extension is not None:
             refuse_too_many(update.session_id, extension.facts.messages)
             if last is not None:
-                growing.append(Growth(outline, outline.sketch.fill, last, extension))
+                growing.append(LiveGrowth(outline, outline.sketch.fill, last, extension))
     return growing
 
 
-def cut_growth(growth: Growth) -> CutSession:
+def cut_growth(growth: LiveGrowth) -> CutSession:
     """Return the passages that new messages change or add. Only these get vectors."""
     facts = growth.known.facts
     said = spoken(growth.messages, started_at=facts.started_at, first=facts.messages)
     return CutSession(growth.session_id, cut_passages(said, after=growth.last))
 
 
-def entry_of_growth(growth: Growth) -> Entry:
+def entry_of_growth(growth: LiveGrowth) -> Entry:
     """Return what new messages add to what is known of their session."""
     facts, user_name = growth.extension.facts, growth.extension.said.get("user_name")
     update = SessionExtension(
@@ -122,7 +122,7 @@ def entry_of_growth(growth: Growth) -> Entry:
     return replace(part_of(update), size=facts.messages)
 
 
-def extend_entries(collection: str, growing: Sequence[Growth], words: Words) -> Set[str]:
+def extend_entries(collection: str, growing: Sequence[LiveGrowth], words: Words) -> Set[str]:
     """Add messages to the last passages of sessions, and to new ones. Return the sessions whose entries are there."""
     entries = {growth.session_id: entries_of_growth(growth) for growth in growing}
     lasts = [last for last, *_ in entries.values()]
@@ -132,7 +132,7 @@ def extend_entries(collection: str, growing: Sequence[Growth], words: Words) -> 
     return kept.keys()
 
 
-def entries_of_growth(growth: Growth) -> list[WordUnit]:
+def entries_of_growth(growth: LiveGrowth) -> list[WordUnit]:
     """Return what new messages add to the entry of the last passage, and the entries of new passages."""
     texts: dict[int, list[str]] = {growth.fill[0]: []}
     fills = fill_up((len(message.text) for message in growth.messages), growth.fill)
@@ -196,7 +196,7 @@ def _add_by_history(
         if new:
             refuse_too_many(update.session_id, len(before) + new)
         history = add_live(History() if known is None else known.history, update, version)
-        written[update.session_id] = Written(known, history)
+        written[update.session_id] = StoredHistory(known, history)
     return store_histories(collection, written, ports)
 
 

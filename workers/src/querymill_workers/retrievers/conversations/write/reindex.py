@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from querymill_workers.ledger.ports import Subject, Version
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPACE
 from querymill_workers.retrievers.conversations.write.derived import entries_of
+from querymill_workers.versions.ports import Version, WrittenDocument
 from querymill_workers.words.ports import Space
 
 #: The indexes of this retriever.
@@ -19,7 +19,7 @@ def reindexed(collection: str, ports: ConversationPorts) -> Iterator[tuple[int, 
     """Index the sessions one by one, each locked against other workers. Yields (done, of how many, entries)."""
     ids = ports.documents[KIND].ids(collection, {})
     for done, session_id in enumerate(ids, start=1):
-        with ports.ledger.changing(collection, KIND, [Subject(session_id)], _NO_VERSION, whole=False):
+        with ports.versions.changing(collection, KIND, [WrittenDocument(session_id)], _NO_VERSION, whole=False):
             known = ports.conversations.stored(collection, session_id)
             entries = [] if known is None else entries_of(known.session)
             ports.words.refill(collection, SPACE, entries)

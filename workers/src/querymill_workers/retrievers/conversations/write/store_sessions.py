@@ -52,14 +52,14 @@ def store_history(
 
 
 @value
-class Written:
+class StoredHistory:
     """A session as it is stored, if it is, and its history with the writes that are to be stored."""
 
     known: StoredConversation | None
     history: History
 
 
-def store_histories(collection: str, written: Mapping[str, Written], ports: StoringPorts) -> dict[str, Change]:
+def store_histories(collection: str, written: Mapping[str, StoredHistory], ports: StoringPorts) -> dict[str, Change]:
     """Store sessions as `store_history` does, all in one go."""
     changes: dict[str, Change] = {}
     replacements: list[Replacement] = []

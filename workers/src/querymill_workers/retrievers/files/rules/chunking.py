@@ -5,7 +5,7 @@ from typing import Final
 
 from querymill_shared.values import value
 from querymill_workers.retrievers.files.rules.code import CodeChunk, Symbol
-from querymill_workers.text.passages import Span, split_text
+from querymill_workers.text.passages import TextSpan, split_text
 
 #: Raise this with every change of these rules or of the embedded text: stored files are then ingested again.
 CODE_CHUNKING_VERSION: Final = 3
@@ -60,7 +60,7 @@ def _lines(content: str, starts: set[int], count_tokens: Callable[[str], int], s
     for number, whole in enumerate(content.split("\n"), start=1):
         worth = _DEFINITION if number in starts else _AFTER_BLANK if after_blank else _ANYWHERE
         text = whole.rstrip("\r")
-        for span in split_text(text, most_tokens=size, estimate=count_tokens) or [Span(0, 0)]:
+        for span in split_text(text, max_tokens=size, estimate=count_tokens) or [TextSpan(0, 0)]:
             part = text[span.start : span.end]
             lines.append(_Line(number, part, count_tokens(part), worth))
             worth = _ANYWHERE

@@ -13,7 +13,7 @@ StopReason = Literal["enough", "rounds", "token budget", "no new query", "nothin
 
 
 @value
-class Standing:
+class RoundState:
     """The state of a search after a round.
 
     ``added`` counts the high and medium files of the round. ``gaps``, ``of_high`` and ``of_medium`` map names to
@@ -47,7 +47,7 @@ class Stop:
     reason: StopReason
 
 
-def what_next(standing: Standing) -> Ask | Stop:
+def what_next(standing: RoundState) -> Ask | Stop:
     """Decide whether to stop or which names to search next.
 
     The search stops at the token budget, with at least 3 high files and no gap, after the last round, after a later
@@ -66,7 +66,7 @@ def what_next(standing: Standing) -> Ask | Stop:
     return Ask(names) if names else Stop("no new query")
 
 
-def refined(standing: Standing) -> list[str]:
+def refined(standing: RoundState) -> list[str]:
     """Choose at most 10 unused names: gaps first, then names of the high files; if there are none, of medium files."""
     used = set(standing.used)
     chosen = best_names(standing.gaps, used=used)

@@ -20,11 +20,11 @@ from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.files.steps import FileStep
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.bell import Bell, one_per_queue
-from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
+from querymill_workers.jobs.faults import MalformedInput, Refused, Unavailable
 from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.verdicts import done, lost_search
-from querymill_workers.retrievers.files.notes import EvaluationNotes, PlanNotes, SearchNotes
+from querymill_workers.retrievers.files.notes import EvaluationNotes, FileSearchNotes, PlanNotes
 from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.context import Context
 from querymill_workers.retrievers.files.search.choose import choose_files
@@ -62,7 +62,7 @@ def step(claim: Claim, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
     laps = Laps(ports)
     try:
         notes = carry_out(place, claim, request, ports)
-    except Unreadable as error:  # only RE2 can tell that the request holds an invalid pattern
+    except MalformedInput as error:  # only RE2 can tell that the request holds an invalid pattern
         ending = Verdict("failed", reason=f"patterns: {error}", code=error.code, counts_as=error.counts_as)
         ports.board.settle(claim.job_id, ending)
         return []
@@ -74,7 +74,7 @@ def step(claim: Claim, request: FileSearch, ports: FilePorts) -> Sequence[Bell]:
 
 def carry_out(
     place: FileStep, claim: Claim, request: FileSearch, ports: FilePorts
-) -> SearchNotes | EvaluationNotes | PlanNotes:
+) -> FileSearchNotes | EvaluationNotes | PlanNotes:
     """Search, judge or plan; return the notes that later steps and the result read."""
     query = analyze_query(request.query, request.kinds, ports.thesauri["files"])
     is_first = place.stage == "search" and place.round == 1  # nothing was found before it
@@ -96,7 +96,7 @@ def conclude(picture: Picture, request: FileSearch, ports: FilePorts) -> Sequenc
         return []
     rounds = rounds_of(picture, limit=request.candidates)
     if rounds[-1].plan is not None:
-        ports.board.tell(picture.record.job_id, round_event(rounds[-1]))
+        ports.board.append_event(picture.record.job_id, round_event(rounds[-1]))
     names = [str(place) for place in next_steps(rounds, plans=request.mode == "iterative")]
     if names:
         return one_per_queue(add_steps(picture, names, request, ports))
@@ -123,7 +123,7 @@ def settle(
     query = analyze_query(request.query, request.kinds, ports.thesauri["files"])
     chosen = choose_files(rounds, request)
     hits, low = show_files(chosen, request, ports)
-    read = Reading(is_late=is_late)
+    read = StoredParts(is_late=is_late)
     returned = read.part("metadata", lambda: with_metadata(hits, request, ports), without=hits)
     context = read.part(
         "context", lambda: join_context(chosen.kept[: request.top_n], query, request, ports), without=Context("", ())
@@ -140,7 +140,7 @@ def settle(
     ports.board.settle(picture.record.job_id, done(result))
 
 
-class Reading:
+class StoredParts:
     """What is read from a store for a result. ``missing`` names the parts that could not be read."""
 
     def __init__(self, *, is_late: bool) -> None:

@@ -8,7 +8,7 @@ from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.files.embed import EMBEDDABLE, has_vectors
 from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
@@ -100,10 +100,10 @@ def ask_judge(
     claim: Claim,
     request: FileSearch,
     ports: FilePorts,
-) -> tuple[Mapping[str, float], Usage, Sequence[Degradation]]:
+) -> tuple[Mapping[str, float], ProviderUsage, Sequence[Degradation]]:
     """Return the relevance that a language model gives to excerpts, if the request asks for it, and what is missing."""
     if request.evaluator != "judge" or not files:
-        return {}, Usage(), ()
+        return {}, ProviderUsage(), ()
     passages = {path: excerpted(texts[path], notes.excerpt) for path, notes in files.items()}
     try:
         caller = caller_of(claim, request, ports, margin_s=MARGIN_S, what="the judge")
@@ -111,7 +111,7 @@ def ask_judge(
     except (Unavailable, Refused) as error:
         return (
             {},
-            Usage(),
+            ProviderUsage(),
             (Degradation(stage=claim.step, reason=f"the default evaluator stands in: {error}", code=error.code),),
         )
     judged = {path: value for path, value in given.items() if path in files and 0 <= value <= 1}

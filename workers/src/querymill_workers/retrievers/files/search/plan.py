@@ -9,7 +9,7 @@ from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, of_band
 from querymill_workers.retrievers.files.rules.follow_up_names import is_searchable_name, weighted
 from querymill_workers.retrievers.files.rules.gaps import gaps
-from querymill_workers.retrievers.files.rules.rounds import Ask, Standing, Stop, what_next
+from querymill_workers.retrievers.files.rules.rounds import Ask, RoundState, Stop, what_next
 from querymill_workers.retrievers.files.search.rounds import EvaluatedFile, Round, evaluated_files
 
 #: Places of definition looked up for each name, and gaps that a plan lists.
@@ -36,9 +36,9 @@ def plan(rounds: Sequence[Round], request: FileSearch, ports: FilePorts) -> Plan
         definers.setdefault(place.symbol.name, set()).add(place.path)
     missing = gaps(uses, retrieved=files, definers=definers, frequency=frequency, files=total)
     decision = what_next(
-        Standing(
+        RoundState(
             round=last.number,
-            rounds=request.most_rounds,
+            rounds=request.max_rounds,
             high=len(high),
             added=sum(band(file.relevance) in RETURNED for file in last.files),
             gaps=missing,

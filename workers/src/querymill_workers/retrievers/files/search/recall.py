@@ -9,9 +9,9 @@ from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.files.steps import FileStep
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
-from querymill_workers.jobs.faults import Refused, Unavailable, Unreadable
+from querymill_workers.jobs.faults import MalformedInput, Refused, Unavailable
 from querymill_workers.retrievers.files.embed import EMBEDDABLE, has_vectors
-from querymill_workers.retrievers.files.notes import SearchNotes
+from querymill_workers.retrievers.files.notes import FileSearchNotes
 from querymill_workers.retrievers.files.ports import SPACE, FilePorts
 from querymill_workers.retrievers.files.rules.candidates import MAX_CANDIDATES
 from querymill_workers.retrievers.files.rules.intent import intent_of
@@ -45,7 +45,7 @@ def recall(
     claim: Claim,
     request: FileSearch,
     ports: FilePorts,
-) -> SearchNotes:
+) -> FileSearchNotes:
     """Run one search of a round: in the first by words, vectors or patterns, later by names that a plan chose."""
     match place.part:
         case int(part):
@@ -58,10 +58,10 @@ def recall(
             return search_words(query, scope, ports)
 
 
-def search_words(query: QueryAnalysis, scope: FileScope, ports: FilePorts) -> SearchNotes:
+def search_words(query: QueryAnalysis, scope: FileScope, ports: FilePorts) -> FileSearchNotes:
     """Find the files with the words of the request, and those that it names."""
     named = find_named(query, scope, ports)
-    return SearchNotes(found={"words": rank_by_words(query, scope, ports), **named})
+    return FileSearchNotes(found={"words": rank_by_words(query, scope, ports), **named})
 
 
 def find_named(query: QueryAnalysis, scope: FileScope, ports: FilePorts) -> dict[str, tuple[str, ...]]:
@@ -99,7 +99,7 @@ def rank_by_words(query: QueryAnalysis, scope: FileScope, ports: FilePorts) -> t
 
 def search_vectors(
     query: QueryAnalysis, scope: FileScope, claim: Claim, request: FileSearch, ports: FilePorts
-) -> SearchNotes:
+) -> FileSearchNotes:
     """Find the files with the chunks nearest to the request; name it in the notes if some chunks have no vector yet.
 
     Files that wait for a vector are found by their words alone. They are a ranking of their own, so that files with
@@ -109,7 +109,7 @@ def search_vectors(
     asks_vectors, words_answer = "vectors" in request.channels, "words" in request.searched_channels
     if not has_vectors(scope.collection, ports):
         is_told = asks_vectors or not rank_by_words(query, scope, ports)
-        return SearchNotes(degraded=name_missing(EMBED, [say_no_vectors(scope)] if is_told else [], None))
+        return FileSearchNotes(degraded=name_missing(EMBED, [say_no_vectors(scope)] if is_told else [], None))
     try:
         question = embed_question(
             EMBEDDABLE,
@@ -123,7 +123,7 @@ def search_vectors(
     except (Unavailable, Refused) as error:
         if not words_answer or error.code == "store_down":
             raise
-        return SearchNotes(degraded=name_missing(claim.step, [str(error)], error.code))
+        return FileSearchNotes(degraded=name_missing(claim.step, [str(error)], error.code))
     by_words = rank_by_words(query, scope, ports)
     near = ports.files.nearest(
         scope.collection,
@@ -137,7 +137,7 @@ def search_vectors(
     if waiting := tuple(path for path in by_words if path in near.waiting):
         found[WAITING] = waiting
     pending = [f"{near.pending} chunks of files have no vector yet"] if near.pending else []
-    return SearchNotes(
+    return FileSearchNotes(
         found=found,
         usage=question.usage.noted(),
         degraded=name_missing(EMBED, pending, "pending") + name_missing(claim.step, question.cuts, "cut"),
@@ -152,7 +152,7 @@ def say_no_vectors(scope: FileScope) -> str:
 
 def search_patterns(
     patterns: Sequence[str], globs: Sequence[str], scope: FileScope, stage: str, ports: FilePorts
-) -> SearchNotes:
+) -> FileSearchNotes:
     """Run the regular expressions and path patterns of a request; the notes name those that were refused or cut."""
     found: dict[str, tuple[str, ...]] = {}
     missing: list[str] = []
@@ -161,7 +161,7 @@ def search_patterns(
             hits = ports.files.matching(
                 scope.collection, pattern, limit=MAX_CANDIDATES, time_s=PATTERN_S, paths=scope.paths
             )
-        except Unreadable:
+        except MalformedInput:
             raise
         except Refused as error:
             missing.append(str(error))
@@ -175,17 +175,17 @@ def search_patterns(
             missing.append(str(error))
             continue
         found[f"glob {glob}"] = tuple(paths)
-    return SearchNotes(found=found, degraded=name_missing(stage, missing, "cut"))
+    return FileSearchNotes(found=found, degraded=name_missing(stage, missing, "cut"))
 
 
-def search_names(names: Sequence[str], scope: FileScope, ports: FilePorts) -> SearchNotes:
+def search_names(names: Sequence[str], scope: FileScope, ports: FilePorts) -> FileSearchNotes:
     """Look up the names that a plan chose: first where they are defined, then where they are used."""
     found: dict[str, list[str]] = {f"name {name}": [] for name in names}
     for roles in (("definition",), ("import", "type", "call")):
         for place in ports.files.named(scope.collection, names, roles=roles, limit=PLACES, paths=scope.paths):
             paths = found[f"name {place.symbol.name}"]
             paths += [] if place.path in paths else [place.path]
-    return SearchNotes(found={query: tuple(paths) for query, paths in found.items()})
+    return FileSearchNotes(found={query: tuple(paths) for query, paths in found.items()})
 
 
 def name_missing(stage: str, reasons: Sequence[str], code: Code | None) -> tuple[Degradation, ...]:

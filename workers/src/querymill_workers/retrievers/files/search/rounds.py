@@ -11,7 +11,7 @@ from typing import Final
 from querymill_shared.board import Picture, Step
 from querymill_shared.contracts.files.steps import FileStage, FileStep, FirstSearch
 from querymill_shared.values import value
-from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes, PlanNotes, SearchNotes
+from querymill_workers.retrievers.files.notes import EvaluationNotes, FileNotes, FileSearchNotes, PlanNotes
 from querymill_workers.retrievers.files.rules.candidates import FileCandidate, candidates, shards
 from querymill_workers.retrievers.files.rules.named import ends_with
 from querymill_workers.retrievers.files.rules.structure import Expected
@@ -67,12 +67,12 @@ class Round:
     @property
     def found(self) -> Mapping[str, Sequence[str]]:
         """The paths that each query of the searches found, best first."""
-        return {query: paths for step in self.searches for query, paths in SearchNotes.of(step).found.items()}
+        return {query: paths for step in self.searches for query, paths in FileSearchNotes.of(step).found.items()}
 
     @property
     def queries(self) -> tuple[str, ...]:
         """The queries that the searches of this round ran."""
-        return tuple(query for step in self.searches for query in SearchNotes.of(step).found)
+        return tuple(query for step in self.searches for query in FileSearchNotes.of(step).found)
 
     @property
     def judged_tokens(self) -> int:
@@ -143,7 +143,7 @@ def _rank(searches: Sequence[Step], *, evaluated: Collection[str]) -> list[FileC
     weights: dict[str, float] = {}
     for step in searches:
         place = FileStep.parse(step.name)
-        for query, paths in SearchNotes.of(step).found.items():
+        for query, paths in FileSearchNotes.of(step).found.items():
             rankings[query] = paths
             is_named = query in (NAMED_FILES, NAMED_SYMBOLS)
             weights[query] = NAMED_WEIGHT if is_named else WEIGHTS.get(None if place is None else place.part, 1.0)

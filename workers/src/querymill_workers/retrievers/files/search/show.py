@@ -18,7 +18,7 @@ from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.why_not import Absence
 from querymill_shared.values import value
 from querymill_workers.jobs.stages import missing, stage, timing, used
-from querymill_workers.retrievers.files.notes import FileNotes, PartNotes, SearchNotes
+from querymill_workers.retrievers.files.notes import FileNotes, FileSearchNotes, FileStepNotes
 from querymill_workers.retrievers.files.ports import FilePorts
 from querymill_workers.retrievers.files.rules.bands import RETURNED, band, counted
 from querymill_workers.retrievers.files.rules.context import Context
@@ -127,7 +127,7 @@ def show_result(
 def found_nothing(rounds: Sequence[Round], query: QueryAnalysis) -> tuple[Degradation, ...]:
     """Say why there is nothing, if no search found a file."""
     searches = [step for round_ in rounds for step in round_.searches if step.state == "done"]
-    if any(paths for step in searches for paths in SearchNotes.of(step).found.values()):
+    if any(paths for step in searches for paths in FileSearchNotes.of(step).found.values()):
         return ()
     why_none = "no file has a word of the request"
     if query.is_chinese:
@@ -206,5 +206,5 @@ def summary(round_: Round) -> RoundSummary:
 
 def missing_parts(picture: Picture) -> tuple[Degradation, ...]:
     """Name each part that the request asked for and the result lacks."""
-    noted = [part for step in picture.steps if step.state == "done" for part in PartNotes.of(step).degraded]
+    noted = [part for step in picture.steps if step.state == "done" for part in FileStepNotes.of(step).degraded]
     return (*noted, *missing(picture.steps))

@@ -8,7 +8,7 @@ import re2
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from querymill_shared.values import value
-from querymill_workers.jobs.faults import Refused, Unreadable
+from querymill_workers.jobs.faults import MalformedInput, Refused
 from querymill_workers.retrievers.files.ports import PatternHit, PatternHits
 
 MAX_PATTERN_CHARS: Final = 1_000
@@ -97,4 +97,4 @@ def _compiled(written: str, *, shown: str) -> Any:
     except re2.error as error:
         (reason,) = error.args
         detail = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise Unreadable(f"pattern {shown!r} cannot be read by RE2: {detail}") from error
+        raise MalformedInput(f"pattern {shown!r} cannot be read by RE2: {detail}") from error

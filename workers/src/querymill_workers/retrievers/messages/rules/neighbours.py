@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from querymill_workers.retrievers.messages.rules.sessions import NEIGHBOURS, Message, vector_id
+from querymill_workers.retrievers.messages.rules.sessions import NEIGHBOURS, SessionMessage, vector_id
 from querymill_workers.text import bm25
 from querymill_workers.text.bm25 import QueryTerm, Scored, Tuning
 from querymill_workers.words.ports import WordHit, WordUnit
@@ -35,7 +35,7 @@ NAME_CHARS: Final = 60
 _MARKS: Final = ":,：，"
 
 
-def speaker_of(message: Message) -> str:
+def speaker_of(message: SessionMessage) -> str:
     """Return who speaks: the message's ``user_name``, else its role."""
     return str(message.metadata.get("user_name") or message.role or "")
 
@@ -47,7 +47,7 @@ def addressed_by(text: str) -> str | None:
     return head[: min(ends)].strip().removeprefix("@").lower() if ends else None
 
 
-def shares_around(messages: Sequence[Message]) -> list[dict[int, int]]:
+def shares_around(messages: Sequence[SessionMessage]) -> list[dict[int, int]]:
     """Return for each message the places of its neighbours, with their shares in twentieths.
 
     Ada asks, Bob and Cy talk, and then "Ada: here" by Bob counts Ada's question by 10, Bob's message by 10, Cy's by 5.
@@ -81,7 +81,7 @@ def link_to(message_id: str) -> str:
 
 def entries_of(
     session_id: str,
-    messages: Sequence[Message],
+    messages: Sequence[SessionMessage],
     words: Callable[[str], Sequence[str]],
     *,
     changed: Collection[str] | None = None,
@@ -119,7 +119,9 @@ def _touching(ids: Sequence[str], shares: Sequence[Mapping[int, int]], changed: 
     ]
 
 
-def changed_around(session_id: str, messages: Sequence[Message], changed: Collection[str]) -> Collection[str] | None:
+def changed_around(
+    session_id: str, messages: Sequence[SessionMessage], changed: Collection[str]
+) -> Collection[str] | None:
     """Return the texts whose neighbours are to be indexed again, or None if that is all of a session.
 
     A new speaker can turn a conversation of two into one of more, which changes every share.

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from querymill_shared.values import value
-from querymill_workers.text.passages import Span, split_text
+from querymill_workers.text.passages import TextSpan, split_text
 from querymill_workers.text.tokens import estimate
 
 VectorType = Literal["message", "context"]
@@ -30,7 +30,7 @@ NEIGHBOUR_LENGTH: Final = 400
 
 
 @value
-class Message:
+class SessionMessage:
     """A message of a session. ``key`` names it within the session. ``metadata`` holds that of the session, too."""
 
     key: str
@@ -94,7 +94,7 @@ class MessageFilter:
 
 
 @value
-class Passage:
+class MessageSpan:
     """Where in a long text a passage is, in characters, and which it is of how many, from 0."""
 
     start: int
@@ -122,7 +122,7 @@ class MessageRow:
     user_name: str | None
     message_role: str | None
     raw: float | None = None
-    passage: Passage | None = None
+    passage: MessageSpan | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     place: int | None = None
 
@@ -138,7 +138,7 @@ def vector_id(session_id: str, key: str, vector_type: VectorType, *, number: int
     return hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
-def passages_of(session_id: str, messages: Sequence[Message]) -> list[MessagePassage]:
+def passages_of(session_id: str, messages: Sequence[SessionMessage]) -> list[MessagePassage]:
     """List the passages of a session, all messages before all contexts. Empty messages have none."""
     written = [message for message in messages if message.text.strip()]
     texts = [message.text for message in written]
@@ -171,18 +171,18 @@ def context_of(texts: Sequence[str], place: int) -> str:
     return "\n".join([*before, texts[place], *after])
 
 
-def _ids_around(messages: Sequence[Message], place: int) -> tuple[str, ...]:
+def _ids_around(messages: Sequence[SessionMessage], place: int) -> tuple[str, ...]:
     near = messages[max(place - NEIGHBOURS, 0) : place + 1 + NEIGHBOURS]
     return tuple(message.message_id for message in near if message.message_id is not None)
 
 
 def _cut(
-    session_id: str, message: Message, vector_type: VectorType, text: str, around: tuple[str, ...]
+    session_id: str, message: SessionMessage, vector_type: VectorType, text: str, around: tuple[str, ...]
 ) -> list[MessagePassage]:
-    spans = split_text(text, most_tokens=PASSAGE_TOKENS, estimate=estimate)
+    spans = split_text(text, max_tokens=PASSAGE_TOKENS, estimate=estimate)
     text_id = vector_id(session_id, message.key, vector_type)
 
-    def passage(number: int, span: Span) -> MessagePassage:
+    def passage(number: int, span: TextSpan) -> MessagePassage:
         id_, content = vector_id(session_id, message.key, vector_type, number=number), text[span.start : span.end]
         return MessagePassage(
             vector_id=id_,

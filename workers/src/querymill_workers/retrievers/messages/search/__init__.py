@@ -21,7 +21,7 @@ from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.values import value
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.stages import Laps
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.messages.embed import EMBEDDABLE
 from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.retrievers.messages.search.choose import choose_messages
@@ -48,7 +48,7 @@ class FoundMessages:
 
     asked: MessageQuestion
     matches: MessageMatches
-    usage: Usage
+    usage: ProviderUsage
 
 
 def step(claim: Claim, request: MessageSearch, ports: MessagePorts) -> None:
@@ -87,7 +87,7 @@ def find_messages(claim: Claim, request: MessageSearch, laps: Laps, ports: Messa
     asked = understand_question(request)
     if asked.is_empty:
         why = "the query has no letter or digit"
-        return FoundMessages(asked, MessageMatches("hybrid", (), 0, total_is_exact=True, why=why), Usage())
+        return FoundMessages(asked, MessageMatches("hybrid", (), 0, total_is_exact=True, why=why), ProviderUsage())
     embedding, first = begin_embedding(claim, asked, ports), None
     if embedding.is_running:
         # With the vector, the words are searched once more: both must see the same rows.
@@ -99,7 +99,7 @@ def find_messages(claim: Claim, request: MessageSearch, laps: Laps, ports: Messa
     if isinstance(vector, Gap):
         if first is None:
             first = choose_messages(asked, recall_messages(asked, None, ports), None, no_vector=vector)
-        return FoundMessages(asked, replace(first, why=vector.reason, gaps=(vector, *first.gaps[1:])), Usage())
+        return FoundMessages(asked, replace(first, why=vector.reason, gaps=(vector, *first.gaps[1:])), ProviderUsage())
     question = vector.question
     with ports.messages.snapshot():
         recalled = recall_messages(asked, question, ports)

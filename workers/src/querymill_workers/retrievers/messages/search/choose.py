@@ -10,7 +10,7 @@ from querymill_workers.retrievers.messages.search.matches import (
     TEXT_SIMILARITY,
     CalibratedQuestion,
     Gap,
-    Match,
+    MessageMatch,
     MessageMatches,
     passage_of,
 )
@@ -138,9 +138,9 @@ def choose_by_rank(asked: MessageQuestion, recalled: RecalledMessages, question:
     )
 
 
-def match_by_substring(row: MessageRow) -> Match:
+def match_by_substring(row: MessageRow) -> MessageMatch:
     """Match a row that contains the question."""
-    return Match(row, TEXT_SIMILARITY, 0.0, ("substring",), {"formula": "contains the query"})
+    return MessageMatch(row, TEXT_SIMILARITY, 0.0, ("substring",), {"formula": "contains the query"})
 
 
 def is_rare(row: MessageRow, ranking: WordRanking) -> bool:
@@ -156,10 +156,10 @@ def newest_first(rows: Sequence[MessageRow], ranking: WordRanking) -> list[Messa
     return sorted(by_time, key=lambda row: -ranking.hits[row.vector_id].score)
 
 
-def match_by_words(row: MessageRow, hit: WordHit) -> Match:
+def match_by_words(row: MessageRow, hit: WordHit) -> MessageMatch:
     """Match a row that has words of the question."""
     explanation = {} if hit.scored is None else bm25.explain(hit.scored)
-    return Match(row, TEXT_SIMILARITY, hit.score, ("words",), explanation)
+    return MessageMatch(row, TEXT_SIMILARITY, hit.score, ("words",), explanation)
 
 
 def passing(rows: Sequence[MessageRow], question: CalibratedQuestion) -> list[MessageRow]:
@@ -173,7 +173,7 @@ def fuse(
     question: CalibratedQuestion,
     *,
     limit: int | None = None,
-) -> list[Match]:
+) -> list[MessageMatch]:
     """Fuse rankings of rows, and return the best ``limit`` matches, or all.
 
     Each message is matched once, by its own row if that was found, else by its context.
@@ -205,7 +205,7 @@ def match_by_rank(
     weights: Mapping[str, float],
     request: MessageSearch,
     question: CalibratedQuestion,
-) -> Match:
+) -> MessageMatch:
     """Match a row with the ranks that its score came from."""
     channels: tuple[Channel, ...] = ("vector", "words")
     found_by = tuple(channel for channel in channels if any(name.startswith(channel) for name in joined.ranks))
@@ -216,10 +216,10 @@ def match_by_rank(
         "weights": {name: weights[name] for name in joined.ranks},
         "score": joined.score,
     } | passage_of(row)
-    return Match(row, question.similarity(row), joined.score, found_by, explanation)
+    return MessageMatch(row, question.similarity(row), joined.score, found_by, explanation)
 
 
-def match_by_vector(row: MessageRow, question: CalibratedQuestion) -> Match:
+def match_by_vector(row: MessageRow, question: CalibratedQuestion) -> MessageMatch:
     """Score a row by its similarity alone."""
     similarity, points = question.similarity(row), question.calibration.points
     explanation = {
@@ -227,4 +227,4 @@ def match_by_vector(row: MessageRow, question: CalibratedQuestion) -> Match:
         "cosine": row.raw,
         "calibration": [list(point) for point in points],
     } | passage_of(row)
-    return Match(row, similarity, similarity, ("vector",), explanation)
+    return MessageMatch(row, similarity, similarity, ("vector",), explanation)

@@ -46,7 +46,7 @@ class Gap(NamedTuple):
 
 
 @value
-class Match:
+class MessageMatch:
     """A row that a mode found. ``explanation`` holds every number needed to recompute ``score``."""
 
     row: MessageRow
@@ -67,7 +67,7 @@ class MessageMatches:
     """
 
     mode: Mode
-    best: Sequence[Match]
+    best: Sequence[MessageMatch]
     total: int
     total_is_exact: bool
     why: str | None = None
@@ -78,7 +78,7 @@ class MessageMatches:
     compared: bool = True
     uncalibrated: bool = False
     gaps: tuple[Gap, ...] = ()
-    rare: Sequence[Match] = ()
+    rare: Sequence[MessageMatch] = ()
     question: CalibratedQuestion | None = None
 
 

@@ -8,7 +8,7 @@ from querymill_shared.values import value
 from querymill_workers.inference.carrying import carry
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.messages.embed import EMBEDDABLE
 from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.retrievers.messages.search.matches import CalibratedQuestion, Gap
@@ -25,7 +25,7 @@ class MessageVector:
     """A question with its vector, what the vector cost, and what of the question was cut."""
 
     question: CalibratedQuestion
-    usage: Usage
+    usage: ProviderUsage
     cuts: tuple[Gap, ...]
 
 

@@ -16,7 +16,7 @@ from querymill_workers.retrievers.messages.ports import MessagePorts
 from querymill_workers.retrievers.messages.search.matches import (
     SIMILARITY_PLACES,
     Gap,
-    Match,
+    MessageMatch,
     MessageMatches,
     passage_of,
 )
@@ -63,7 +63,7 @@ def tell_first_hits(claim: Claim, matches: MessageMatches, ports: MessagePorts) 
             )
             for place, match in enumerate(matches.best)
         )  # fmt: skip
-        ports.board.tell(claim.job_id, Hits(after_stage=WORDS, total=matches.total, hits=hits))
+        ports.board.append_event(claim.job_id, Hits(after_stage=WORDS, total=matches.total, hits=hits))
 
 
 def with_whole_rows(matches: MessageMatches, asked: MessageQuestion, ports: MessagePorts) -> MessageMatches:
@@ -105,7 +105,7 @@ def waiting(matches: MessageMatches) -> tuple[Gap, ...]:
     return (Gap("embed", f"{matches.pending} row{'s' if matches.pending > 1 else ''} pending", "pending"),)
 
 
-def hit_of(match: Match, request: MessageSearch, *, uncalibrated: bool = False) -> MessageHit:
+def hit_of(match: MessageMatch, request: MessageSearch, *, uncalibrated: bool = False) -> MessageHit:
     """Turn a match into a hit. A hit must be used if its vector is as similar as the preset asks for."""
     row = match.row
     source, line = place_in_file(row.metadata)

@@ -13,7 +13,7 @@ from querymill_workers.retrievers.messages.rules.sessions import (
     MessageFilter,
     MessagePassage,
     MessageRow,
-    Passage,
+    MessageSpan,
     texts_of,
 )
 from querymill_workers.retrievers.messages.stores.memory_sessions import MemorySessions
@@ -129,7 +129,7 @@ def _row(prepared: PreparedSession, passage: MessagePassage, raw: float | None =
     places = {message.key: place for place, message in enumerate(prepared.messages)}
     contents = {text.text_id: text.content for text in texts_of(prepared.passages)}
     end = passage.start + len(passage.content)
-    found_by = Passage(passage.start, end, passage.number, passage.passages)
+    found_by = MessageSpan(passage.start, end, passage.number, passage.passages)
     return MessageRow(
         vector_id=passage.text_id,
         message_key=passage.message_key,

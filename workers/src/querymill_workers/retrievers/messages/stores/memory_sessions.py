@@ -54,7 +54,7 @@ class MemorySessions(Sessions):
                     yield from ((prepared, passage) for passage in prepared.passages)
 
     @override
-    def forget(self, collection: str, session_id: str) -> DroppedSession:
+    def drop(self, collection: str, session_id: str) -> DroppedSession:
         with self.lock:
             texts, known = self.texts(collection, session_id), self.sessions.pop((collection, session_id), None)
             self.vectors.drop_orphans(collection)

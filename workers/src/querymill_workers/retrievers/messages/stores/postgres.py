@@ -18,12 +18,12 @@ from typing_extensions import override
 
 from querymill_workers.postgres.connection import Pool
 from querymill_workers.postgres.filters import Column, Predicate, predicate
-from querymill_workers.postgres.metadata_index import Noted
+from querymill_workers.postgres.metadata_index import MetadataTables
 from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.postgres.reading import fetch_all, snapshot
-from querymill_workers.postgres.vector_index import LARGE_ROWS, NearIndexes
+from querymill_workers.postgres.vector_index import LARGE_ROWS, VectorIndexes
 from querymill_workers.retrievers.messages.ports import Messages, Nearest
-from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, Passage
+from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, MessageSpan
 from querymill_workers.vectors.postgres import VectorTables
 
 _SQL: Final = statements("querymill_workers.retrievers.messages.stores", "postgres.sql")
@@ -54,7 +54,7 @@ _FIELDS: Final = {
     "time": Column(sql.SQL("p.created_at"), "time"),
 }
 #: The metadata of a passage is that of its session and that of its message.
-_NOTED: Final = Noted(sql.SQL("p.session_id"), "messages", "chat_messages", "session_id")
+_NOTED: Final = MetadataTables(sql.SQL("p.session_id"), "messages", "chat_messages", "session_id")
 _WHOLE: Final = sql.SQL(
     "CASE WHEN p.text_id IS NULL THEN p.content ELSE ("
     "SELECT string_agg(part.content, '' ORDER BY part.number) FROM chat_passages AS part"
@@ -96,7 +96,7 @@ _LACKING: Final = sql.SQL(
 class PostgresMessages(Messages):
     """`Messages` in PostgreSQL with pgvector. ``ef_search`` is the least breadth of an index search."""
 
-    def __init__(self, pool: Pool, near: NearIndexes, *, ef_search: int) -> None:
+    def __init__(self, pool: Pool, near: VectorIndexes, *, ef_search: int) -> None:
         self._pool = pool
         self._ef_search = ef_search
         self._near = near
@@ -203,7 +203,7 @@ def escaped(text: str) -> str:
     return text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_")
 
 
-def predicates(where: MessageFilter, noted: Noted | None = _NOTED) -> sql.Composed:
+def predicates(where: MessageFilter, noted: MetadataTables | None = _NOTED) -> sql.Composed:
     """Write a predicate for each filter that is set, and for no other."""
     session = sql.SQL("AND p.session_id = %(session_id)s")
     excluded = sql.SQL(
@@ -220,7 +220,7 @@ def predicates(where: MessageFilter, noted: Noted | None = _NOTED) -> sql.Compos
     return sql.SQL(" ").join(part for value, part in given if value is not None)
 
 
-def _conditions(where: MessageFilter, noted: Noted | None) -> Predicate:
+def _conditions(where: MessageFilter, noted: MetadataTables | None) -> Predicate:
     return predicate(where.conditions, _FIELDS, metadata=sql.SQL("p.metadata"), noted=noted)
 
 
@@ -228,7 +228,7 @@ def _statement(
     name: str, where: MessageFilter, *, model: str | None = None, dimensions: int = 0, brief: bool = False
 ) -> sql.Composed:
     """Write a statement. That which uses the index of a collection and model has literals, as the index has."""
-    # The index of near vectors is walked in its order, whatever else an index could find.
+    # The vector index is walked in its order, whatever else an index could find.
     noted = None if name == "nearest_approximate" else _NOTED
     return sql.SQL(_SQL[name]).format(
         filters=predicates(where, noted),
@@ -276,5 +276,5 @@ def _row(row: Sequence[Any]) -> MessageRow:
     """Read a row: its columns, and after them its cosine and its passage, if they are given."""
     columns, metadata, number = row[:10], row[10], row[11]
     raw, cut = row[12:] if len(row) > len(columns) + 2 else (None, None)
-    passage = None if cut is None or raw is None else Passage(*cut)
+    passage = None if cut is None or raw is None else MessageSpan(*cut)
     return MessageRow(*columns, raw, passage, metadata, number)  # type: ignore[call-arg]  # ten columns

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from querymill_workers.postgres.connection import Pool, unhurried, within
 from querymill_workers.postgres.queries import statements
-from querymill_workers.postgres.statistics import Statistics
+from querymill_workers.postgres.statistics import ColumnStatistics
 from querymill_workers.retrievers.messages.ports import ChangedTexts, DroppedSession, PreparedSession, Sessions
 from querymill_workers.retrievers.messages.rules.sessions import MessageText, texts_of
 
@@ -29,7 +29,7 @@ class PostgresSessions(Sessions):
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._statistics = Statistics(pool, "chat_passages", STATISTICS)
+        self._statistics = ColumnStatistics(pool, "chat_passages", STATISTICS)
 
     @override
     def put(self, collection: str, prepared: Sequence[PreparedSession]) -> Mapping[str, ChangedTexts]:
@@ -64,7 +64,7 @@ class PostgresSessions(Sessions):
             return [MessageText(*row) for row in connection.execute(_SQL["session_texts"], place)]
 
     @override
-    def forget(self, collection: str, session_id: str) -> DroppedSession:
+    def drop(self, collection: str, session_id: str) -> DroppedSession:
         place = {"collection": collection, "session_id": session_id}
         with within(self._pool, collection) as connection:
             texts = [MessageText(text_id, type_, "") for text_id, type_ in connection.execute(_SQL["text_ids"], place)]

@@ -20,7 +20,7 @@ from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.jobs.stages import Laps
-from querymill_workers.retrievers.modules.notes import BranchNotes, FusedHit
+from querymill_workers.retrievers.modules.notes import BranchNotes, FusedDocument
 from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import encode_id, read_id
 from querymill_workers.retrievers.modules.search.choose import choose_documents
@@ -65,7 +65,7 @@ def run_branch(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Outco
         silent = {missing.stage for missing in recalled.degraded if missing.code != "pending"}
         asking = replace(understood, channels=[name for name in understood.channels if name not in silent])
 
-        def again(changed: ModuleSearch) -> Sequence[FusedHit]:
+        def again(changed: ModuleSearch) -> Sequence[FusedDocument]:
             found = judge_documents(asking, recall_documents(asking, claim, changed, ports, Laps(ports)), changed)
             return choose_documents(asking, found, changed).ranking
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.values import value
-from querymill_workers.retrievers.modules.notes import ChannelRank, FusedHit, Matches
+from querymill_workers.retrievers.modules.notes import ChannelRank, FusedDocument, MatchReasons
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, order_of
 from querymill_workers.retrievers.modules.rules.names import Rule
 from querymill_workers.retrievers.modules.rules.scores import AskedPart, ScoredDocument
@@ -40,9 +40,9 @@ class ChosenDocuments:
     ``weights`` is empty if no channels were fused.
     """
 
-    ranking: Sequence[FusedHit]
+    ranking: Sequence[FusedDocument]
     weights: Mapping[str, float]
-    matches: tuple[Matches, ...]
+    matches: tuple[MatchReasons, ...]
 
 
 def choose_documents(understood: UnderstoodRequest, judged: JudgedDocuments, request: ModuleSearch) -> ChosenDocuments:
@@ -53,9 +53,9 @@ def choose_documents(understood: UnderstoodRequest, judged: JudgedDocuments, req
     ranking = fuse_channels(judged.by_modules, judged.others, weights=weights)
     scored = {hit.document: hit for hit in judged.by_modules}
     matches = tuple(
-        Matches(tuple(each.explained for each in hit.found), hit.keywords)
+        MatchReasons(tuple(each.explained for each in hit.found), hit.keywords)
         if (hit := scored.get(ranked.document))
-        else Matches()
+        else MatchReasons()
         for ranked in ranking[: request.top_k]
     )
     return ChosenDocuments(ranking, weights, matches)
@@ -105,7 +105,7 @@ def fuse_channels(
     found: Mapping[str, Sequence[tuple[DocumentId, float]]],
     *,
     weights: Mapping[str, float],
-) -> list[FusedHit]:
+) -> list[FusedDocument]:
     """Fuse the module channel, the text and the vector channels by weighted RRF (k = 60, ranks from 1), best first.
 
     Equal scores share a rank. With the shares 10/13 and 3/13, the first of the heavier part scores 0.769 / 61 and the
@@ -118,11 +118,11 @@ def fuse_channels(
     ranks = {channel: ranks_by_score(list(of_channel.items())) for channel, of_channel in scores.items()}
     if not weights:
         return [
-            FusedHit(document, score, {MODULES: ChannelRank(ranks[MODULES][document], score)})
+            FusedDocument(document, score, {MODULES: ChannelRank(ranks[MODULES][document], score)})
             for document, score in scores[MODULES].items()
         ]
     hits = [
-        FusedHit(
+        FusedDocument(
             hit.key, hit.score, {name: ChannelRank(rank, scores[name][hit.key]) for name, rank in hit.ranks.items()}
         )
         for hit in join(ranks, weights=weights, k=K)

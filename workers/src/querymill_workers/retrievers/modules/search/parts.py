@@ -7,8 +7,8 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.modules.search import SPLIT, WEIGHT, ModuleSearch
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import caller_of
-from querymill_workers.jobs.faults import Failed
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.faults import CallFailed
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.text.queries import wrapped
 
@@ -26,7 +26,7 @@ class RequestParts:
     """Texts with their weights, and what finding them used."""
 
     weighted: list[tuple[str, float]]
-    usage: Usage
+    usage: ProviderUsage
 
 
 def find_parts(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> RequestParts:
@@ -41,12 +41,12 @@ def find_parts(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Reque
     """
     if claim.step != SPLIT:
         given = [(part.description, part.weight) for part in request.sub_queries]
-        return RequestParts(given or [(request.query, WEIGHT)], Usage())
+        return RequestParts(given or [(request.query, WEIGHT)], ProviderUsage())
     caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
     reply, usage = ports.rewriter.rewrite("parts", request.query, terms={}, caller=caller)
     parts = weighted_parts(reply)
     if not parts:
-        raise Failed("the chat model's reply held no parts")
+        raise CallFailed("the chat model's reply held no parts")
     return RequestParts(parts, usage)
 
 

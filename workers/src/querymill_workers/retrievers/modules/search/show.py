@@ -22,7 +22,7 @@ from querymill_shared.contracts.modules.search import (
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.stages import missing, stage, timing, used, worth_telling
 from querymill_workers.jobs.verdicts import done, lost_search
-from querymill_workers.retrievers.modules.notes import BranchNotes, FusedHit, Matches
+from querymill_workers.retrievers.modules.notes import BranchNotes, FusedDocument, MatchReasons
 from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import encode_id
 from querymill_workers.retrievers.modules.rules.scores import SHOWN_PLACES
@@ -43,7 +43,7 @@ def conclude(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> Non
     elif (best := best_branch(picture)) is not None and worth_telling(picture):
         ranking = BranchNotes.of(best).ranking
         shown = tuple(PartialHit(key=encode_id(hit.document), score=hit.score) for hit in ranking[: request.top_k])
-        ports.board.tell(picture.record.job_id, Hits(after_stage=best.name, total=len(ranking), hits=shown))
+        ports.board.append_event(picture.record.job_id, Hits(after_stage=best.name, total=len(ranking), hits=shown))
 
 
 def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
@@ -102,7 +102,7 @@ def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: Modu
     )
 
 
-def to_ranked_document(hit: FusedHit, place: int) -> RankedDocument:
+def to_ranked_document(hit: FusedDocument, place: int) -> RankedDocument:
     """Build a row of the history: place in the whole ranking, score, and rank in each channel."""
     return RankedDocument(
         rank=place,
@@ -124,7 +124,11 @@ def fetch_hits(notes: BranchNotes, request: ModuleSearch, ports: ModulePorts) ->
 
 
 def to_hit(
-    document: ModuleDocument, hit: FusedHit, matches: Matches, weights: Mapping[str, float], request: ModuleSearch
+    document: ModuleDocument,
+    hit: FusedDocument,
+    matches: MatchReasons,
+    weights: Mapping[str, float],
+    request: ModuleSearch,
 ) -> ModuleDocumentHit:
     """Build a hit, with every number that its score is made of."""
     why: dict[str, Any] = (

@@ -8,7 +8,7 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.values import value
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.modules.describe import EMBEDDABLE
 from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import DocumentId
@@ -25,7 +25,7 @@ class RecalledVectors:
 
     near: Mapping[str, Sequence[tuple[DocumentId, float]]]
     gaps: Sequence[Degradation] = ()
-    usage: Usage = field(default_factory=Usage)
+    usage: ProviderUsage = field(default_factory=ProviderUsage)
 
 
 def recall_vectors(

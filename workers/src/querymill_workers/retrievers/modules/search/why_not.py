@@ -8,7 +8,7 @@ from typing import Any, Final
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.why_not import Absence, Lever
 from querymill_shared.values import value
-from querymill_workers.retrievers.modules.notes import FusedHit
+from querymill_workers.retrievers.modules.notes import FusedDocument
 from querymill_workers.retrievers.modules.ports import KIND, ModulePorts
 from querymill_workers.retrievers.modules.rules.documents import DocumentId, shown_id
 from querymill_workers.retrievers.modules.search.understand import UnderstoodRequest
@@ -20,7 +20,7 @@ DEEPEST: Final = 1_000
 LONGEST: Final = 100
 
 #: Ranks once more with other fields, for the same parts of the request.
-RankAgain = Callable[[ModuleSearch], Sequence[FusedHit]]
+RankAgain = Callable[[ModuleSearch], Sequence[FusedDocument]]
 
 
 @value
@@ -34,7 +34,7 @@ class MissedGate:
 
 
 def explain_absence(
-    document: DocumentId, understood: UnderstoodRequest, ranking: Sequence[FusedHit], again: RankAgain,
+    document: DocumentId, understood: UnderstoodRequest, ranking: Sequence[FusedDocument], again: RankAgain,
     request: ModuleSearch, ports: ModulePorts,
 ) -> Absence:  # fmt: skip
     """Say which gate a document did not pass, or its place if it is a hit."""
@@ -47,7 +47,7 @@ def explain_absence(
 
 
 def missed_gate(
-    document: DocumentId, understood: UnderstoodRequest, ranking: Sequence[FusedHit], again: RankAgain,
+    document: DocumentId, understood: UnderstoodRequest, ranking: Sequence[FusedDocument], again: RankAgain,
     request: ModuleSearch, ports: ModulePorts,
 ) -> MissedGate | None:  # fmt: skip
     """Find the first gate that a document did not pass, None if it is a hit."""
@@ -73,7 +73,7 @@ def missed_gate(
     return MissedGate("channels", said, lever=lever)
 
 
-def place_of(wanted: DocumentId, ranking: Sequence[FusedHit]) -> int:
+def place_of(wanted: DocumentId, ranking: Sequence[FusedDocument]) -> int:
     """Return the place of a document in a ranking, from 1; 0 if it is not in it."""
     return next((place for place, hit in enumerate(ranking, start=1) if hit.document == wanted), 0)
 
@@ -103,7 +103,7 @@ def lever_of(
     return Lever(fields=fields, place=place) if 0 < place <= fields.get("top_k", request.top_k) else None
 
 
-def say_ranks(hit: FusedHit) -> str:
+def say_ranks(hit: FusedDocument) -> str:
     """Say where each channel has a document: "3rd by modules" is written "modules 3, text 17"."""
     return ", ".join(f"{name} {found.rank}" for name, found in sorted(hit.channels.items()))
 
@@ -116,12 +116,12 @@ def say_unmatched(asked: Iterable[str], channels: Iterable[str]) -> str:
     return modules + (f", and {' and '.join(others)} did not find it" if others else "")
 
 
-def say_cut(hit: FusedHit, *, needed: int, candidates: int) -> str:
+def say_cut(hit: FusedDocument, *, needed: int, candidates: int) -> str:
     """Say that every channel took better documents. Equal scores share a rank, so ranks may be below the limit."""
     return f"number {needed} of its best channel (rank in {say_ranks(hit)}); each channel gives {candidates}"
 
 
-def say_place(place: int, ranking: Sequence[FusedHit], *, top_k: int) -> str:
+def say_place(place: int, ranking: Sequence[FusedDocument], *, top_k: int) -> str:
     """Say that better documents fill the list, with both scores."""
     last = ranking[min(top_k, len(ranking)) - 1]
     own = ranking[place - 1]

@@ -93,7 +93,7 @@ class MemoryModules(Modules):
             return {document: stored[document][0] for document in documents if document in stored}
 
     @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         with self._lock:
             if not self._stored.get(collection):
                 _, version, _ = self._lexicons.get(collection, (EMPTY, 0, 0))

@@ -200,10 +200,10 @@ class MongoModules(Modules):
         return {id_: ModuleDocument.model_validate_json(version["json"]) for id_, version in found.items()}
 
     @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         with mongo_faults():
             if self._rows("documents").find_one({"collection": collection}, {"_id": 1}) is None:
-                self._vocabularies.leave(collection)
+                self._vocabularies.drop_remains(collection)
 
     @override
     def publish_lexicon(self, collection: str, lexicon: Lexicon, *, replacing: int, changes: int) -> int:

@@ -7,7 +7,7 @@ from typing import Final
 from bson.errors import BSONError
 from pymongo.errors import BulkWriteError, ConnectionFailure, DuplicateKeyError, PyMongoError
 
-from querymill_workers.jobs.faults import Conflict, Failed, Refused, Unavailable
+from querymill_workers.jobs.faults import CallFailed, Conflict, Refused, Unavailable
 
 #: The server's codes for a record that another worker added, or is changing, at the same time.
 _CONFLICTS: Final = frozenset({11_000, 112})
@@ -25,7 +25,7 @@ def mongo_faults() -> Iterator[None]:
         raise Conflict(f"MongoDB: {type(error).__name__}") from error
     except BulkWriteError as error:
         codes = {wrong.get("code") for wrong in error.details.get("writeErrors", ())}
-        fault = Conflict if codes and codes <= _CONFLICTS else Failed
+        fault = Conflict if codes and codes <= _CONFLICTS else CallFailed
         raise fault(f"MongoDB: {type(error).__name__}") from error
     except ConnectionFailure as error:
         raise Unavailable(f"MongoDB: {type(error).__name__}", code="store_down") from error

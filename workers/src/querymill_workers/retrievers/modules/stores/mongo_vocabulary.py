@@ -56,7 +56,7 @@ class MongoVocabularies:
             raise Conflict("another lexicon was published first")
         return replacing + 1
 
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         """Drop the names and the lexicon. The counters go on, because caches are keyed by them."""
         state = self._rows("states").find_one({"_id": collection})
         if state is not None:

@@ -1,6 +1,6 @@
 """Code documents in PostgreSQL, beside their words. Every statement names its collection.
 
-A document, its words and its version in the ledger change in one transaction, so nothing is ever left to settle.
+A document, its words and its version in `versions` change in one transaction, so nothing is ever left to settle.
 """
 
 import json
@@ -135,7 +135,7 @@ class PostgresModules(Modules):
         return {read_id(id_): ModuleDocument.model_validate_json(body) for id_, body in rows}
 
     @override
-    def leave(self, collection: str) -> None:
+    def drop_remains(self, collection: str) -> None:
         with within(self._pool, collection) as connection:
             connection.execute(_SQL["leave"], {"collection": collection})
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from querymill_shared.values import value
-from querymill_workers.retrievers.reports.rules.layout import Block, blocks, header_rows, sentences
+from querymill_workers.retrievers.reports.rules.layout import LineBlock, blocks, header_rows, sentences
 
 #: Raise it with every change of these rules, so that stored chunks and newly cut ones never mix.
 CHUNKING_VERSION: Final = 1
@@ -92,7 +92,7 @@ class _Cutter:
     size: int
     overlap: int
 
-    def part(self, block: Block) -> _Part:
+    def part(self, block: LineBlock) -> _Part:
         if block.table:
             return self._table(block.lines)
         lines = [self._line(line + "\n") for line in block.lines[:-1]]
@@ -132,16 +132,16 @@ class _Cutter:
 
     def _under_header(self, header: list[_Part], rows: list[_Part]) -> list[_Part]:
         """Fill pieces with rows, each piece under the header. A row that leaves no room for the header stands alone."""
-        room = self.size - sum(row.tokens for row in header)
+        budget = self.size - sum(row.tokens for row in header)
         filled: list[list[_Part]] = [[]]
         used = 0
         for part in self._short_enough(rows):
-            if used + part.tokens > room:
+            if used + part.tokens > budget:
                 filled.append([])
                 used = 0
             filled[-1].append(part)
             used += part.tokens
-        pieces = [_joined(parts if parts and parts[0].tokens > room else header + parts) for parts in filled]
+        pieces = [_joined(parts if parts and parts[0].tokens > budget else header + parts) for parts in filled]
         return [_Part(piece.text + "\n", piece.tokens, table=True) for piece in pieces]
 
     def _short_enough(self, rows: list[_Part]) -> Iterator[_Part]:
@@ -167,31 +167,31 @@ class _Packer:
             for finer in part.finer:
                 self.place(finer)
         else:
-            self._close(room=self.size - part.tokens)
+            self._close(budget=self.size - part.tokens)
             self._take(part)
 
     def finish(self) -> list[tuple[str, int]]:
         """Return the text and the tokens of every chunk."""
-        self._close(room=0)
+        self._close(budget=0)
         return self._closed
 
     def _take(self, part: _Part) -> None:
         self._open.extend(part.finest())
         self._used += part.tokens
 
-    def _close(self, *, room: int) -> None:
+    def _close(self, *, budget: int) -> None:
         text = "".join(part.text for part in self._open).lstrip("\n").rstrip()
         if text:
             self._closed.append((text, self._used))
-        self._open = self._tail(min(room, self.overlap))
+        self._open = self._tail(min(budget, self.overlap))
         self._used = sum(part.tokens for part in self._open)
 
-    def _tail(self, room: int) -> list[_Part]:
-        """Return the last parts of the open chunk that fit into the room, back to a table at most."""
+    def _tail(self, budget: int) -> list[_Part]:
+        """Return the last parts of the open chunk that fit into the budget, back to a table at most."""
         tail: list[_Part] = []
         for part in reversed(self._open):
-            room -= part.tokens
-            if part.table or room < 0:
+            budget -= part.tokens
+            if part.table or budget < 0:
                 break
             tail.append(part)
         return tail[::-1]

@@ -47,7 +47,7 @@ class QueryHit(NamedTuple):
     inner_product: float
 
 
-class FusedHit(NamedTuple):
+class FusedPassage(NamedTuple):
     """A page or chunk after fusion.
 
     ``score`` is rounded for display. ``similarity`` is the largest inner product, not rounded. It comes from
@@ -81,7 +81,9 @@ def decode_key(text: str) -> HitKey:
     return key
 
 
-def fuse(hits: Iterable[QueryHit], *, top_n: int, inner_factor: float = 1.0, agreement: float = 0.2) -> list[FusedHit]:
+def fuse(
+    hits: Iterable[QueryHit], *, top_n: int, inner_factor: float = 1.0, agreement: float = 0.2
+) -> list[FusedPassage]:
     """Fuse the hits of all queries into one ranking of keys.
 
     ``score = inner_factor × max(inner products) × (1 + agreement × (count − 1))``: with a maximum of 0.8,
@@ -111,7 +113,7 @@ def fuse(hits: Iterable[QueryHit], *, top_n: int, inner_factor: float = 1.0, agr
     return [fused for _, _, fused in scored[:top_n]]
 
 
-def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2) -> dict[str, object]:
+def explain(hit: FusedPassage, *, inner_factor: float = 1.0, agreement: float = 0.2) -> dict[str, object]:
     """Explain a score, so that a person can recompute it by hand.
 
     Args:
@@ -136,14 +138,16 @@ def explain(hit: FusedHit, *, inner_factor: float = 1.0, agreement: float = 0.2)
     }
 
 
-def _fused(key: HitKey, hits: list[QueryHit], inner_factor: float, agreement: float) -> tuple[float, HitKey, FusedHit]:
+def _fused(
+    key: HitKey, hits: list[QueryHit], inner_factor: float, agreement: float
+) -> tuple[float, HitKey, FusedPassage]:
     """Fuse the hits of one key. What it is sorted by stands before it: the unrounded score, negated, and the key."""
     if len(hits) > 1:
         hits = sorted(hits, key=lambda hit: (-hit.inner_product, hit.query, hit.passage))
     query, _, passage, similarity = hits[0]
     queries = (query,) if len(hits) == 1 else tuple(dict.fromkeys([hit.query for hit in hits]))
     score = inner_factor * similarity * _agreement_factor(similarity, len(queries), agreement)
-    return -score, key, FusedHit(key, round(score, _SHOWN_PLACES), similarity, len(queries), queries, passage)
+    return -score, key, FusedPassage(key, round(score, _SHOWN_PLACES), similarity, len(queries), queries, passage)
 
 
 def _agreement_factor(similarity: float, count: int, agreement: float) -> float:

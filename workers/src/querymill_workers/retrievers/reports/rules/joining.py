@@ -4,7 +4,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey, QueryHit, explain, fuse
+from querymill_workers.retrievers.reports.rules.fusion import FusedPassage, HitKey, QueryHit, explain, fuse
 from querymill_workers.retrievers.reports.rules.routing import Side
 from querymill_workers.text.rank_fusion import reciprocal_rank_fusion
 
@@ -33,8 +33,8 @@ class RankedHit(NamedTuple):
     key: HitKey
     score: float
     passage: int
-    fused: FusedHit | None = None
-    by_words: FusedHit | None = None
+    fused: FusedPassage | None = None
+    by_words: FusedPassage | None = None
     ranks: Mapping[str, int] | None = None
     side: str | None = None
     duplicates: tuple[HitKey, ...] = ()
@@ -45,7 +45,7 @@ class RankedHit(NamedTuple):
         return 0.0 if self.fused is None else self.fused.similarity
 
 
-def order_by_words(found: Iterable[WordsHit]) -> list[FusedHit]:
+def order_by_words(found: Iterable[WordsHit]) -> list[FusedPassage]:
     """Order the keys that words found.
 
     The formula is that of `fuse`, over each BM25 score as a share of its query's best: ``max(bm25 / best) × (1 + 0.2 ×
@@ -60,7 +60,7 @@ def order_by_words(found: Iterable[WordsHit]) -> list[FusedHit]:
     return fuse(shares, top_n=len(shares))
 
 
-def joined(fusion: Sequence[FusedHit], by_words: Sequence[FusedHit]) -> list[RankedHit]:
+def joined(fusion: Sequence[FusedPassage], by_words: Sequence[FusedPassage]) -> list[RankedHit]:
     """Join two orders by weighted reciprocal ranks: ``1 / (10 + words_rank) + 0.25 / (10 + vectors_rank)``.
 
     What only one of them has gets nothing from the other. A hit that is third by words and first by vectors scores
@@ -133,14 +133,14 @@ def _explain_fusion(hit: RankedHit, *, inner_factor: float) -> dict[str, Any]:
     if hit.fused is not None:
         return explain(hit.fused, inner_factor=inner_factor)
     queries = () if hit.by_words is None else hit.by_words.queries
-    none = FusedHit(hit.key, 0.0, 0.0, max(len(queries), 1), queries, hit.passage)
+    none = FusedPassage(hit.key, 0.0, 0.0, max(len(queries), 1), queries, hit.passage)
     return explain(none, inner_factor=inner_factor) | {
         "formula": "0: no vector of it and the question was compared",
         "agreement_factor": 1.0,
     }
 
 
-def _explain_words(hit: FusedHit) -> dict[str, Any]:
+def _explain_words(hit: FusedPassage) -> dict[str, Any]:
     return {
         "formula": "share_of_best_bm25 × (1 + agreement × (count − 1))",
         "share_of_best_bm25": hit.similarity,

@@ -17,14 +17,14 @@ _BRIDGE_LENGTH: Final = 80
 
 
 @value
-class Block:
+class LineBlock:
     """A paragraph or a table: consecutive lines that are not blank, without trailing blanks."""
 
     lines: tuple[str, ...]
     table: bool
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(text: str) -> Iterator[LineBlock]:
     """Yield the paragraphs and tables of a page, in order.
 
     A table is two or more consecutive rows, in Markdown (with ``|``) or in columns (with runs of two or more
@@ -38,15 +38,15 @@ def blocks(text: str) -> Iterator[Block]:
     while position < len(lines):
         end = _table_end(lines, kinds, position)
         if (end or not lines[position]) and paragraph:
-            yield Block(tuple(paragraph), table=False)
+            yield LineBlock(tuple(paragraph), table=False)
             paragraph = []
         if end:
-            yield Block(tuple(line for line in lines[position:end] if line), table=True)
+            yield LineBlock(tuple(line for line in lines[position:end] if line), table=True)
         elif lines[position]:
             paragraph.append(lines[position])
         position = end or position + 1
     if paragraph:
-        yield Block(tuple(paragraph), table=False)
+        yield LineBlock(tuple(paragraph), table=False)
 
 
 def header_rows(rows: Sequence[str]) -> int:

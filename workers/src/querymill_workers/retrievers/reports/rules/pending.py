@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from querymill_shared.values import value
-from querymill_workers.retrievers.reports.rules.fusion import FusedHit, HitKey
+from querymill_workers.retrievers.reports.rules.fusion import FusedPassage, HitKey
 from querymill_workers.text.bm25 import Scored
 
 #: A fifth of the places, rounded up, is kept for them.
@@ -35,8 +35,8 @@ def kept_places(top_n: int) -> int:
 
 
 def with_pending(
-    ranking: Sequence[FusedHit], pending: Sequence[PendingHit], *, query: str, top_n: int
-) -> list[FusedHit]:
+    ranking: Sequence[FusedPassage], pending: Sequence[PendingHit], *, query: str, top_n: int
+) -> list[FusedPassage]:
     """Return the best ``top_n`` hits by vectors, and below them hits without a vector, the best by words first.
 
     The latter take the places that vectors leave empty, and have `kept_places` if they hold rare words. For example,
@@ -76,5 +76,5 @@ def explain_pending(hit: PendingHit, *, query: str) -> dict[str, Any]:
     }
 
 
-def _as_hit(hit: PendingHit, query: str) -> FusedHit:
-    return FusedHit(hit.key, 0.0, 0.0, 1, (query,), hit.passage)
+def _as_hit(hit: PendingHit, query: str) -> FusedPassage:
+    return FusedPassage(hit.key, 0.0, 0.0, 1, (query,), hit.passage)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Final
 
-from querymill_workers.retrievers.reports.rules.layout import Block, blocks
+from querymill_workers.retrievers.reports.rules.layout import LineBlock, blocks
 
 _CELL: Final = re.compile(r"(?:[^ \t]|[ ](?![ \t]))+")
 _GAP: Final = re.compile(r"[ ]{2,}|\t+")
@@ -27,7 +27,7 @@ def row_names(text: str) -> list[str]:
     return [name for block in blocks(text) if block.table for name in _names_of(block)]
 
 
-def _names_of(block: Block) -> Iterator[str]:
+def _names_of(block: LineBlock) -> Iterator[str]:
     has_bars = any("|" in line for line in block.lines)
     # Markdown has bars around each row. Some write them only between the cells.
     has_outer = has_bars and all(line.lstrip().startswith("|") for line in block.lines)

@@ -26,7 +26,7 @@ from querymill_workers.jobs.later_steps import add_steps
 from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps, worth_telling
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports.ports import EMBEDDABLE, ReportPorts
 from querymill_workers.retrievers.reports.search.choose import choose_hits
 from querymill_workers.retrievers.reports.search.hits import ShownHit, show_hits, show_to_model
@@ -66,7 +66,7 @@ def search_branch(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Ou
     routing = describe_route(route)
     laps.lap("route")
     try:
-        proposed, usage = write_queries(claim, request, ports) if route.documents else ([], Usage())
+        proposed, usage = write_queries(claim, request, ports) if route.documents else ([], ProviderUsage())
     except (Unavailable, Refused) as error:
         log_failure(claim, error)
         laps.lap("expand")
@@ -134,7 +134,7 @@ def conclude(picture: Picture, request: ReportSearch, ports: ReportPorts, *, aft
     # Readers see the hits before the answer begins. What comes after the answer does not change them.
     is_early = not follow or follow[0].startswith(RERANK)
     if found.has_hits and (follow == [ANSWER] or (is_early and worth_telling(picture))):
-        ports.board.tell(picture.record.job_id, show_ranking(found, ports, after))
+        ports.board.append_event(picture.record.job_id, show_ranking(found, ports, after))
     return add_steps(picture, follow, request, ports) if follow else []
 
 

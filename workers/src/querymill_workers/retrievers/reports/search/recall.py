@@ -20,7 +20,7 @@ from querymill_workers.inference.ports import Embeddings
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Conflict, Refused, Unavailable
 from querymill_workers.jobs.stages import Laps
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports.ports import SPACE, FoundPassage, MeasuredPassage, ReportPorts
 from querymill_workers.retrievers.reports.rules.fusion import HitKey, decode_key, encode_key
 from querymill_workers.retrievers.reports.rules.glossary import stated
@@ -46,7 +46,7 @@ class EmbeddedQueries:
     """The vectors of queries, or why they are ``lacking``."""
 
     vectors: QueryVectors = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
+    usage: ProviderUsage = field(default_factory=ProviderUsage)
     lacking: Unavailable | Refused | None = None
 
 
@@ -65,7 +65,7 @@ class BranchRecall:
 
     recalled: Recalled = field(default_factory=Recalled)
     unembedded: Unembedded = field(default_factory=Unembedded)
-    usage: Usage = field(default_factory=Usage)
+    usage: ProviderUsage = field(default_factory=ProviderUsage)
     lacking: Unavailable | Refused | None = None
 
 

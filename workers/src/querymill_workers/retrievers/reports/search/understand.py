@@ -8,8 +8,8 @@ from typing import Final
 from querymill_shared.board import Claim
 from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, SUBQUESTION, ReportSearch, Routing
 from querymill_workers.jobs.deadline import caller_of
-from querymill_workers.jobs.faults import Failed
-from querymill_workers.jobs.usage import Usage
+from querymill_workers.jobs.faults import CallFailed
+from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports.ports import SPACE, ReportPorts
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
 from querymill_workers.retrievers.reports.rules.routing import ReportCard, Route, route
@@ -87,7 +87,7 @@ def describe_route(chosen: Route) -> Routing:
     )
 
 
-def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], Usage]:
+def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], ProviderUsage]:
     """Return the queries of this branch: the question itself, or what the chat model makes of it.
 
     If the job has ended while the model wrote, there are none.
@@ -98,7 +98,7 @@ def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tu
         Refused: Another call would not help.
     """
     if claim.step == ORIGINAL:
-        return [normalise(request.query)], Usage()
+        return [normalise(request.query)], ProviderUsage()
     explained = terms_in(request.query, ports.glossary) if claim.step == "synonym" else {}
     terms = {name: term.explanation for name, term in explained.items()}
     caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
@@ -107,13 +107,13 @@ def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tu
         return [], usage
     said = without_thinking(reply).strip()
     if is_refusal(said):
-        raise Failed("the chat model refused to reply")
+        raise CallFailed("the chat model refused to reply")
     if claim.step == HYDE and not has_table(said):
-        raise Failed("the chat model's reply held no table")
+        raise CallFailed("the chat model's reply held no table")
     proposed = [said[:MAX_HYDE_CHARS]] if claim.step == HYDE else wrapped(said)
     fresh = distinct(request.query, proposed)[1:]
     if not fresh:
-        raise Failed("the chat model's reply held no new query")
+        raise CallFailed("the chat model's reply held no new query")
     return fresh, usage
 
 

@@ -18,7 +18,7 @@ from querymill_workers.retrievers.reports.ports import (
     PassageText,
     PreparedReport,
     Reports,
-    Waiting,
+    UnembeddedReports,
 )
 from querymill_workers.retrievers.reports.rules.chunking import Chunk
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
@@ -116,7 +116,7 @@ class MemoryReports(Reports):
         return [hit for hit in ranked if best[hit.document, hit.page] is hit]
 
     @override
-    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
+    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> UnembeddedReports:
         with self.lock:
             counts = {
                 sha1: self.vectors.counts(collection, model=model, documents=[sha1])
@@ -127,7 +127,7 @@ class MemoryReports(Reports):
             (counted.pending for counted in lacking.values()),
             (each.refused for each in lacking.values()),
         )
-        return Waiting(list(lacking), sum(pending), sum(refused))
+        return UnembeddedReports(list(lacking), sum(pending), sum(refused))
 
     @override
     def unembedded(self, collection: str, chunks: Sequence[HitKey], *, model: str) -> Mapping[HitKey, int]:

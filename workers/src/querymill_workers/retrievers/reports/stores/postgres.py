@@ -14,7 +14,13 @@ from typing_extensions import override
 from querymill_workers.postgres.connection import Pool, literal, within
 from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.reading import snapshot
-from querymill_workers.retrievers.reports.ports import FoundPassage, MeasuredPassage, PassageText, Reports, Waiting
+from querymill_workers.retrievers.reports.ports import (
+    FoundPassage,
+    MeasuredPassage,
+    PassageText,
+    Reports,
+    UnembeddedReports,
+)
 from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
 from querymill_workers.vectors.postgres import VectorTables
@@ -101,11 +107,11 @@ class PostgresReports(Reports):
         return found
 
     @override
-    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> Waiting:
+    def waiting(self, collection: str, documents: Sequence[str], *, model: str) -> UnembeddedReports:
         values = {"collection": collection, "model": model, "documents": list(documents)}
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["waiting"], values).fetchall()
-        return Waiting([row[0] for row in rows], sum(row[1] for row in rows), sum(row[2] for row in rows))
+        return UnembeddedReports([row[0] for row in rows], sum(row[1] for row in rows), sum(row[2] for row in rows))
 
     @override
     def unembedded(self, collection: str, chunks: Sequence[HitKey], *, model: str) -> Mapping[HitKey, int]:

@@ -10,7 +10,7 @@ from querymill_workers.retrievers.conversations.rules.times.spans import (
     DAY,
     FEW,
     WEEK,
-    Span,
+    TimeSpan,
     Unit,
     ago,
     day,
@@ -26,7 +26,7 @@ from querymill_workers.retrievers.conversations.rules.times.spans import (
 )
 
 #: A pattern, and a function that gives the span of a match. None means no time, and hides the words from other rules.
-Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]
+Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], TimeSpan | None]]
 
 NUMERAL: Final = "[0-9]{1,3}|[一二两三四五六七八九十]{1,4}"
 #: From one number to another: 2-3, 两到三.
@@ -70,7 +70,7 @@ _NOON: Final = 12
 _NEAR_YEARS: Final = 10
 
 
-def _rule(pattern: str, span_of: Callable[[re.Match[str], datetime], Span | None]) -> Rule:
+def _rule(pattern: str, span_of: Callable[[re.Match[str], datetime], TimeSpan | None]) -> Rule:
     return re.compile(pattern), span_of
 
 
@@ -82,40 +82,40 @@ def _counts(match: re.Match[str]) -> tuple[int, int]:
     return FEW if match["few"] else between(match["n"])
 
 
-def _so_long_ago(match: re.Match[str], now: datetime) -> Span:
+def _so_long_ago(match: re.Match[str], now: datetime) -> TimeSpan:
     return guessed_ago(now, _unit(match), *_counts(match))
 
 
-def _between_ago(match: re.Match[str], now: datetime) -> Span:
+def _between_ago(match: re.Match[str], now: datetime) -> TimeSpan:
     counts = (*between(match["least"]), *_counts(match))
     return guessed_ago(now, _unit(match), min(counts), max(counts))
 
 
-def _before_this(match: re.Match[str], now: datetime) -> Span:
+def _before_this(match: re.Match[str], now: datetime) -> TimeSpan:
     """Return the units before the current one. *Decided*: 前两天 is yesterday and the day before, 前几天 six days."""
     return guessed_ago(now, _unit(match), 1, _counts(match)[1])
 
 
-def _past(match: re.Match[str], now: datetime) -> Span:
+def _past(match: re.Match[str], now: datetime) -> TimeSpan:
     return past(now, _unit(match), _counts(match)[1])
 
 
-def _named_day(match: re.Match[str], now: datetime) -> Span:
+def _named_day(match: re.Match[str], now: datetime) -> TimeSpan:
     return ago(now, "day", _DAYS_BACK[match["which"]])
 
 
-def _named_unit(match: re.Match[str], now: datetime) -> Span:
+def _named_unit(match: re.Match[str], now: datetime) -> TimeSpan:
     return ago(now, _unit(match), _BACK[match["which"]])
 
 
-def _weekday(match: re.Match[str], now: datetime) -> Span:
+def _weekday(match: re.Match[str], now: datetime) -> TimeSpan:
     place = _WEEKDAYS[match["weekday"]]
     if which := match["which"]:
         return day(week(now.date() - _BACK[which] * WEEK).start.date() + place * DAY)
     return latest_weekday(now, place)
 
 
-def _weekend(match: re.Match[str], now: datetime) -> Span:
+def _weekend(match: re.Match[str], now: datetime) -> TimeSpan:
     which = match["which"]
     return weekend(now, _BACK[which]) if which else latest_weekend(now)
 
@@ -136,30 +136,30 @@ def _of_two_digits(year: int, now: datetime) -> int:
     return near - (near - year) % 100
 
 
-def _month(match: re.Match[str], now: datetime) -> Span:
+def _month(match: re.Match[str], now: datetime) -> TimeSpan:
     year, month_number = year_of(match, now), number(match["month"])
     return latest(now, lambda this: month(this, month_number)) if year is None else month(year, month_number)
 
 
-def _date(match: re.Match[str], now: datetime) -> Span:
+def _date(match: re.Match[str], now: datetime) -> TimeSpan:
     year, month_number, written = year_of(match, now), number(match["month"]), number(match["day"])
     if year is None:
         return latest(now, lambda this: day(date(this, month_number, written)))
     return day(date(year, month_number, written))
 
 
-def _days(match: re.Match[str], now: datetime) -> Span:
+def _days(match: re.Match[str], now: datetime) -> TimeSpan:
     year, month_number = year_of(match, now), number(match["month"])
     first, last = number(match["day"]), number(match["last"])
 
-    def candidate(this: int) -> Span:
+    def candidate(this: int) -> TimeSpan:
         ends = month(this, month_number + int(last < first)).start.date().replace(day=last)
-        return Span(day(date(this, month_number, first)).start, day(ends).end)
+        return TimeSpan(day(date(this, month_number, first)).start, day(ends).end)
 
     return latest(now, candidate) if year is None else candidate(year)
 
 
-def _year(match: re.Match[str], now: datetime) -> Span | None:
+def _year(match: re.Match[str], now: datetime) -> TimeSpan | None:
     year = year_of(match, now)
     if match["short"] and not match["half"] and not 0 <= now.year - (year or 0) <= _NEAR_YEARS:
         return None  # a duration: 30年
@@ -167,7 +167,7 @@ def _year(match: re.Match[str], now: datetime) -> Span | None:
     return months(now.year if year is None else year, first, count)
 
 
-def _quarter(match: re.Match[str], now: datetime) -> Span:
+def _quarter(match: re.Match[str], now: datetime) -> TimeSpan:
     year, first = year_of(match, now), 3 * number(match["quarter"]) - 2
     return latest(now, lambda this: months(this, first, 3)) if year is None else months(year, first, 3)
 

@@ -17,7 +17,7 @@ from querymill_workers.retrievers.conversations.rules.times.chinese_numerals imp
 from querymill_workers.retrievers.conversations.rules.times.parts import Part, latest_part
 from querymill_workers.retrievers.conversations.rules.times.spans import (
     DAY,
-    Span,
+    TimeSpan,
     Unit,
     and_a_half_ago,
     around,
@@ -45,51 +45,51 @@ _NAMES: Final = "楼线机房院床店位字码员选门馆厅桌车船文令志
 _NO_DIGIT: Final = "(?<![0-9A-Za-z月第〇零一二三四五六七八九十.年/-])"
 
 
-def _recently(_: re.Match[str], now: datetime) -> Span:
+def _recently(_: re.Match[str], now: datetime) -> TimeSpan:
     """*Decided*: 最近 is two weeks, up to today, as "recently"."""
     return past(now, "week", 2)
 
 
-def _a_while_ago(_: re.Match[str], now: datetime) -> Span:
+def _a_while_ago(_: re.Match[str], now: datetime) -> TimeSpan:
     """*Decided*: 前阵子 is the two months before the last three days."""
     return days(now.date() - 63 * DAY, 60)
 
 
-def _season(match: re.Match[str], now: datetime) -> Span:
+def _season(match: re.Match[str], now: datetime) -> TimeSpan:
     name, year = _SEASONS[match["season"]], year_of(match, now)
     return latest(now, lambda this: season(this, name)) if year is None else season(year, name)
 
 
-def _last_season(match: re.Match[str], now: datetime) -> Span:
+def _last_season(match: re.Match[str], now: datetime) -> TimeSpan:
     name = _SEASONS[match["season"]]
     found = latest(now, lambda this: season(this, name))
     return season(found.start.year - 1, name) if match["last"] and found.end > now else found
 
 
-def _day_of_month(match: re.Match[str], now: datetime) -> Span:
+def _day_of_month(match: re.Match[str], now: datetime) -> TimeSpan:
     return latest_day_of_month(now, number(match["day"]))
 
 
-def _part_of_month(match: re.Match[str], now: datetime) -> Span | None:
+def _part_of_month(match: re.Match[str], now: datetime) -> TimeSpan | None:
     return latest_part(now.date(), _PARTS[match["tenth"] or match["part"]], of="month")
 
 
-def _part_of_year(match: re.Match[str], now: datetime) -> Span | None:
+def _part_of_year(match: re.Match[str], now: datetime) -> TimeSpan | None:
     return latest_part(now.date(), _PARTS[match["part"]], of="year")
 
 
-def _more_than(match: re.Match[str], now: datetime) -> Span:
+def _more_than(match: re.Match[str], now: datetime) -> TimeSpan:
     """Return the span of 一个多月前: between one and two months ago."""
     count = between(match["n"])[1]
     return guessed_ago(now, _UNITS[match["unit"]], count, count + 1)
 
 
-def _half_a_month_ago(match: re.Match[str], now: datetime) -> Span:
+def _half_a_month_ago(match: re.Match[str], now: datetime) -> TimeSpan:
     """Return the span around 15 days ago, or the days before that for 半个多月前."""
     return around(now - (20 if match["more"] else 15) * DAY, 5 * DAY)
 
 
-def _and_a_half(match: re.Match[str], now: datetime) -> Span:
+def _and_a_half(match: re.Match[str], now: datetime) -> TimeSpan:
     """Return the span of 两个半月前: 75 days, as "two and a half months ago"."""
     return and_a_half_ago(now, _HALVED[match["unit"] or match["day"]], number(match["n"]))
 

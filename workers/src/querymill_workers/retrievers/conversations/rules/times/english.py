@@ -10,7 +10,7 @@ from querymill_workers.retrievers.conversations.rules.times.spans import (
     DAY,
     FEW,
     WEEK,
-    Span,
+    TimeSpan,
     Unit,
     ago,
     day,
@@ -26,7 +26,7 @@ from querymill_workers.retrievers.conversations.rules.times.spans import (
 )
 
 #: A pattern, and a function that gives the span of a match. None means no time, and hides the words from other rules.
-Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]
+Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], TimeSpan | None]]
 
 _B: Final = "(?<![A-Za-z0-9_./-])"
 _E: Final = r"(?:(?=T[0-9]{2}:)|(?![A-Za-z0-9_(]|[-/.][A-Za-z0-9]))"
@@ -80,7 +80,7 @@ _PARTS: Final = {
 }  # fmt: skip
 
 
-def rule(pattern: str, span_of: Callable[[re.Match[str], datetime], Span | None]) -> Rule:
+def rule(pattern: str, span_of: Callable[[re.Match[str], datetime], TimeSpan | None]) -> Rule:
     """Return a rule whose pattern stands for itself, in any case."""
     # ASCII, because otherwise "ſ" and "ı" match "s" and "i", and a day spelled with them is in no table.
     return re.compile(_B + f"(?:{pattern})" + _E, re.IGNORECASE | re.ASCII), span_of
@@ -90,11 +90,11 @@ def _unit(match: re.Match[str]) -> Unit:
     return _UNITS[match["unit"].lower()]
 
 
-def _so_long_ago(match: re.Match[str], now: datetime) -> Span:
+def _so_long_ago(match: re.Match[str], now: datetime) -> TimeSpan:
     return guessed_ago(now, _unit(match), *_counts(match))
 
 
-def _past(match: re.Match[str], now: datetime) -> Span:
+def _past(match: re.Match[str], now: datetime) -> TimeSpan:
     return past(now, _unit(match), _counts(match)[1])
 
 
@@ -112,17 +112,17 @@ def count_of(written: str) -> int:
     return sum(_NUMBERS[word] for word in re.split("[- ]", written.lower()))
 
 
-def _between_ago(match: re.Match[str], now: datetime) -> Span:
+def _between_ago(match: re.Match[str], now: datetime) -> TimeSpan:
     counts = (count_of(match["least"]), *_counts(match))
     return guessed_ago(now, _unit(match), min(counts), max(counts))
 
 
-def _named_unit(match: re.Match[str], now: datetime) -> Span:
+def _named_unit(match: re.Match[str], now: datetime) -> TimeSpan:
     back = 0 if match["which"].lower() in {"this", "current"} else 1
     return weekend(now, back) if match["unit"].lower() == "weekend" else ago(now, _unit(match), back)
 
 
-def _weekday(match: re.Match[str], now: datetime) -> Span | None:
+def _weekday(match: re.Match[str], now: datetime) -> TimeSpan | None:
     which = (match["which"] or "").lower()
     number = WEEKDAYS[match["weekday"].lower()]
     if which in {"next", "every", "each"}:
@@ -134,7 +134,7 @@ def _weekday(match: re.Match[str], now: datetime) -> Span | None:
     return latest_weekday(now, number)
 
 
-def _weekday_of_week(match: re.Match[str], now: datetime) -> Span:
+def _weekday_of_week(match: re.Match[str], now: datetime) -> TimeSpan:
     back = WEEK if match["which"].lower() == "last" else 0 * DAY
     monday = week(now.date() - back).start.date()
     return day(monday + WEEKDAYS[match["weekday"].lower()] * DAY)
@@ -149,12 +149,12 @@ def _is_word(match: re.Match[str]) -> bool:
     return match["month"].lower() in _AMBIGUOUS and match["month"].islower()
 
 
-def _month_with_year(match: re.Match[str], now: datetime) -> Span:
+def _month_with_year(match: re.Match[str], now: datetime) -> TimeSpan:
     year = match["year"]
     return month(int(year) if year else now.year - (1 if match["which"].lower() == "last" else 0), _month_of(match))
 
 
-def _month_alone(match: re.Match[str], now: datetime) -> Span | None:
+def _month_alone(match: re.Match[str], now: datetime) -> TimeSpan | None:
     number, before = _month_of(match), match["before"].lower()
     if before not in {"in", "since", "during"} and _is_word(match):
         return None
@@ -164,12 +164,12 @@ def _month_alone(match: re.Match[str], now: datetime) -> Span | None:
     return found
 
 
-def _capital_month(match: re.Match[str], now: datetime) -> Span | None:
+def _capital_month(match: re.Match[str], now: datetime) -> TimeSpan | None:
     number = _month_of(match)
     return latest(now, lambda year: month(year, number)) if match["month"][0].isupper() else None
 
 
-def _date(match: re.Match[str], now: datetime) -> Span | None:
+def _date(match: re.Match[str], now: datetime) -> TimeSpan | None:
     number, written = _month_of(match), match["day"]
     if match["year"]:
         return day(date(int(match["year"]), number, int(written)))
@@ -178,32 +178,32 @@ def _date(match: re.Match[str], now: datetime) -> Span | None:
     return latest(now, lambda year: day(date(year, number, int(written))))
 
 
-def _iso(match: re.Match[str], _: datetime) -> Span:
+def _iso(match: re.Match[str], _: datetime) -> TimeSpan:
     year, number, written = int(match["year"]), int(match["number"]), match["day"]
     if not 1 <= number <= len(_MONTH_NAMES):
         raise ValueError(number)
     return day(date(year, number, int(written))) if written else month(year, number)
 
 
-def _iso_week(match: re.Match[str], _: datetime) -> Span:
+def _iso_week(match: re.Match[str], _: datetime) -> TimeSpan:
     return week(date.fromisocalendar(int(match["year"]), int(match["week"]), 1))
 
 
-def _year(match: re.Match[str], _: datetime) -> Span:
+def _year(match: re.Match[str], _: datetime) -> TimeSpan:
     return months(int(match["year"]), 1, 12)
 
 
-def _quarter(match: re.Match[str], now: datetime) -> Span:
+def _quarter(match: re.Match[str], now: datetime) -> TimeSpan:
     first = 3 * int(match["quarter"]) - 2
     year = match["year"]
     return months(int(year), first, 3) if year else latest(now, lambda this: months(this, first, 3))
 
 
-def _this_part(match: re.Match[str], now: datetime) -> Span:
+def _this_part(match: re.Match[str], now: datetime) -> TimeSpan:
     return day(now.date()).hours(*_PARTS[(match["part"] or match["night"]).lower()])
 
 
-def _last_night(_: re.Match[str], now: datetime) -> Span:
+def _last_night(_: re.Match[str], now: datetime) -> TimeSpan:
     evening, midnight = _PARTS["night"]
     return day(now.date() - DAY).hours(evening, midnight + 6)
 

@@ -20,7 +20,7 @@ from querymill_workers.retrievers.conversations.rules.times.parts import Part, l
 from querymill_workers.retrievers.conversations.rules.times.spans import (
     DAY,
     WEEK,
-    Span,
+    TimeSpan,
     Unit,
     ago,
     and_a_half_ago,
@@ -58,17 +58,17 @@ _TALK: Final = (
 _EDGES: Final[Mapping[str, Part]] = {"beginning": "early", "start": "early", "middle": "mid", "end": "late"}
 
 
-def _recently(_: re.Match[str], now: datetime) -> Span:
+def _recently(_: re.Match[str], now: datetime) -> TimeSpan:
     """*Decided*: "recently" is two weeks, up to today."""
     return past(now, "week", 2)
 
 
-def _other_day(_: re.Match[str], now: datetime) -> Span:
+def _other_day(_: re.Match[str], now: datetime) -> TimeSpan:
     """*Decided*: "the other day" is one of the seven days before today."""
     return days(now.date() - WEEK, 7)
 
 
-def _season(match: re.Match[str], now: datetime) -> Span:
+def _season(match: re.Match[str], now: datetime) -> TimeSpan:
     name = match["season"].lower()
     if match["year"]:
         return season(int(match["year"]), name)
@@ -78,44 +78,44 @@ def _season(match: re.Match[str], now: datetime) -> Span:
     return found
 
 
-def _day_of_month(match: re.Match[str], now: datetime) -> Span:
+def _day_of_month(match: re.Match[str], now: datetime) -> TimeSpan:
     return latest_day_of_month(now, int(match["day"]))
 
 
-def _month_and_day(match: re.Match[str], now: datetime) -> Span:
+def _month_and_day(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read 7/14 as in the United States, and 14/7 as elsewhere."""
     first, second = int(match["first"]), int(match["second"])
     number, written = (first, second) if first <= _LAST_MONTH else (second, first)
     return latest(now, lambda year: day(date(year, number, written)))
 
 
-def _bare_date(match: re.Match[str], now: datetime) -> Span | None:
+def _bare_date(match: re.Match[str], now: datetime) -> TimeSpan | None:
     """Read 7/14 where it is a day and nothing else: one of its numbers is no month, and no such ratio is known."""
     written = (int(match["first"]), int(match["second"]))
     return None if max(written) <= _LAST_MONTH or written in _RATIOS else _month_and_day(match, now)
 
 
-def _fortnights_ago(match: re.Match[str], now: datetime) -> Span:
+def _fortnights_ago(match: re.Match[str], now: datetime) -> TimeSpan:
     return ago(now, "week", 2 * count_of(match["n"]))
 
 
-def _and_a_half(match: re.Match[str], now: datetime) -> Span:
+def _and_a_half(match: re.Match[str], now: datetime) -> TimeSpan:
     return and_a_half_ago(now, _unit_of(match), count_of(match["n"] or "one"))
 
 
-def _day_ago(match: re.Match[str], now: datetime) -> Span:
+def _day_ago(match: re.Match[str], now: datetime) -> TimeSpan:
     """Return the day that many weeks, months or years before today or yesterday."""
     today = now if match["day"].lower() == "today" else now - DAY
     return day(_back(today, match["unit"], count_of(match["n"])).date())
 
 
-def _same_time(match: re.Match[str], now: datetime) -> Span:
+def _same_time(match: re.Match[str], now: datetime) -> TimeSpan:
     """*Decided*: "this time last year" is that day and a twelfth of the period around it; "this day" is the day."""
     then = _back(now, match["unit"], 1)
     if match["exactly"].lower() == "day":
         return day(then.date())
     margin = {"week": 0, "month": 2, "year": 15}[match["unit"].lower()]
-    return Span(day(then.date()).start - margin * DAY, day(then.date()).end + margin * DAY)
+    return TimeSpan(day(then.date()).start - margin * DAY, day(then.date()).end + margin * DAY)
 
 
 def _back(now: datetime, unit: str, count: int) -> datetime:
@@ -128,7 +128,7 @@ def _back(now: datetime, unit: str, count: int) -> datetime:
             return months_before(now, 12 * count)
 
 
-def _week_of(match: re.Match[str], now: datetime) -> Span:
+def _week_of(match: re.Match[str], now: datetime) -> TimeSpan:
     if match["month"]:
         number, written = MONTHS[match["month"].lower().rstrip(".")], int(match["day"])
         if match["year"]:
@@ -137,11 +137,11 @@ def _week_of(match: re.Match[str], now: datetime) -> Span:
     return week(date.fromisoformat(match["iso"]))
 
 
-def _nth_week(match: re.Match[str], now: datetime) -> Span:
+def _nth_week(match: re.Match[str], now: datetime) -> TimeSpan:
     """Return seven days of a month: the first to the seventh, and so on; the last ones for "last"."""
     number, nth = MONTHS[match["month"].lower().rstrip(".")], match["nth"].lower()
 
-    def of(year: int) -> Span:
+    def of(year: int) -> TimeSpan:
         whole = month(year, number)
         first = whole.end - WEEK if nth == "last" else whole.start + (_QUARTERS[nth] - 1) * WEEK
         return days(first.date(), 7)
@@ -153,11 +153,11 @@ def _unit_of(match: re.Match[str]) -> Unit:
     return cast("Unit", match["unit"].lower())
 
 
-def _weekday_before_last(match: re.Match[str], now: datetime) -> Span:
+def _weekday_before_last(match: re.Match[str], now: datetime) -> TimeSpan:
     return day((latest_weekday(now - DAY, WEEKDAYS[match["weekday"].lower()]).start - WEEK).date())
 
 
-def _quarter(match: re.Match[str], now: datetime) -> Span:
+def _quarter(match: re.Match[str], now: datetime) -> TimeSpan:
     number = _QUARTERS[match["quarter"].lower()] if match["quarter"] else int(match["number"])
     year = match["year"]
     if not year and (match["which"] or "").lower() == "last":
@@ -165,17 +165,17 @@ def _quarter(match: re.Match[str], now: datetime) -> Span:
     return months(int(year), 3 * number - 2, 3) if year else latest(now, lambda this: months(this, 3 * number - 2, 3))
 
 
-def _edge(match: re.Match[str], now: datetime) -> Span | None:
+def _edge(match: re.Match[str], now: datetime) -> TimeSpan | None:
     part, unit = _EDGES[match["edge"].lower()], match["unit"].lower()
     return latest_part(now.date(), part, of="month" if unit == "month" else "year")
 
 
-def _month(match: re.Match[str], now: datetime) -> Span:
+def _month(match: re.Match[str], now: datetime) -> TimeSpan:
     number = MONTHS[match["month"].lower().rstrip(".")]
     return latest(now, lambda year: month(year, number))
 
 
-def _past_weekend(_: re.Match[str], now: datetime) -> Span:
+def _past_weekend(_: re.Match[str], now: datetime) -> TimeSpan:
     return weekend(now, 1)
 
 

@@ -12,7 +12,7 @@ from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.times import chinese as times_chinese
 from querymill_workers.retrievers.conversations.rules.times import chinese_vague, english_vague, holidays, parts
 from querymill_workers.retrievers.conversations.rules.times import english as times_english
-from querymill_workers.retrievers.conversations.rules.times.spans import DAY, Span
+from querymill_workers.retrievers.conversations.rules.times.spans import DAY, TimeSpan
 from querymill_workers.retrievers.conversations.rules.times.subjects import is_subject
 
 _FULL_WIDTH: Final = str.maketrans("０１２３４５６７８９：／－", "0123456789:/-")
@@ -141,7 +141,7 @@ def _mentions(text: str, now: datetime) -> Iterator[_Mention]:
             yield mention
 
 
-def _matches(text: str) -> Iterator[tuple[int, int, Callable[[datetime], Span | None]]]:
+def _matches(text: str) -> Iterator[tuple[int, int, Callable[[datetime], TimeSpan | None]]]:
     for pattern, span_of in _RULES:
         for match in pattern.finditer(text):
             first = match.start("at") if "at" in pattern.groupindex else match.start()
@@ -149,7 +149,7 @@ def _matches(text: str) -> Iterator[tuple[int, int, Callable[[datetime], Span | 
 
 
 def _mention(
-    text: str, first: int, end: int, span_at: Callable[[datetime], Span | None], now: datetime
+    text: str, first: int, end: int, span_at: Callable[[datetime], TimeSpan | None], now: datetime
 ) -> _Mention | None:
     """Read an expression as said at a moment, or return None if it means no time."""
     try:
@@ -163,7 +163,7 @@ def _mention(
     return _Mention(*_connected(text, begins, past, span), span.every, as_of)
 
 
-def _at_the_hour(text: str, first: int, end: int, span: Span) -> tuple[int, int, Span]:
+def _at_the_hour(text: str, first: int, end: int, span: TimeSpan) -> tuple[int, int, TimeSpan]:
     """Narrow a day by a time of day right after it or right before it."""
     if not span.is_a_day:
         return first, end, span
@@ -177,7 +177,7 @@ def _at_the_hour(text: str, first: int, end: int, span: Span) -> tuple[int, int,
     return first, end, span
 
 
-def _connected(text: str, first: int, end: int, span: Span) -> tuple[int, int, datetime | None, datetime | None]:
+def _connected(text: str, first: int, end: int, span: TimeSpan) -> tuple[int, int, datetime | None, datetime | None]:
     """Open a side of the span if the text says since, after or before, and include the particles around it."""
     near = max(first - _NEAR, 0)
     for pattern, sides in (

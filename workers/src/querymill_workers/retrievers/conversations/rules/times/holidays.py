@@ -7,10 +7,10 @@ from typing import Final
 
 import holidays
 
-from querymill_workers.retrievers.conversations.rules.times.spans import Span, days, latest
+from querymill_workers.retrievers.conversations.rules.times.spans import TimeSpan, days, latest
 
 #: A pattern, and a function that gives the span of a match.
-Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]
+Rule = tuple[re.Pattern[str], Callable[[re.Match[str], datetime], TimeSpan | None]]
 
 
 def _named(country: str, name: str) -> Callable[[int], date]:
@@ -49,28 +49,28 @@ _ENGLISH: Final = "|".join(name for name in _HOLIDAYS if name.isascii())
 _CHINESE: Final = "|".join(name for name in _HOLIDAYS if not name.isascii())
 
 
-def span_of(name: str, year: int) -> Span:
+def span_of(name: str, year: int) -> TimeSpan:
     """Return the days of a holiday in a year."""
     anchor, shift, count = _HOLIDAYS[name]
     return days(anchor(year) + timedelta(days=shift), count)
 
 
-def _english(match: re.Match[str], now: datetime) -> Span:
+def _english(match: re.Match[str], now: datetime) -> TimeSpan:
     return _of_year(match["holiday"].lower(), match["year"], now)
 
 
-def _chinese(match: re.Match[str], now: datetime) -> Span:
+def _chinese(match: re.Match[str], now: datetime) -> TimeSpan:
     name = match["holiday"]
     if which := match["which"]:
         return span_of(name, now.year - {"今": 0, "去": 1, "前": 2}[which])
     return _of_year(name, match["year"], now)
 
 
-def _of_year(name: str, year: str | None, now: datetime) -> Span:
+def _of_year(name: str, year: str | None, now: datetime) -> TimeSpan:
     return span_of(name, int(year)) if year else latest(now, lambda this: span_of(name, this))
 
 
-def _the_holidays(_: re.Match[str], now: datetime) -> Span:
+def _the_holidays(_: re.Match[str], now: datetime) -> TimeSpan:
     """*Decided*: "the holidays" are the days from Christmas Eve to New Year's Day."""
     return latest(now, lambda year: days(date(year, 12, 24), 9))
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Final, Literal
 
-from querymill_workers.retrievers.conversations.rules.times.spans import DAY, Span, days, months
+from querymill_workers.retrievers.conversations.rules.times.spans import DAY, TimeSpan, days, months
 
 Part = Literal["early", "mid", "late"]
 
@@ -30,7 +30,7 @@ _LONGEST_WEEK: Final = 7
 _MONTH_DAYS: Final = range(28, 32)
 
 
-def part_of(span: Span, part: Part) -> Span | None:
+def part_of(span: TimeSpan, part: Part) -> TimeSpan | None:
     """Return a part of a week, a month, or several months in multiples of three; None for any other span."""
     first, count = span.start.date(), (span.end - span.start).days
     if span.start != span.start.replace(hour=0, minute=0, second=0, microsecond=0):
@@ -48,12 +48,12 @@ def part_of(span: Span, part: Part) -> Span | None:
     return replace(found, every=span.every)
 
 
-def _months_in(span: Span) -> int:
+def _months_in(span: TimeSpan) -> int:
     first, past = span.start.date(), span.end.date()
     return 12 * (past.year - first.year) + past.month - first.month if past.day == 1 else 0
 
 
-def narrow(text: str, first: int, end: int, span: Span) -> tuple[int, int, Span]:
+def narrow(text: str, first: int, end: int, span: TimeSpan) -> tuple[int, int, TimeSpan]:
     """Narrow the span of an expression by the words around it, which then belong to it."""
     before = _ENGLISH.search(text, max(first - 32, 0), first)
     if before is not None:
@@ -67,7 +67,7 @@ def narrow(text: str, first: int, end: int, span: Span) -> tuple[int, int, Span]
     return first, end, span
 
 
-def latest_part(now: date, part: Part, *, of: Literal["month", "year"]) -> Span | None:
+def latest_part(now: date, part: Part, *, of: Literal["month", "year"]) -> TimeSpan | None:
     """Return the latest such part of a month or year that has begun."""
     for back in (0, 1):
         whole = months(now.year, now.month - back, 1) if of == "month" else months(now.year - back, 1, 12)

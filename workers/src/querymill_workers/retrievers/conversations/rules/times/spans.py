@@ -18,7 +18,7 @@ FEW: Final = (2, 6)
 
 
 @value
-class Span:
+class TimeSpan:
     """From ``start`` (inclusive) to ``end`` (exclusive), as local times without a zone.
 
     ``every`` is the period of an expression that does not say which of its spans is meant: a week for "on Tuesday".
@@ -33,39 +33,39 @@ class Span:
         """Whether this is one whole day, which a time of day can narrow."""
         return self.end - self.start == DAY and self.start.time() == time.min
 
-    def hours(self, first: float, past: float) -> "Span":
+    def hours(self, first: float, past: float) -> "TimeSpan":
         """Narrow a day to the hours from ``first`` to ``past``."""
-        return Span(self.start + timedelta(hours=first), self.start + timedelta(hours=past), self.every)
+        return TimeSpan(self.start + timedelta(hours=first), self.start + timedelta(hours=past), self.every)
 
 
-def day(of: date) -> Span:
+def day(of: date) -> TimeSpan:
     """Return the span of one day."""
     start = datetime.combine(of, time.min)
-    return Span(start, start + DAY)
+    return TimeSpan(start, start + DAY)
 
 
-def days(first: date, count: int) -> Span:
+def days(first: date, count: int) -> TimeSpan:
     """Return the span of ``count`` days."""
     start = datetime.combine(first, time.min)
-    return Span(start, start + count * DAY)
+    return TimeSpan(start, start + count * DAY)
 
 
-def week(of: date) -> Span:
+def week(of: date) -> TimeSpan:
     """Return the calendar week of a day, Monday to Sunday."""
     return days(of - of.weekday() * DAY, 7)
 
 
-def month(year: int, number: int) -> Span:
+def month(year: int, number: int) -> TimeSpan:
     """Return the span of a month. Numbers below 1 or above 12 are months of the years before or after."""
     return months(year, number, 1)
 
 
-def months(year: int, number: int, count: int) -> Span:
+def months(year: int, number: int, count: int) -> TimeSpan:
     """Return the span of ``count`` months, beginning with month ``number``."""
-    return Span(_first_of(year, number), _first_of(year, number + count))
+    return TimeSpan(_first_of(year, number), _first_of(year, number + count))
 
 
-def ago(now: datetime, unit: Unit, back: int) -> Span:
+def ago(now: datetime, unit: Unit, back: int) -> TimeSpan:
     """Return the calendar unit ``back`` units before the current one.
 
     *Decided*: "three weeks ago" is the whole calendar week, and "three days ago" the whole day. Minutes and hours have
@@ -93,12 +93,12 @@ def ago(now: datetime, unit: Unit, back: int) -> Span:
             assert_never(unit)
 
 
-def guessed_ago(now: datetime, unit: Unit, least: int, most: int) -> Span:
+def guessed_ago(now: datetime, unit: Unit, least: int, most: int) -> TimeSpan:
     """Return the span of an estimate such as "two or three days ago", from the earliest day to the latest."""
-    return Span(ago(now, unit, most).start, ago(now, unit, least).end)
+    return TimeSpan(ago(now, unit, most).start, ago(now, unit, least).end)
 
 
-def past(now: datetime, unit: Unit, count: int) -> Span:
+def past(now: datetime, unit: Unit, count: int) -> TimeSpan:
     """Return the span of "the past ``count`` units", up to the end of today.
 
     It begins that many days, weeks, months or years before today, or that many minutes or hours before now.
@@ -109,44 +109,44 @@ def past(now: datetime, unit: Unit, count: int) -> Span:
     today = day(now.date())
     match unit:
         case "minute":
-            return Span(now - timedelta(minutes=count), today.end)
+            return TimeSpan(now - timedelta(minutes=count), today.end)
         case "hour":
-            return Span(now - timedelta(hours=count), today.end)
+            return TimeSpan(now - timedelta(hours=count), today.end)
         case "day":
-            return Span(today.start - count * DAY, today.end)
+            return TimeSpan(today.start - count * DAY, today.end)
         case "week":
-            return Span(today.start - count * WEEK, today.end)
+            return TimeSpan(today.start - count * WEEK, today.end)
         case "month" | "quarter":
-            return Span(months_before(today.start, count * (3 if unit == "quarter" else 1)), today.end)
+            return TimeSpan(months_before(today.start, count * (3 if unit == "quarter" else 1)), today.end)
         case "year":
-            return Span(months_before(today.start, 12 * count), today.end)
+            return TimeSpan(months_before(today.start, 12 * count), today.end)
         case _:
             assert_never(unit)
 
 
-def weekend(now: datetime, back: int) -> Span:
+def weekend(now: datetime, back: int) -> TimeSpan:
     """Return Saturday and Sunday of the calendar week ``back`` weeks ago."""
     return days(week(now.date() - back * WEEK).start.date() + 5 * DAY, 2)
 
 
-def latest(now: datetime, candidate: Callable[[int], Span]) -> Span:
+def latest(now: datetime, candidate: Callable[[int], TimeSpan]) -> TimeSpan:
     """Return the latest span that has begun, of those that ``candidate`` gives for this year and the last."""
     this_year = candidate(now.year)
     return replace(this_year if this_year.start <= now else candidate(now.year - 1), every=YEAR)
 
 
-def latest_weekday(now: datetime, number: int) -> Span:
+def latest_weekday(now: datetime, number: int) -> TimeSpan:
     """Return the latest day with this number in the week, 0 for Monday: today or one of the six days before."""
     return replace(day(now.date() - (now.weekday() - number) % 7 * DAY), every=WEEK)
 
 
-def latest_weekend(now: datetime) -> Span:
+def latest_weekend(now: datetime) -> TimeSpan:
     """Return the latest weekend that has begun."""
     saturday = 5
     return replace(weekend(now, int(now.weekday() < saturday)), every=WEEK)
 
 
-def latest_day_of_month(now: datetime, number: int) -> Span:
+def latest_day_of_month(now: datetime, number: int) -> TimeSpan:
     """Return the latest day with this number in its month, today or earlier, within the last three months.
 
     Raises:
@@ -161,7 +161,7 @@ def latest_day_of_month(now: datetime, number: int) -> Span:
     raise ValueError(number)
 
 
-def season(year: int, name: str) -> Span:
+def season(year: int, name: str) -> TimeSpan:
     """Return the three months of a season that begins in a year, north of the equator: winter is from December on.
 
     Raises:
@@ -170,14 +170,14 @@ def season(year: int, name: str) -> Span:
     return months(year, {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}[name], 3)
 
 
-def around(middle: datetime, margin: timedelta) -> Span:
+def around(middle: datetime, margin: timedelta) -> TimeSpan:
     """Return the whole days from a margin before a moment to a margin after it; hours for a margin below a day."""
     if margin < DAY:
-        return Span(middle - margin, middle + margin)
-    return Span(day((middle - margin).date()).start, day((middle + margin).date()).end)
+        return TimeSpan(middle - margin, middle + margin)
+    return TimeSpan(day((middle - margin).date()).start, day((middle + margin).date()).end)
 
 
-def and_a_half_ago(now: datetime, unit: Unit, count: int) -> Span:
+def and_a_half_ago(now: datetime, unit: Unit, count: int) -> TimeSpan:
     """Return the span of "``count`` and a half units ago".
 
     *Decided*: "a month and a half ago" is 45 days, and "a year and a half ago" 18 months, give or take a sixth.
@@ -203,5 +203,5 @@ def months_before(start: datetime, count: int) -> datetime:
     return first.replace(day=min(start.day, last_day))
 
 
-def _around(middle: datetime, margin: timedelta) -> Span:
-    return Span(middle - margin, middle + margin)
+def _around(middle: datetime, margin: timedelta) -> TimeSpan:
+    return TimeSpan(middle - margin, middle + margin)

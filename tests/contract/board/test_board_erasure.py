@@ -78,7 +78,7 @@ def test_a_job_that_ended_before_is_gone_at_once(board: Board, verdict: Any) -> 
     job_id = begin(board, EMBED)
     end(board, job_id, Verdict(verdict, result=result_of(job_id) if verdict == "done" else ""), EMBED)
     let_the_moment_pass(board)
-    assert board.forget_jobs([job_id]) == 0
+    assert board.erase_jobs([job_id]) == 0
     with pytest.raises(UnknownJob):
         board.picture(job_id)
     assert (board.result(job_id), board.events(job_id), board.dead()) == (None, [], [])
@@ -87,7 +87,7 @@ def test_a_job_that_ended_before_is_gone_at_once(board: Board, verdict: Any) -> 
 def test_a_job_that_ended_just_now_stays_readable_for_a_moment(board: Board) -> None:
     job_id = begin(board)
     end(board, job_id, Verdict("done", result=result_of(job_id)))
-    assert board.forget_jobs([job_id]) == 1
+    assert board.erase_jobs([job_id]) == 1
     assert board.result(job_id) == result_of(job_id)
     go(board, job_id)
 
@@ -95,7 +95,7 @@ def test_a_job_that_ended_just_now_stays_readable_for_a_moment(board: Board) -> 
 @on_both_servers
 def test_what_is_under_way_ends_as_always_and_is_gone_a_moment_later(board: Board) -> None:
     job_id = begin(board)
-    assert board.forget_jobs([job_id]) == 1
+    assert board.erase_jobs([job_id]) == 1
     assert not board.has_ended(job_id)
     end(board, job_id, Verdict("done", result=result_of(job_id)))
     assert board.result(job_id) == result_of(job_id)
@@ -104,7 +104,7 @@ def test_what_is_under_way_ends_as_always_and_is_gone_a_moment_later(board: Boar
 
 def test_a_forgotten_job_does_not_stay_as_a_dead_letter(board: Board) -> None:
     job_id = begin(board, EMBED)
-    board.forget_jobs([job_id])
+    board.erase_jobs([job_id])
     end(board, job_id, Verdict("dead", reason="away"), EMBED)
     go(board, job_id)
     assert board.dead() == []
@@ -141,7 +141,7 @@ def test_what_is_done_has_no_request_to_trim(board: Board) -> None:
 
 def test_nobody_joins_work_that_may_have_read_what_is_forgotten(board: Board) -> None:
     leader = begin(board)
-    board.forget_jobs([leader])
+    board.erase_jobs([leader])
     assert board.submit(SEARCH)[1], "this search starts work of its own"
 
 
@@ -150,15 +150,15 @@ def test_those_who_joined_are_forgotten_with_the_work(board: Board) -> None:
     follower, starts = board.submit(SEARCH)
     assert not starts
     assert {job.job_id for job in board.jobs_of("acme")} == {leader, follower}
-    board.forget_jobs([leader, follower])
+    board.erase_jobs([leader, follower])
     end(board, leader, Verdict("done", result=result_of(leader)))
     assert board.result(follower) == result_of(follower)
     go(board, leader, follower)
 
 
 def test_forgetting_what_is_not_there_changes_nothing(board: Board) -> None:
-    assert board.forget_jobs(["0" * 32]) == 0
-    assert board.forget_jobs([]) == 0
+    assert board.erase_jobs(["0" * 32]) == 0
+    assert board.erase_jobs([]) == 0
 
 
 def test_a_collection_is_struck_off_the_list(board: Board) -> None:
@@ -172,10 +172,10 @@ def test_no_byte_of_a_forgotten_job_stays_on_the_server(settings: Settings) -> N
     with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
         job_id = begin(board)
         client.hset(f"qm:{{{job_id[0]}}}:{job_id}:job", "watch", "me:all")
-        board.tell(job_id, Progress(stage=CANARY, done=1, total=2))
+        board.append_event(job_id, Progress(stage=CANARY, done=1, total=2))
         assert CANARY in raw(settings)
-        board.forget_jobs([job_id])
-        board.tell(job_id, Progress(stage=CANARY, done=2, total=2))
+        board.erase_jobs([job_id])
+        board.append_event(job_id, Progress(stage=CANARY, done=2, total=2))
         end(board, job_id, Verdict("done", result=result_of(job_id)))
         go(board, job_id)
         assert CANARY not in raw(settings)
@@ -189,7 +189,7 @@ def test_a_forgotten_result_leaves_the_streams_and_the_end_stays_in_them(setting
         end(board, job_id, Verdict("done", result=result_of(job_id)))
         stream = f"qm:{{{job_id[0]}}}:watch:me"
         assert CANARY in str(client.xrange(stream))
-        board.forget_jobs([job_id])
+        board.erase_jobs([job_id])
         ((_, told),) = client.xrange(stream)
         assert (told[b"type"], CANARY in str(told)) == (b"done", False)
 
@@ -200,7 +200,7 @@ def test_a_key_of_another_type_is_passed_over(settings: Settings) -> None:
         client.set("qm:{a}:watch:rubbish", "rubbish")
         job_id = begin(board)
         assert [job.job_id for job in board.jobs_of("acme")] == [job_id]
-        assert board.forget_jobs([job_id]) == 1
+        assert board.erase_jobs([job_id]) == 1
 
 
 WRITE = DropDocuments(collection="acme", retriever="messages", ids=(CANARY,))
@@ -215,7 +215,7 @@ def test_how_a_write_under_way_ends_stays_without_what_was_forgotten(
     board.postpone(held, delay_s=0, reason=f"{CANARY} is locked", cause="conflict")
     held = claimed(board, job_id, WRITE.steps[0])
     assert board.mark_forgotten(job_id, names, is_write=True)
-    assert board.forget_jobs([job_id]) == 1
+    assert board.erase_jobs([job_id]) == 1
     result = json.dumps({"documents": [{"document": name} for name in [*names, CANARY + "2"]]}, ensure_ascii=False)
     result = result.replace('": "', '":"')
     board.finish(held, Outcome(notes={"of": CANARY}))
@@ -243,7 +243,9 @@ def test_a_search_under_way_goes_only_if_its_result_names_what_was_forgotten(
         job_id, _ = board.submit(search)
         followers = [board.submit(search)[0]] if joined else []
         held = claimed(board, job_id)
-        board.tell(job_id, Hits(after_stage="original", total=1, hits=(PartialHit(key=CANARY, score=1),)), held=held)
+        board.append_event(
+            job_id, Hits(after_stage="original", total=1, hits=(PartialHit(key=CANARY, score=1),)), held=held
+        )
         for each in (job_id, *followers):
             assert board.mark_forgotten(each, [CANARY], is_write=False)
         board.finish(held, Outcome())

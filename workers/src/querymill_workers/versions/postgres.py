@@ -1,4 +1,4 @@
-"""The ledger in PostgreSQL. Locks are advisory: they exist before a document does, and end with the transaction."""
+"""Versions in PostgreSQL. Locks are advisory: they exist before a document does, and end with the transaction."""
 
 import hashlib
 import secrets
@@ -12,28 +12,28 @@ from psycopg.types.json import Jsonb
 from typing_extensions import override
 
 from querymill_shared.contracts.filters import Filterable
-from querymill_workers.ledger import scopes
-from querymill_workers.ledger.ports import (
-    EVERYTHING,
-    TOMBSTONE_DAYS,
-    Ledger,
-    Standing,
-    Subject,
-    Tombstone,
-    Version,
-    standing_of,
-)
 from querymill_workers.postgres.connection import Pool, across, joined, take_lock, within
 from querymill_workers.postgres.queries import statements
+from querymill_workers.versions import scopes
+from querymill_workers.versions.ports import (
+    EVERYTHING,
+    TOMBSTONE_DAYS,
+    Standing,
+    Tombstone,
+    Version,
+    Versions,
+    WrittenDocument,
+    standing_of,
+)
 
-_SQL: Final = statements("querymill_workers.ledger", "postgres.sql")
+_SQL: Final = statements("querymill_workers.versions", "postgres.sql")
 
 #: How many changes a process makes or waits for at once. Each takes a connection of the pool, and searches need some.
 MAX_CHANGING: Final = 6
 
 
-class PostgresLedger(Ledger):
-    """`Ledger` on PostgreSQL."""
+class PostgresVersions(Versions):
+    """`Versions` on PostgreSQL."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -42,7 +42,7 @@ class PostgresLedger(Ledger):
     @contextmanager
     @override
     def changing(
-        self, collection: str, kind: str, subjects: Sequence[Subject], version: Version, *, whole: bool = True
+        self, collection: str, kind: str, subjects: Sequence[WrittenDocument], version: Version, *, whole: bool = True
     ) -> Iterator[Mapping[str, Standing]]:
         place = _place(collection, kind, version)
         with self._holding(place, [_key(subject.document) for subject in subjects]):
@@ -55,8 +55,8 @@ class PostgresLedger(Ledger):
                 with within(self._pool, collection) as connection:
                     connection.execute(_SQL["record_versions"], place | {"documents": newest})
             for document, standing in standings.items():
-                if standing.buried is not None:
-                    self.bury(collection, kind, document, written=version, parts=standing.buried)
+                if standing.barred_at is not None:
+                    self.leave_tombstone(collection, kind, document, written=version, parts=standing.barred_at)
 
     @contextmanager
     @override
@@ -64,9 +64,9 @@ class PostgresLedger(Ledger):
         place = _place(collection, kind, version)
         with self._holding(place, [_key(document)]):
             # Only its tombstone says what a drop means: no filter does.
-            yield self._standings(place, [Subject(document)], version, whole=True, filtered=False)[document]
+            yield self._standings(place, [WrittenDocument(document)], version, whole=True, filtered=False)[document]
             with within(self._pool, collection) as connection:
-                connection.execute(_SQL["bury_document"], place | {"document": _key(document)})
+                connection.execute(_SQL["leave_tombstone"], place | {"document": _key(document)})
                 connection.execute(_SQL["sweep_dropped"], place | {"days": TOMBSTONE_DAYS})
 
     @contextmanager
@@ -77,23 +77,23 @@ class PostgresLedger(Ledger):
             yield
 
     @override
-    def bury(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
+    def leave_tombstone(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
         with within(self._pool, collection) as connection:
             for key, version in ((_key(document), written), (_key_of_parts(document), parts)):
-                connection.execute(_SQL["bury_document"], _place(collection, kind, version) | {"document": key})
+                connection.execute(_SQL["leave_tombstone"], _place(collection, kind, version) | {"document": key})
 
     @override
-    def bury_others(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
-        place, buried = _place(collection, kind, version), [_key(document) for document in documents]
+    def leave_tombstones(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
+        place, barred_at = _place(collection, kind, version), [_key(document) for document in documents]
         with within(self._pool, collection) as connection:
             take_lock(connection, _SQL["hold_collection"], place)
-            take_lock(connection, _SQL["hold_documents"], place | {"documents": buried})
+            take_lock(connection, _SQL["hold_documents"], place | {"documents": barred_at})
             with connection.cursor() as cursor:
-                cursor.executemany(_SQL["bury_document"], [place | {"document": key} for key in buried])
+                cursor.executemany(_SQL["leave_tombstone"], [place | {"document": key} for key in barred_at])
             connection.execute(_SQL["sweep_dropped"], place | {"days": TOMBSTONE_DAYS})
 
     @override
-    def forget(
+    def leave_filter_tombstone(
         self,
         collection: str,
         kind: str,
@@ -108,9 +108,9 @@ class PostgresLedger(Ledger):
         with joined(self._pool) as holder:
             take_lock(holder, _SQL["hold_whole_collection"], place)
             with within(self._pool, collection) as connection:
-                connection.execute(_SQL["bury_collection"], place | {"scope": scope})
+                connection.execute(_SQL["leave_tombstone_of_filter"], place | {"scope": scope})
                 if everything:
-                    connection.execute(_SQL["drop_buried_versions"], place)
+                    connection.execute(_SQL["drop_covered_versions"], place)
                 for sweep in ("sweep_tombstones", "sweep_dropped"):
                     connection.execute(_SQL[sweep], place | {"days": TOMBSTONE_DAYS})
 
@@ -131,7 +131,7 @@ class PostgresLedger(Ledger):
     def _standings(
         self,
         place: Mapping[str, Any],
-        subjects: Sequence[Subject],
+        subjects: Sequence[WrittenDocument],
         version: Version,
         *,
         whole: bool,
@@ -171,7 +171,7 @@ def _key_of_parts(document: str) -> str:
 
 
 def _tombstone(scope: Mapping[str, Any], version: Version) -> Tombstone:
-    def covers(subject: Subject) -> bool:
+    def covers(subject: WrittenDocument) -> bool:
         return scopes.covers(scope, subject.document, Filterable(subject.fields, subject.metadata))
 
     return Tombstone(version, covers)

@@ -1,4 +1,4 @@
-"""The ledger in memory: the readable reference."""
+"""Versions in memory: the readable reference."""
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,14 +9,14 @@ from typing import Any
 from typing_extensions import override
 
 from querymill_shared.contracts.filters import Filterable, passes
-from querymill_workers.ledger.ports import (
+from querymill_workers.versions.ports import (
     EVERYTHING,
     NEVER,
-    Ledger,
     Standing,
-    Subject,
     Tombstone,
     Version,
+    Versions,
+    WrittenDocument,
     standing_of,
 )
 
@@ -46,8 +46,8 @@ class _Forgotten:
     filters: list[Tombstone] = field(default_factory=list)
 
 
-class MemoryLedger(Ledger):
-    """`Ledger` in memory. One writer at a time changes documents, and nothing is rolled back."""
+class MemoryVersions(Versions):
+    """`Versions` in memory. One writer at a time changes documents, and nothing is rolled back."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -57,7 +57,7 @@ class MemoryLedger(Ledger):
     @contextmanager
     @override
     def changing(
-        self, collection: str, kind: str, subjects: Sequence[Subject], version: Version, *, whole: bool = True
+        self, collection: str, kind: str, subjects: Sequence[WrittenDocument], version: Version, *, whole: bool = True
     ) -> Iterator[Mapping[str, Standing]]:
         with self._lock:
             standings = {
@@ -68,8 +68,8 @@ class MemoryLedger(Ledger):
             for document, standing in standings.items() if whole else ():
                 if standing.newest:
                     self._entry((collection, kind, document)).written = version
-                if standing.buried is not None:
-                    self.bury(collection, kind, document, written=version, parts=standing.buried)
+                if standing.barred_at is not None:
+                    self.leave_tombstone(collection, kind, document, written=version, parts=standing.barred_at)
 
     @contextmanager
     @override
@@ -80,24 +80,24 @@ class MemoryLedger(Ledger):
 
     @contextmanager
     def alone(self, collection: str, kind: str) -> Iterator[None]:  # noqa: ARG002
-        """See `Ledger.alone`. No writer of any collection works beside another here."""
+        """See `Versions.alone`. No writer of any collection works beside another here."""
         with self._lock:
             yield
 
     @override
-    def bury(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
+    def leave_tombstone(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
         entry = self._entry((collection, kind, document))
         entry.drop(written)
         entry.parts = max(entry.parts, parts)
 
     @override
-    def bury_others(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
+    def leave_tombstones(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
         with self._lock:
             for document in documents:
                 self._entry((collection, kind, document)).drop(version)
 
     @override
-    def forget(
+    def leave_filter_tombstone(
         self,
         collection: str,
         kind: str,
@@ -131,7 +131,7 @@ class MemoryLedger(Ledger):
     def _entry(self, place: _Place) -> _Entry:
         return self._entries.setdefault(place, _Entry())
 
-    def _standing(self, place: _Place, version: Version, subject: Subject | None, *, whole: bool) -> Standing:
+    def _standing(self, place: _Place, version: Version, subject: WrittenDocument | None, *, whole: bool) -> Standing:
         entry = self._entries.get(place, _Entry())
         forgotten = self._forgotten.get(place[:2], _Forgotten())
         return standing_of(
@@ -143,6 +143,6 @@ class MemoryLedger(Ledger):
         )
 
 
-def _covers(subject: Subject, conditions: Mapping[str, Any], documents: Collection[str]) -> bool:
+def _covers(subject: WrittenDocument, conditions: Mapping[str, Any], documents: Collection[str]) -> bool:
     is_meant = not documents or subject.document in documents
     return is_meant and passes(conditions, Filterable(subject.fields, subject.metadata))

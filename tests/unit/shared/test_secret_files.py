@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from querymill_shared.secret_files import UnreadableSetting, given_settings, names_given
+from querymill_shared.secret_files import UnreadableSetting, dotenv_settings, names_set
 from querymill_shared.settings import Settings
 
 NAMES = ("CHAT_MODEL", "CHAT_MODEL_FILE", "OPENAI_API_KEY", "OPENAI_API_KEY_FILE", "REDIS_URL", "REDIS_URL_FILE")
@@ -23,21 +23,21 @@ def test_dot_env_is_read_and_the_environment_wins(folder: Path, monkeypatch: pyt
     monkeypatch.setenv("CHAT_MODEL", "from-environment")
     settings = Settings()
     assert (settings.chat_model, settings.redis_url) == ("from-environment", "redis://there:1/0")
-    assert names_given(["REDIS_URL", "CHAT_MODEL", "OPENAI_API_KEY"]) == {"REDIS_URL", "CHAT_MODEL"}
-    assert given_settings() == {"REDIS_URL": "redis://there:1/0", "UNKNOWN": "1"}
+    assert names_set(["REDIS_URL", "CHAT_MODEL", "OPENAI_API_KEY"]) == {"REDIS_URL", "CHAT_MODEL"}
+    assert dotenv_settings() == {"REDIS_URL": "redis://there:1/0", "UNKNOWN": "1"}
 
 
 def test_a_secret_may_stand_in_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "key").write_text("sk-öffne\n")
     monkeypatch.setenv("OPENAI_API_KEY_FILE", str(folder / "key"))
     assert Settings().openai_api_key.get_secret_value() == "sk-öffne"
-    assert names_given(["OPENAI_API_KEY"]) == {"OPENAI_API_KEY"}
+    assert names_set(["OPENAI_API_KEY"]) == {"OPENAI_API_KEY"}
 
 
 def test_a_file_named_in_dot_env_is_found_by_a_process_in_another_folder(folder: Path) -> None:
     (folder / ".env").write_text("OPENAI_API_KEY_FILE=key\n")
     (folder / "key").write_text("sk")
-    assert given_settings() == {"OPENAI_API_KEY_FILE": str(folder / "key")}
+    assert dotenv_settings() == {"OPENAI_API_KEY_FILE": str(folder / "key")}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_shared.contracts.filters import RESERVED, Filterable, passes
-from querymill_workers.ledger.scopes import blind, covers
+from querymill_workers.versions.scopes import blind, covers
 from tests.fixtures import filters
 
 TEXTS = st.none() | st.sampled_from(filters.TEXTS)

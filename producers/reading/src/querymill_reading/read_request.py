@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from querymill_reading.document import Limits, Remarks
+from querymill_reading.document import ReadLimits, Remarks
 from querymill_reading.rules.proposals import propose
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReadRequest:
     """A file to read. ``name`` is what its owner calls it. ``on_page`` is told of each page before it is read.
 
     It raises `Unreadable` for a page that is to be left out.
@@ -17,7 +17,7 @@ class Asked:
 
     path: Path
     name: str
-    limits: Limits = field(default_factory=Limits)
+    limits: ReadLimits = field(default_factory=ReadLimits)
     password: str | None = None
     on_page: Callable[[int], None] = lambda _: None
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_shared.contracts.documents import DropDocuments
-from querymill_workers.ledger.memory import MemoryLedger
-from querymill_workers.ledger.ports import Subject, version_of
+from querymill_workers.versions.memory import MemoryVersions
+from querymill_workers.versions.ports import WrittenDocument, version_of
 from tests.fixtures.boards import new_board, step_clock
 
 Deed = Literal["put", "drop", "forget everything"]
@@ -24,9 +24,9 @@ MOVES = st.one_of(
 
 @dataclass
 class Fleet:
-    """A board beside a ledger, a clock, and what was accepted and not run yet, each with its place in the order."""
+    """A board beside versions, a clock, and what was accepted and not run yet, each with its place in the order."""
 
-    ledger: MemoryLedger = field(default_factory=MemoryLedger)
+    versions: MemoryVersions = field(default_factory=MemoryVersions)
     waiting: list[tuple[int, str, Deed]] = field(default_factory=list)
     accepted: int = 0
     #: The place of the newest write that has run, and the document as the runs left it.
@@ -38,7 +38,7 @@ class Fleet:
         self.open_board()
 
     def open_board(self) -> None:
-        self.board = new_board(largest_stored=self.ledger.largest_version)
+        self.board = new_board(largest_stored=self.versions.largest_version)
         self.waiting.clear()
 
     def accept(self, deed: Deed) -> None:
@@ -57,14 +57,14 @@ class Fleet:
             self.newest, self.expected = place, place if deed == "put" else None
         match deed:
             case "put":
-                with self.ledger.changing("c", "messages", [Subject("d")], version) as standings:
+                with self.versions.changing("c", "messages", [WrittenDocument("d")], version) as standings:
                     self.stored = place if standings["d"].newest else self.stored
             case "drop":
-                with self.ledger.dropping("c", "messages", "d", version) as standing:
+                with self.versions.dropping("c", "messages", "d", version) as standing:
                     self.stored = None if standing.reaches_known else self.stored
             case "forget everything":
-                self.ledger.forget("c", "messages", version)
-                with self.ledger.changing("c", "messages", [Subject("d")], version, whole=False) as standings:
+                self.versions.leave_filter_tombstone("c", "messages", version)
+                with self.versions.changing("c", "messages", [WrittenDocument("d")], version, whole=False) as standings:
                     self.stored = None if standings["d"].reaches_known else self.stored
 
 

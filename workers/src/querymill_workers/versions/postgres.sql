@@ -1,8 +1,8 @@
 -- hold_collection: let other writers of documents in, but nobody who forgets the whole
-SELECT pg_advisory_xact_lock_shared(hashtextextended('ledger/' || %(kind)s || '/' || %(collection)s, 0));
+SELECT pg_advisory_xact_lock_shared(hashtextextended('versions/' || %(kind)s || '/' || %(collection)s, 0));
 
 -- hold_whole_collection: wait for the writers at work, and keep others out until the transaction ends
-SELECT pg_advisory_xact_lock(hashtextextended('ledger/' || %(kind)s || '/' || %(collection)s, 0));
+SELECT pg_advisory_xact_lock(hashtextextended('versions/' || %(kind)s || '/' || %(collection)s, 0));
 
 -- hold_documents: lock documents, in the order of their keys, so that transactions cannot deadlock
 SELECT pg_advisory_xact_lock(key) FROM (
@@ -27,7 +27,7 @@ SELECT %(collection)s, %(kind)s, document, %(accepted_us)s, %(job_id)s FROM unne
 ON CONFLICT (collection, kind, document) DO UPDATE SET
     written_us = excluded.written_us, written_by = excluded.written_by;
 
--- bury_document: leave the tombstone of a document; its version goes if it is older
+-- leave_tombstone: leave the tombstone of a document; its version goes if it is older
 INSERT INTO document_versions AS known (collection, kind, document, dropped_us, dropped_by, dropped_at)
 VALUES (%(collection)s, %(kind)s, %(document)s, %(accepted_us)s, %(job_id)s, now())
 ON CONFLICT (collection, kind, document) DO UPDATE SET
@@ -38,12 +38,12 @@ ON CONFLICT (collection, kind, document) DO UPDATE SET
         THEN known.written_by END
 WHERE known.dropped_us IS NULL OR (known.dropped_us, known.dropped_by) < (excluded.dropped_us, excluded.dropped_by);
 
--- bury_collection: leave the tombstone of a filter, or of a whole collection
+-- leave_tombstone_of_filter: leave the tombstone of a filter, or of a whole collection
 INSERT INTO tombstones (collection, kind, scope, forgotten_us, forgotten_by)
 VALUES (%(collection)s, %(kind)s, %(scope)s, %(accepted_us)s, %(job_id)s)
 ON CONFLICT (collection, kind, forgotten_us, forgotten_by) DO NOTHING;
 
--- drop_buried_versions: drop the versions that a tombstone of their whole collection covers
+-- drop_covered_versions: drop the versions that a tombstone of their whole collection covers
 DELETE FROM document_versions
 WHERE collection = %(collection)s AND kind = %(kind)s
     AND (written_us IS NULL OR (written_us, written_by) <= (%(accepted_us)s, %(job_id)s))

@@ -1,4 +1,4 @@
-"""The port of the ledger: one locked change per document, in the order in which the board accepted the writes."""
+"""The port of `versions`: one locked change per document, in the order in which the board accepted the writes."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -25,7 +25,7 @@ class Version:
 
 
 @value
-class Subject:
+class WrittenDocument:
     """A document of a write, with what filters of tombstones are matched against: its fields and its metadata."""
 
     document: str
@@ -42,7 +42,7 @@ class Tombstone:
     """What stands for a filter that was forgotten: since when, and whether a document passes it."""
 
     version: Version
-    covers: Callable[[Subject], bool]
+    covers: Callable[[WrittenDocument], bool]
 
 
 @value
@@ -51,14 +51,14 @@ class Standing:
 
     ``known`` is the version of the last whole write, or None if there was none since the document was dropped.
     ``forgotten`` tells whether the document, or all that it belongs to, was forgotten after this write was accepted.
-    ``buried`` is when a filter was forgotten that a whole write passes, if nothing else stands against the write: it
+    ``barred_at`` is when a filter was forgotten that a whole write passes, if nothing else stands against the write: it
     has replaced what is older, and what is older goes. ``filters`` are the tombstones that are newer than the write.
     """
 
     version: Version
     known: Version | None
     forgotten: bool
-    buried: Version | None = None
+    barred_at: Version | None = None
     filters: Sequence[Tombstone] = field(default=(), compare=False, repr=False)
 
     @property
@@ -71,7 +71,7 @@ class Standing:
         """Return whether the stored document, as it was last written as a whole, is not newer than this version."""
         return self.known is None or self.known <= self.version
 
-    def buried_as(self, subject: Subject) -> Version | None:
+    def barred_by(self, subject: WrittenDocument) -> Version | None:
         """Return when the newest filter was forgotten that a document passes, or None."""
         return max((tomb.version for tomb in self.filters if tomb.covers(subject)), default=None)
 
@@ -82,7 +82,7 @@ def standing_of(
     *,
     dropped: Collection[Version],
     filters: Sequence[Tombstone],
-    subject: Subject | None,
+    subject: WrittenDocument | None,
 ) -> Standing:
     """Return how a write stands to the tombstones of its document.
 
@@ -95,8 +95,12 @@ def standing_of(
             it passes a filter.
     """
     standing = Standing(version, known, any(tombstone > version for tombstone in dropped), None, filters)
-    buried = standing.buried_as(subject) if subject is not None and standing.newest else None
-    return standing if buried is None else Standing(version, known, forgotten=True, buried=buried, filters=filters)
+    barred_at = standing.barred_by(subject) if subject is not None and standing.newest else None
+    return (
+        standing
+        if barred_at is None
+        else Standing(version, known, forgotten=True, barred_at=barred_at, filters=filters)
+    )
 
 
 class Versioned(Protocol):
@@ -107,7 +111,7 @@ class Versioned(Protocol):
         ...
 
 
-class Ledger(Versioned, Protocol):
+class Versions(Versioned, Protocol):
     """The versions and tombstones of all documents. Every call names its collection and kind and sees no other.
 
     ``kind`` is the retriever that holds the document. An older version never replaces a newer one, whichever job runs
@@ -115,14 +119,14 @@ class Ledger(Versioned, Protocol):
     """
 
     def changing(
-        self, collection: str, kind: str, subjects: Sequence[Subject], version: Version, *, whole: bool = True
+        self, collection: str, kind: str, subjects: Sequence[WrittenDocument], version: Version, *, whole: bool = True
     ) -> AbstractContextManager[Mapping[str, Standing]]:
         """Lock documents against all other writers, in any process, and return how the write stands to each.
 
         The block is one transaction. Stores with transactions that this thread uses inside it join it, so rows, words
         and versions are committed together or not at all. At a normal end, each document for which the write is the
         newest has its version, unless the write is not ``whole``: one that adds to a document replaces nothing. A whole
-        write that is ``buried`` leaves a tombstone in place of its version.
+        write that is ``barred_at`` leaves a tombstone in place of its version.
 
         Raises:
             Conflict: Another writer held a document for too long.
@@ -144,7 +148,7 @@ class Ledger(Versioned, Protocol):
         """
         ...
 
-    def bury(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
+    def leave_tombstone(self, collection: str, kind: str, document: str, *, written: Version, parts: Version) -> None:
         """Leave the tombstone of a document that passes a forgotten filter, within a change of the document.
 
         Args:
@@ -156,7 +160,7 @@ class Ledger(Versioned, Protocol):
         """
         ...
 
-    def bury_others(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
+    def leave_tombstones(self, collection: str, kind: str, documents: Collection[str], version: Version) -> None:
         """Leave tombstones of further documents, of any kind, within a change. Waits for those who write them.
 
         Raises:
@@ -164,7 +168,7 @@ class Ledger(Versioned, Protocol):
         """
         ...
 
-    def forget(
+    def leave_filter_tombstone(
         self,
         collection: str,
         kind: str,

@@ -1,4 +1,4 @@
-"""What the ledger knows texts by that belong to no document: `embed` stores vectors of any texts, under any ids."""
+"""What `versions` knows texts by that belong to no document: `embed` stores vectors of any texts, under any ids."""
 
 import hashlib
 from typing import Final
