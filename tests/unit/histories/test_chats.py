@@ -7,7 +7,7 @@ import pytest
 
 from querymill_histories.formats.mbox import sender_of
 from querymill_histories.formats.slack_blocks import plain
-from querymill_histories.rules.day_order import DayOrder, Stamp, order_of
+from querymill_histories.rules.day_order import DayOrder, WrittenDate, order_of
 from querymill_histories.rules.quotations import own_words
 from querymill_histories.session import ReadOptions
 from tests.fixtures.histories import one, read_back, said, write_json

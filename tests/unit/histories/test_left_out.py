@@ -230,7 +230,9 @@ def test_chatgpt_reads_research_documents_and_the_shown_branch(tmp_path: Path) -
 
 
 def test_a_report_in_the_words_of_a_tool_is_read_too(tmp_path: Path) -> None:
-    told = "The latest state of the widget is: " + json.dumps({"report_message": {"content": {"parts": ["FoundFiles."]}}})
+    told = "The latest state of the widget is: " + json.dumps(
+        {"report_message": {"content": {"parts": ["FoundFiles."]}}}
+    )
     row = one(write_json(tmp_path / "c.json", [chatgpt(turn("user", "Why?"), turn("tool", told))]))
     assert said(row) == [("user", "Why?"), ("assistant", "FoundFiles.")]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from querymill_reading.archives import unpack
-from querymill_reading.document import Limits
+from querymill_reading.document import ReadLimits
 
 NAMES = ["技術-港/a.json", "Grüße.txt", "Счёт/отчёт.docx", "plain.txt", "日本語.md"]
 
@@ -24,7 +24,7 @@ class _Unmarked(zipfile.ZipInfo):
 
 def unpacked(archive: Path, into: Path) -> tuple[list[str], dict[str, str]]:
     """Return the files that an archive gave, and why the others were left out."""
-    told = unpack(archive, into, Limits())
+    told = unpack(archive, into, ReadLimits())
     files = sorted(str(path.relative_to(into)) for path in into.rglob("*") if path.is_file())
     return files, {name: why for name, why in told if why}
 

@@ -2,6 +2,16 @@
 
 from querymill_histories.finding import FoundFiles, find, read_sessions
 from querymill_histories.rows import rows_of
-from querymill_histories.session import ReadOptions, ToolCall, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import HistoryMessage, ReadOptions, Session, ToolCall, UnreadPlace
 
-__all__ = ["ReadOptions", "ToolCall", "FoundFiles", "HistoryMessage", "Session", "UnreadPlace", "find", "read_sessions", "rows_of"]
+__all__ = [
+    "FoundFiles",
+    "HistoryMessage",
+    "ReadOptions",
+    "Session",
+    "ToolCall",
+    "UnreadPlace",
+    "find",
+    "read_sessions",
+    "rows_of",
+]

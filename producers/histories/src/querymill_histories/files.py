@@ -12,7 +12,7 @@ from typing import Any, Final, TextIO
 
 from querymill_histories.compressed import BROKEN as DAMAGED
 from querymill_histories.compressed import open_plain, plain_name
-from querymill_histories.session import HEAD_BYTES, ReadOptions, Head, Read, Session, UnreadPlace
+from querymill_histories.session import HEAD_BYTES, Head, Read, ReadOptions, Session, UnreadPlace
 
 #: Characters that are read of a large list at first; twice as many each time an element does not fit.
 _CHUNK: Final = 1 << 20
@@ -45,7 +45,9 @@ def head_of(path: Path) -> Head:
         return Head(plain_name(path), file.read(HEAD_BYTES))
 
 
-def each(read: Callable[[Path, ReadOptions], Iterator[Session | UnreadPlace]]) -> Callable[[Sequence[Path], ReadOptions], Read]:
+def each(
+    read: Callable[[Path, ReadOptions], Iterator[Session | UnreadPlace]],
+) -> Callable[[Sequence[Path], ReadOptions], Read]:
     """Make a reader of many files out of one that reads a file. A broken file is named, the next is read."""
 
     def read_all(paths: Sequence[Path], asked: ReadOptions) -> Read:

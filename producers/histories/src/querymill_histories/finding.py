@@ -8,7 +8,7 @@ from typing import Final
 
 from querymill_histories.files import BROKEN, head_of, reason_of
 from querymill_histories.formats import BY_NAME, FORMATS
-from querymill_histories.session import ReadOptions, HistoryFormat, Head, Session, UnreadPlace
+from querymill_histories.session import Head, HistoryFormat, ReadOptions, Session, UnreadPlace
 
 #: How an SQLite file begins.
 _DATABASE: Final = b"SQLite format 3\0"

@@ -144,4 +144,4 @@ class HistoryFormat:
     read: Callable[[Sequence[Path], ReadOptions], Read]
     homes: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
-    together: ReadWith = "sessions"
+    read_with: ReadWith = "sessions"

@@ -89,7 +89,7 @@ def load_histories(
 
 
 def report(
-    done: Loaded,
+    done: LoadedSessions,
     found: FoundFiles,
     sessions: Counter[str],
     unknown: Mapping[str, str],

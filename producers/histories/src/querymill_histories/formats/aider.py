@@ -9,7 +9,18 @@ from typing import Final
 from querymill_histories.files import each
 from querymill_histories.rules.contents import given
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, TOOL, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session
+from querymill_histories.session import (
+    ASSISTANT,
+    TOOL,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+)
 
 _START: Final = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
 _THINKING: Final = re.compile(

@@ -12,7 +12,17 @@ from querymill_histories.rules.branches import shown_nodes
 from querymill_histories.rules.contents import given, mapping, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+)
 
 #: Kinds of content that are shown as messages, and those that are thoughts or settings.
 _SHOWN: Final = ("text", "multimodal_text")
@@ -89,7 +99,11 @@ def _entries(nodes: dict[str, Any], node: str, left_out: Counter[str]) -> Iterat
             yield ToolCall(str(author.get("name") or role), None, text, id_, at)
         elif role == ASSISTANT and recipient not in (None, "all"):
             document = _document(recipient, text)
-            yield HistoryMessage(ASSISTANT, document, id_, at) if document else ToolCall(str(recipient), text, "", id_, at)
+            yield (
+                HistoryMessage(ASSISTANT, document, id_, at)
+                if document
+                else ToolCall(str(recipient), text, "", id_, at)
+            )
         elif role in (USER, ASSISTANT) and _is_shown(str(content.get("content_type")), text, left_out):
             yield HistoryMessage(str(role), text, id_, at)
 

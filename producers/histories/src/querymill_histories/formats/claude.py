@@ -12,7 +12,17 @@ from querymill_histories.rules.branches import path_to
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+)
 
 _ROLES: Final = {"human": USER, "user": USER, "assistant": ASSISTANT}
 #: The parent of a first message.
@@ -103,7 +113,9 @@ def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[Histor
     yield from _attached(message, role, at, left_out)
 
 
-def _attached(message: dict[str, Any], role: str, at: datetime | None, left_out: Counter[str]) -> Iterator[HistoryMessage]:
+def _attached(
+    message: dict[str, Any], role: str, at: datetime | None, left_out: Counter[str]
+) -> Iterator[HistoryMessage]:
     """Yield the texts that are attached: files, and what was pasted, which has no name. Other files are counted."""
     for attached in mappings(message.get("attachments")):
         name, text = word(attached.get("file_name")), word(attached.get("extracted_content"))

@@ -9,7 +9,18 @@ from typing import Any, Final
 from querymill_histories.files import BROKEN, object_of, reason_of
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+    UnreadPlace,
+)
 
 _SEEN: Final = ("ui_messages.json", "claude_messages.json")
 _SENT: Final = "api_conversation_history.json"
@@ -97,7 +108,9 @@ def _sent(rows: list[dict[str, Any]]) -> Iterator[HistoryMessage | ToolCall]:
         for block in blocks:
             if row.get("role") == USER:
                 yield from (
-                    HistoryMessage(USER, match[2], at=moment(row.get("ts"))) for match in _TYPED.finditer(block) if match[2]
+                    HistoryMessage(USER, match[2], at=moment(row.get("ts")))
+                    for match in _TYPED.finditer(block)
+                    if match[2]
                 )
             elif text := _SENT_CALL.sub("", block).strip():
                 yield HistoryMessage(ASSISTANT, text, at=moment(row.get("ts")))

@@ -11,7 +11,18 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+    UnreadPlace,
+)
 
 #: Events that are messages, and their roles.
 _EVENTS: Final = {"user_message": USER, "agent_message": ASSISTANT}
@@ -170,7 +181,9 @@ def _part(text: str) -> str:
 
 def _roll_back(entries: list[HistoryMessage | ToolCall], turns: Any) -> None:
     """Take back the last turns, each from what was typed on."""
-    typed_at = [number for number, entry in enumerate(entries) if isinstance(entry, HistoryMessage) and entry.role == USER]
+    typed_at = [
+        number for number, entry in enumerate(entries) if isinstance(entry, HistoryMessage) and entry.role == USER
+    ]
     if isinstance(turns, int) and turns > 0 and typed_at:
         del entries[typed_at[-min(turns, len(typed_at))] :]
 

@@ -7,7 +7,18 @@ from typing import Any, Final
 from querymill_histories.files import each, lines_of, object_of
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+    UnreadPlace,
+)
 
 #: What a line of the log does: set all, set a field, add to a list, delete a field.
 _ALL, _SET, _PUSH, _DELETE = range(4)

@@ -12,7 +12,18 @@ from querymill_histories.files import BROKEN, database_at, has_tables, head_of, 
 from querymill_histories.formats.cursor_texts import is_text, read_text
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+    UnreadPlace,
+)
 
 _DATABASE: Final = b"SQLite format 3\x00"
 _CHATS: Final = "workbench.panel.aichat.view.aichat.chatdata"

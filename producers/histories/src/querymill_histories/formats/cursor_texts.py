@@ -9,7 +9,7 @@ from typing import Any, Final
 from querymill_histories.files import lines_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.injected import typed
-from querymill_histories.session import ASSISTANT, USER, ToolCall, Head, Read, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import ASSISTANT, USER, Head, HistoryMessage, Read, Session, ToolCall, UnreadPlace
 
 _TITLE: Final = re.compile(
     r"\ufeff?#[ \t]+(?P<title>[^\n]+)\n+_Exported on [^\n]{5,80} from Cursor \([^)\n]{1,40}\)_\s*\n"

@@ -10,7 +10,17 @@ from querymill_histories.rules.branches import shown_nodes
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+)
 
 _ROLES: Final = {"REQUEST": USER, "RESPONSE": ASSISTANT}
 _SEARCHES: Final = ("SEARCH", "TOOL_SEARCH", "TOOL_OPEN", "READ_LINK")
@@ -53,7 +63,9 @@ def _session(path: Path, number: int, row: dict[str, Any]) -> Session:
     return Session(id_, path, entries, title, at, about, left_out=+left_out)
 
 
-def _entries(node: str, message: dict[str, Any], turn: str, left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
+def _entries(
+    node: str, message: dict[str, Any], turn: str, left_out: Counter[str]
+) -> Iterator[HistoryMessage | ToolCall]:
     """Yield what a message consists of. In older exports it has a text, thoughts beside it, and a role by its turn."""
     id_, at = word(message.get("id")) or node, moment(message.get("inserted_at"))
     files = message.get("files")

@@ -12,7 +12,7 @@ from typing import Final
 from querymill_histories.compressed import open_plain
 from querymill_histories.rules.day_order import WrittenDate, order_of
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ReadOptions, Head, HistoryMessage
+from querymill_histories.session import Head, HistoryMessage, ReadOptions
 
 _COLUMNS: Final = ["AuthorID", "Author", "Date", "Content"]
 #: What the exporter writes in place of a message of Discord itself.
@@ -57,7 +57,9 @@ def messages_in_csv(path: Path, asked: ReadOptions) -> Iterator[HistoryMessage]:
     for row in rows:
         stamp = stamps.get(row.date)
         at = _named(row.date, asked) if stamp is None else stamp.moment(order)
-        yield HistoryMessage(row.author, row.text, None, at and (at if at.tzinfo else at.replace(tzinfo=asked.zone)), row.number)
+        yield HistoryMessage(
+            row.author, row.text, None, at and (at if at.tzinfo else at.replace(tzinfo=asked.zone)), row.number
+        )
 
 
 def _rows(path: Path) -> Iterator[_Row]:

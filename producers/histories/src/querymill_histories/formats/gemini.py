@@ -10,7 +10,18 @@ from querymill_histories.rules.contents import given, mapping, mappings, result_
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+    UnreadPlace,
+)
 
 _ROLES: Final = {"user": USER, "gemini": ASSISTANT}
 #: What follows was read from files that the person named.
@@ -96,4 +107,6 @@ def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     yield from one_each(sessions)
 
 
-FORMAT: Final = HistoryFormat("gemini", recognise, read, homes=(".gemini/tmp/*/chats", ".gemini/tmp/*/checkpoint*.json"))
+FORMAT: Final = HistoryFormat(
+    "gemini", recognise, read, homes=(".gemini/tmp/*/chats", ".gemini/tmp/*/checkpoint*.json")
+)

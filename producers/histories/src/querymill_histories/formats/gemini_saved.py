@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from querymill_histories.files import object_of
 from querymill_histories.rules.contents import mapping, mappings
 from querymill_histories.rules.injected import typed
-from querymill_histories.session import ASSISTANT, USER, ToolCall, Head, HistoryMessage, Session
+from querymill_histories.session import ASSISTANT, USER, Head, HistoryMessage, Session, ToolCall
 
 _BEGINNINGS: Final = ('[{"role":"user","parts":[', '[{"parts":[', '{"history":[{"role":"user","parts":[')
 #: What the program says before the person does, and what the model is made to answer.

@@ -11,7 +11,7 @@ from querymill_histories.files import BROKEN, each, object_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
 
 #: Files beside the messages, which hold none.
 _BESIDE: Final = ("group_info.json", "user_info.json")
@@ -64,7 +64,9 @@ def _messages(whole: dict[str, Any], asked: ReadOptions, left_out: Counter[str])
             left_out[DELETED] += 1
         elif text:
             who = word(creator.get("name")) or word(creator.get("email")) or "unknown"
-            yield HistoryMessage(who, text, word(row.get("message_id")), time_of(word(row.get("created_date")) or "", asked))
+            yield HistoryMessage(
+                who, text, word(row.get("message_id")), time_of(word(row.get("created_date")) or "", asked)
+            )
         elif not files:
             left_out[WITHOUT_TEXT] += 1
 

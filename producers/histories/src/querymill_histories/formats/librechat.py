@@ -10,7 +10,17 @@ from querymill_histories.rules.branches import path_to
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, WITHOUT_TEXT, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session
+from querymill_histories.session import (
+    ASSISTANT,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+)
 
 #: The parent of a first message.
 _ROOT: Final = "00000000-0000-0000-0000-000000000000"
@@ -76,7 +86,9 @@ def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[Histor
             held = part.get("text")
             texts.append(text_of(mapping(held).get("value")) or text_of(held))
         elif call:
-            yield ToolCall(str(call.get("name")), call.get("args"), text_of(call.get("output")), word(call.get("id")), at)
+            yield ToolCall(
+                str(call.get("name")), call.get("args"), text_of(call.get("output")), word(call.get("id")), at
+            )
         elif kind == "think":
             left_out[THOUGHTS] += 1
         else:

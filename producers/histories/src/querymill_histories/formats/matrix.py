@@ -11,7 +11,7 @@ from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.polls import of_poll
 from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, SYSTEM_LINES
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
 
 _SAID: Final = ("m.text", "m.notice", "m.emote")
 _POLLS: Final = ("m.poll.start", "org.matrix.msc3381.poll.start")

@@ -18,7 +18,7 @@ from querymill_histories.formats.mail_body import body_of
 from querymill_histories.formats.mbox_messages import messages_in
 from querymill_histories.rules.quotations import own_words
 from querymill_histories.rules.remarks import WITHOUT_TEXT
-from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 _HEADER: Final = re.compile(r"^[A-Za-z][A-Za-z0-9-]*: ?", re.MULTILINE)
 _REPLY: Final = re.compile(r"^\s*((re|aw|sv|antw|fwd?|wg|回复|答复)\s*(\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
@@ -183,4 +183,4 @@ def _date(header: str, asked: ReadOptions) -> datetime | None:
     return found.replace(tzinfo=asked.zone) if found.tzinfo is None else found
 
 
-FORMAT: Final = HistoryFormat("mbox", recognise, read, together="new")
+FORMAT: Final = HistoryFormat("mbox", recognise, read, read_with="new")

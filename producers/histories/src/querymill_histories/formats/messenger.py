@@ -10,7 +10,7 @@ from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
 
 #: Fields of what was sent with a message.
 _MEDIA: Final = ("photos", "videos", "audio_files", "files", "gifs", "media")
@@ -87,4 +87,4 @@ def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     yield from one_each(sessions)
 
 
-FORMAT: Final = HistoryFormat("messenger", recognise, read, together="folder")
+FORMAT: Final = HistoryFormat("messenger", recognise, read, read_with="folder")

@@ -11,7 +11,7 @@ from querymill_histories.rules.branches import path_to
 from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
 
 #: What the page folds away in an answer: thoughts, and calls of tools.
 _DETAILS: Final = re.compile(

@@ -11,7 +11,19 @@ from querymill_histories.files import each, elements_of, lines_of
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, THOUGHTS, WITHOUT_TEXT, unknown_kind
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ASSISTANT, TOOL, USER, ReadOptions, ToolCall, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import (
+    ASSISTANT,
+    TOOL,
+    USER,
+    Head,
+    HistoryFormat,
+    HistoryMessage,
+    Read,
+    ReadOptions,
+    Session,
+    ToolCall,
+    UnreadPlace,
+)
 
 _ROLES: Final = ("user", "assistant", "system", "developer", "tool", "function")
 _HIDDEN: Final = ("system", "developer")
@@ -81,7 +93,9 @@ def _read(path: Path, asked: ReadOptions) -> Read:
         elif messages is not None:
             yield _session(path, number, row, [(line, message) for message in messages], asked)
         else:
-            yield UnreadPlace(f"{path}: record {number}", "neither a message with a role and a content nor a list of them")
+            yield UnreadPlace(
+                f"{path}: record {number}", "neither a message with a role and a content nor a list of them"
+            )
     if loose:
         yield _session(path, None, {}, loose, asked)
 
@@ -133,7 +147,11 @@ def _session(
 
 
 def _entries(
-    message: dict[str, Any], line: int | None, results: dict[str | None, str], left_out: Counter[str], asked: ReadOptions
+    message: dict[str, Any],
+    line: int | None,
+    results: dict[str | None, str],
+    left_out: Counter[str],
+    asked: ReadOptions,
 ) -> Iterator[HistoryMessage | ToolCall]:
     role = str(message.get("role") or _OTHER_ROLES.get(str(message.get("from"))) or "unknown")
     at = moment(message.get("created_at") or message.get("timestamp"), asked.zone)

@@ -12,7 +12,7 @@ from querymill_histories.formats.slack_blocks import text_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 #: Lists of channels, and other files of an export that hold no messages.
 _CHANNELS: Final = ("channels.json", "groups.json", "dms.json", "mpims.json")
@@ -121,4 +121,4 @@ def name_of(user: dict[str, Any]) -> str:
     return next((name for name in map(word, shown) if name), "unknown")
 
 
-FORMAT: Final = HistoryFormat("slack", recognise, read, together="folder")
+FORMAT: Final = HistoryFormat("slack", recognise, read, read_with="folder")

@@ -13,7 +13,7 @@ from querymill_histories.files import each
 from querymill_histories.rules.day_order import WrittenDate, order_of
 from querymill_histories.rules.phone_dates import MARKS, START, stamp_of
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
-from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 #: An author is whatever stands before the first colon.
 _AUTHOR: Final = re.compile(r"(?P<author>[^:\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)

@@ -10,7 +10,7 @@ from querymill_histories.files import BROKEN, object_of, reason_of
 from querymill_histories.rules.contents import mapping, mappings, word
 from querymill_histories.rules.remarks import WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import ReadOptions, HistoryFormat, Head, Read, HistoryMessage, Session, UnreadPlace
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 _PEOPLE: Final = ("zerver_userprofile", "zerver_userprofile_crossrealm", "zerver_userprofile_mirrordummy")
 _REALM: Final = "realm.json"
@@ -128,4 +128,4 @@ def _seconds(row: dict[str, Any]) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-FORMAT: Final = HistoryFormat("zulip", recognise, read, together="folder")
+FORMAT: Final = HistoryFormat("zulip", recognise, read, read_with="folder")

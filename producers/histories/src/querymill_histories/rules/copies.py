@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from querymill_histories.session import ToolCall, HistoryMessage, Session
+from querymill_histories.session import HistoryMessage, Session, ToolCall
 
 
 def one_each(sessions: Iterable[Session]) -> list[Session]:

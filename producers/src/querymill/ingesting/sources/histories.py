@@ -18,7 +18,7 @@ from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import FoundFiles, find, format_of, places, read_sessions, why_unknown
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import counted, rows_of
-from querymill_histories.session import ReadOptions, HistoryFormat, Session, Tools, UnreadPlace
+from querymill_histories.session import HistoryFormat, ReadOptions, Session, Tools, UnreadPlace
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Unreadable
 from querymill_reading.process import FileReader
@@ -148,7 +148,7 @@ def _found_in_places(only: HistoryFormat | None) -> FoundFiles:
 
 
 @dataclass(slots=True)
-class Feed:
+class HistoryFeed:
     """Yields a line for each session, and counts them by format. ``on_unread`` is called for what cannot be read.
 
     What files hold and sessions do not is counted too, by file.

@@ -19,7 +19,7 @@ from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest
 from querymill_histories.compressed import open_plain
 from querymill_histories.finding import why_unknown
 from querymill_histories.session import UnreadPlace
-from querymill_reading.process import Reader
+from querymill_reading.process import FileReader
 from querymill_reading.sources import LeftOut
 
 Tell = Callable[[LoadProgress | BadLine | UnreadPath], None]
@@ -104,7 +104,7 @@ def _load_histories(
             leave_out(unread)
         for unknown in found.unknown:
             _note(UnreadPath(found.shown(str(unknown)), why_unknown(unknown), failed=False), done, tell)
-        feed = histories.Feed(lines, asked, tools, leave_out)
+        feed = histories.HistoryFeed(lines, asked, tools, leave_out)
         for advance in ingest(mill, pack(feed.sessions_of(found), lines.asking(collection))):
             _advance(advance, done, tell)
         for remark in feed.remarks():
