@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from querymill_histories.formats.mbox import sender_of
-from querymill_histories.formats.slack import plain
+from querymill_histories.formats.slack_blocks import plain
 from querymill_histories.rules.day_order import DayOrder, WrittenDate, order_of
 from querymill_histories.rules.quotations import own_words
 from querymill_histories.session import ReadOptions

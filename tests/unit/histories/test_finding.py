@@ -53,6 +53,11 @@ def test_every_document_keeps_to_the_contract() -> None:
         ("s/2", 1),
     ]
     assert list(rows_of(session_of(), "claude")) == []
+    noted = session_of("a")
+    noted.left_out.update({"attachments": 2, "system lines": 12})
+    (row,) = rows_of(noted, "claude")
+    assert ChatSession.model_validate(row).session_id == "s"
+    assert row["left_out"] == ["12 system lines", "2 attachments"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What callers' texts and people's exports pass besides the rules: none of it takes more time than the text is long."""
 
+from collections import Counter
 from collections.abc import Callable
 from email import message_from_string
 from pathlib import Path
@@ -10,6 +11,7 @@ from querymill.code_bases.secrets import secret_by_name, secret_in
 from querymill.gateway.console.hits import answer_pieces
 from querymill.gateway.console.reading import number_of, place_of, reading_of
 from querymill_histories.formats import mbox, signal
+from querymill_histories.formats.mail_body import body_of
 from querymill_histories.rules.quotations import own_words
 from querymill_reading import recognising
 from querymill_reading.document import ReadLimits, Unreadable
@@ -19,7 +21,7 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\n"
 
 
 def html_body(text: str) -> str:
-    return mbox.body_of(message_from_string(f"Content-Type: text/html\n\n{text}"))
+    return body_of(message_from_string(f"Content-Type: text/html\n\n{text}"), Counter())
 
 
 def reactions(text: str) -> str:

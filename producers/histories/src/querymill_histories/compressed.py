@@ -1,6 +1,7 @@
 """Files that are compressed one by one, read as if they were not."""
 
 import gzip
+import zlib
 from collections.abc import Callable
 from io import BufferedReader
 from pathlib import Path
@@ -23,7 +24,11 @@ def _open_zstandard(path: Path) -> BufferedReader:
 
 _OPENS: Final[dict[str, Callable[[Path], Any]]] = {".gz": gzip.open, ".zst": _open_zstandard}
 #: What a damaged file raises, beside OSError.
-BROKEN: Final[tuple[type[Exception], type[Exception]]] = (EOFError, zstandard.ZstdError if zstandard else EOFError)
+BROKEN: Final[tuple[type[Exception], type[Exception], type[Exception]]] = (
+    EOFError,
+    zlib.error,
+    zstandard.ZstdError if zstandard else EOFError,
+)
 
 
 def is_compressed(path: Path) -> bool:

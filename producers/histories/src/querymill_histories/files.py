@@ -60,6 +60,25 @@ def each(
     return read_all
 
 
+def each_record(
+    path: Path, what: str, is_known: Callable[[Any], bool], session_of: Callable[[Path, int, Any], Session]
+) -> Iterator[Session | UnreadPlace]:
+    """Make a session of each element of a JSON list. One that is broken, or is none, is named, and the next is read.
+
+    Args:
+        path: The file.
+        what: How an element is called: ``conversation of ChatGPT``.
+        is_known: Whether an element is one.
+        session_of: Makes a session of the file's element with this number, from 1.
+    """
+    for number, record in enumerate(elements_of(path), 1):
+        place = f"{path}: {what.split()[0]} {number}"
+        try:
+            yield session_of(path, number, record) if is_known(record) else UnreadPlace(place, f"no {what}")
+        except BROKEN as error:
+            yield UnreadPlace(place, reason_of(error))
+
+
 def reason_of(error: Exception) -> str:
     """Say why something could not be read."""
     match error:

@@ -10,6 +10,11 @@ from querymill_histories.files import BROKEN, head_of, reason_of
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.session import Head, HistoryFormat, ReadOptions, Session, UnreadPlace
 
+#: How an SQLite file begins.
+_DATABASE: Final = b"SQLite format 3\0"
+#: Fields of a JSON file that are named.
+_FIELDS_NAMED: Final = 6
+
 #: Folders that hold no histories, and very many files.
 _NOT_WALKED: Final = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 
@@ -62,6 +67,29 @@ def find(paths: Iterable[Path], only: HistoryFormat | None = None) -> FoundFiles
         else:
             _add_recognised(path, found, FORMATS)
     return found
+
+
+def why_unknown(path: Path) -> str:
+    """Say why no format recognises a file: what it is, as far as that can be seen."""
+    try:
+        return f"not recognised: {_described(head_of(path))} (formats tried: {len(FORMATS)})"
+    except BROKEN as error:
+        return f"not recognised: {reason_of(error)}"
+
+
+def _described(head: Head) -> str:
+    if not head.start.strip(b"\0 \t\r\n"):
+        return "nothing is in it"
+    if head.start.startswith(_DATABASE):
+        return "an SQLite database without the tables of any tool that is known"
+    if head.records:
+        fields = ", ".join(list(head.records[0])[:_FIELDS_NAMED]) or "none"
+        return f"JSON whose fields are those of no format: {fields}"
+    if head.text.lstrip()[:1] in ("{", "["):
+        return "JSON without an object that a format has, or broken JSON"
+    if "\0" in head.text:
+        return "no text"
+    return "text whose beginning is that of no chat, mailbox or log"
 
 
 def read_sessions(found: FoundFiles, asked: ReadOptions | None = None) -> Iterator[tuple[str, Session | UnreadPlace]]:

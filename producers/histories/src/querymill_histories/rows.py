@@ -1,7 +1,8 @@
 """Turn a session into the document that is ingested, within the limits of its contract."""
 
 import hashlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +16,8 @@ MAX_MESSAGES, MAX_CHARS, MAX_BYTES, MAX_NAME = 5_000, 1_000_000, 15_000_000, 200
 def rows_of(session: Session, format_name: str, tools: Tools = "none") -> Iterator[dict[str, Any]]:
     """Yield the documents of a session: one, or several if it is too large for one; none if nothing was said.
 
-    The second has the id of the session with ``/2``.
+    The second has the id of the session with ``/2``. What the session leaves out of its file stands in ``left_out``:
+    ``["2 attachments"]``.
 
     Args:
         session: What a format returned.
@@ -36,9 +38,18 @@ def rows_of(session: Session, format_name: str, tools: Tools = "none") -> Iterat
             "origin": format_name,
             "source": str(session.source.absolute()),
         }
+        if left_out := counted(session.left_out):
+            head["left_out"] = left_out
         if session.name and session.name.strip():
             head["name"] = _name(session.name)
         yield _storable({**head, "messages": part})
+
+
+def counted(left_out: Mapping[str, int]) -> list[str]:
+    """Return what was left out in words, the most first: ``["12 system lines", "2 attachments"]``."""
+    return [
+        f"{count} {what}" for what, count in sorted((+Counter(left_out)).items(), key=lambda item: (-item[1], item[0]))
+    ]
 
 
 def _messages(session: Session, tools: Tools) -> Iterator[dict[str, Any]]:

@@ -1,11 +1,14 @@
 """What a format returns: sessions of messages and tool calls, and what could not be read."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from querymill_histories.beginnings import records_in
 
 #: Roles of the messages of an assistant's history. In a chat of people, the role is the author's name.
 USER, ASSISTANT, TOOL = "user", "assistant", "tool"
@@ -50,7 +53,8 @@ class Session:
     """A session as a file tells it, or several files: the ``others`` than its ``source``.
 
     Without ``started_at`` it starts with its first message that has a time. ``about`` holds more of what the file says,
-    such as the models and the working directory.
+    such as the models and the working directory. ``left_out`` counts what the file holds and the session does not:
+    ``{"attachments": 2}``.
     """
 
     id: str
@@ -60,6 +64,7 @@ class Session:
     started_at: datetime | None = None
     about: dict[str, Any] = field(default_factory=dict)
     others: tuple[Path, ...] = ()
+    left_out: Counter[str] = field(default_factory=Counter)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -107,6 +112,11 @@ class Head:
     def packed(self) -> str:
         """The text without white space: JSON looks alike then, however it is indented."""
         return "".join(self.text.split())
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """The JSON objects that the file begins with: of a list, of lines, or the one that it is."""
+        return records_in(self.text)
 
     @property
     def is_whole(self) -> bool:

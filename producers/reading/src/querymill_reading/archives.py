@@ -1,7 +1,11 @@
 """Archives of documents: unpacked into a folder, within limits. Nothing is written outside of that folder."""
 
+import errno
+import lzma
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
@@ -11,6 +15,18 @@ from querymill_reading.document import ReadLimits, Unreadable
 #: The endings of archives.
 SUFFIXES: Final = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 _AT_ONCE: Final = 1 << 20
+#: What a damaged member of a ZIP raises: the others can be read, as the file has a directory.
+_DAMAGED: Final = (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error, lzma.LZMAError)
+#: What a folder of this machine says of a name that it cannot hold.
+_NAMES_REFUSED: Final = {
+    errno.EEXIST: "its name occurs twice in the archive",
+    errno.ENAMETOOLONG: "its name is too long",
+    errno.ENOTDIR: "its folder has the name of a file",
+    errno.EISDIR: "its name is that of a folder",
+}
+#: The flag of a ZIP's member whose name is UTF-8, and the field that repeats the name in it.
+_IS_UTF8: Final = 0x800
+_UNICODE_PATH: Final = 0x7075
 
 
 def is_archive(name: str) -> bool:
@@ -34,7 +50,7 @@ def unpack(archive: Path, into: Path, limits: ReadLimits) -> list[tuple[str, str
             budget.count_member()
             reason = why or _why_unsafe(name)
             if not reason and stream is not None:
-                budget.copy(stream, into / PurePosixPath(name))
+                reason = _copied(stream, into / PurePosixPath(name), budget)
             told.append((name[:500], reason))
     except (
         zipfile.BadZipFile,
@@ -86,18 +102,64 @@ class _Budget:
                 file.write(piece)
 
 
+def _copied(stream: IO[bytes], target: Path, budget: _Budget) -> str:
+    """Write a member; return why it cannot be, or "". Nothing is left of one that is damaged."""
+    try:
+        budget.copy(stream, target)
+    except _DAMAGED as error:
+        target.unlink(missing_ok=True)
+        return f"damaged: {str(error)[:200]}"
+    except OSError as error:
+        if error.errno in _NAMES_REFUSED:
+            return _NAMES_REFUSED[error.errno]
+        raise
+    return ""
+
+
+def name_of(member: zipfile.ZipInfo) -> str:
+    """Return the name of a member. Many programs write UTF-8 and do not say so, Slack's exports among them."""
+    if member.flag_bits & _IS_UTF8:
+        return member.filename
+    raw = member.orig_filename.encode("cp437")
+    if (told := _unicode_path(member.extra, raw)) is not None:
+        return told
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return member.filename
+
+
+def _unicode_path(extra: bytes, raw: bytes) -> str | None:
+    """Return the name that a member has in UTF-8 beside its own, if it is of that name still."""
+    while len(extra) >= 4:
+        kind, length = struct.unpack_from("<HH", extra)
+        field, extra = extra[4 : 4 + length], extra[4 + length :]
+        if kind == _UNICODE_PATH and len(field) > 5 and field[1:5] == struct.pack("<I", zlib.crc32(raw)):
+            try:
+                return field[5:].decode("utf-8")
+            except UnicodeDecodeError:
+                return None
+    return None
+
+
 def _zipped(path: Path) -> Iterator[tuple[str, IO[bytes] | None, str]]:
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             if member.is_dir():
                 continue
+            name = name_of(member)
             if (member.external_attr >> 16) & 0o170000 == 0o120000:
-                yield member.filename, None, "a symbolic link"
+                yield name, None, "a symbolic link"
             elif member.flag_bits & 1:
-                yield member.filename, None, "encrypted with a password"
+                yield name, None, "encrypted with a password"
             else:
-                with archive.open(member) as stream:
-                    yield member.filename, stream, ""
+                try:
+                    stream = archive.open(member)
+                except _DAMAGED as error:
+                    yield name, None, f"damaged: {str(error)[:200]}"
+                    continue
+                with stream:
+                    yield name, stream, ""
 
 
 def _tarred(path: Path) -> Iterator[tuple[str, IO[bytes] | None, str]]:

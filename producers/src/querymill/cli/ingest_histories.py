@@ -3,7 +3,7 @@
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import recorded
 from querymill.ingesting.sources.histories import HistoryFeed, HistoryOptions, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
-from querymill_histories.finding import FoundFiles
+from querymill_histories.finding import FoundFiles, why_unknown
 from querymill_histories.session import UnreadPlace
 
 #: Files that ``--json`` names; of more it gives the number.
@@ -36,6 +36,7 @@ class LoadedSessions:
     parts: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
     unread: list[UnreadPlace] = field(default_factory=list)
+    remarks: list[UnreadPlace] = field(default_factory=list)
 
     def add(self, outcome: LoadProgress) -> None:
         """Count a session."""
@@ -72,21 +73,32 @@ def load_histories(
         feed = HistoryFeed(lines, asked, tools, leave_out)
         for unread in found.unread:
             leave_out(unread)
+        unknown = {found.shown(str(path)): why_unknown(path) for path in found.unknown[:NAMED]}
         for outcome in outcomes_with_bar(
             noting, pack(feed.sessions_of(found), lines.asking(collection)), console, size=None
         ):
             done.add(outcome)
             if outcome.result is None:
                 console.print(f"{outcome.document}: {outcome.reason}", style="red", markup=False)
-    report(done, found, feed.sessions, lines.counted, console, as_json=as_json)
+        if missing := feed.missing(found, is_named=bool(paths)):
+            leave_out(UnreadPlace(" ".join(paths) or "the places where the tools keep them", missing))
+    done.remarks = list(feed.remarks())
+    report(done, found, feed.sessions, unknown, lines.counted, console, as_json=as_json)
     if done.failed or done.unread:
         raise typer.Exit(Exit.FAILED)
 
 
 def report(
-    done: LoadedSessions, found: FoundFiles, sessions: Counter[str], counted: str, console: Console, *, as_json: bool
+    done: LoadedSessions,
+    found: FoundFiles,
+    sessions: Counter[str],
+    unknown: Mapping[str, str],
+    counted: str,
+    console: Console,
+    *,
+    as_json: bool,
 ) -> None:
-    """Print what was loaded and what was not."""
+    """Print what was loaded and what was not. ``unknown`` says why files were not recognised."""
     outcomes = {outcome: done.outcomes[outcome] for outcome in _STORED}
     files = {name: len(paths) for name, paths in found.files.items()}
     if as_json:
@@ -98,19 +110,29 @@ def report(
             "failed_count": len(done.failed),
             "unreadable": [{"place": unread.place, "reason": unread.reason} for unread in done.unread[:NAMED]],
             "unreadable_count": len(done.unread),
-            "not_recognised": [found.shown(str(path)) for path in found.unknown[:NAMED]],
+            "left_out": [{"place": remark.place, "reason": remark.reason} for remark in done.remarks[:NAMED]],
+            "left_out_count": len(done.remarks),
+            "not_recognised": list(unknown),
+            "not_recognised_reasons": unknown,
             "not_recognised_count": len(found.unknown),
         }
         echo(json.dumps(summary, ensure_ascii=False))
         return
     for name, number in files.items():
         console.print(f"{name}: {sessions[name]} sessions in {number} files", markup=False)
-    if found.unknown:
-        named = ", ".join(found.shown(str(path)) for path in found.unknown[:SHOWN])
-        more = f" and {len(found.unknown) - SHOWN} more" if len(found.unknown) > SHOWN else ""
-        console.print(f"not recognised: {named}{more}", style="yellow", markup=False)
+    _print_some([f"{place}: {why}" for place, why in unknown.items()], len(found.unknown), "not recognised", console)
+    _print_some(
+        [f"{mark.place}: {mark.reason}" for mark in done.remarks], len(done.remarks), "with something left out", console
+    )
     replaced = "".join(f"{outcomes[name]} {name}, " for name in _STORED[2:] if outcomes[name])
     echo(
         f"{outcomes['ingested']} sessions ingested ({done.parts} {counted}), {outcomes['unchanged']} unchanged, "
         f"{replaced}{len(done.failed)} failed, {len(done.unread)} unreadable"
     )
+
+
+def _print_some(lines: Sequence[str], count: int, more: str, console: Console) -> None:
+    for line in lines[:SHOWN]:
+        console.print(line, style="yellow", markup=False)
+    if count > SHOWN:
+        console.print(f"and {count - SHOWN} more files {more} (--json names them)", style="yellow")

@@ -39,3 +39,33 @@ def test_a_session_is_found_at_home_ingested_and_searched(deployment: Deployment
     again = json.loads(run.stdout)
     assert (again["unchanged"], again["unreadable_count"]) == (1, 1)
     assert again["unreadable"][0]["place"].endswith("s1.jsonl:3")
+
+
+@pytest.mark.usefixtures("worker")
+def test_what_is_left_out_is_said_and_no_session_is_no_success(deployment: Deployment, tmp_path: Path) -> None:
+    querymill = CommandLine(deployment.environment)
+    chat = tmp_path / "WhatsApp Chat with Ada.txt"
+    lines = ('Ada "Captain" Lund: The winch is repaired.', "Ada added Bo", "Bo: a.pdf (file attached)")
+    chat.write_text(
+        "".join(f"13/06/18, 21:2{number} - {line}\n" for number, line in enumerate(lines)), encoding="utf-8"
+    )
+    options = ("--collection", "foreign-histories")
+
+    run = querymill("ingest", "conversations", chat, *options, "--json")
+    assert run.returncode == 0, run.stderr
+    (left_out,) = json.loads(run.stdout)["left_out"]
+    assert left_out == {"place": str(chat), "reason": "left out: 1 attachments, 1 system lines"}
+    stored = json.loads(querymill("export", "conversations", *options).stdout.splitlines()[0])
+    assert stored["messages"][0]["role"] == 'Ada "Captain" Lund'
+    assert stored["left_out"] == ["1 attachments", "1 system lines"]
+
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (empty / "conversations.json").write_text('[{"title": "T", "mapping": {"a": {"id": "a", "message": null}}}]')
+    (empty / "notes.json").write_text('{"forecast": []}')
+    run = querymill("ingest", "conversations", empty, *options)
+    assert run.returncode == 1
+    told = " ".join(run.stderr.split())
+    assert "no session with a message in 1 files, which look like those of chatgpt" in told
+    assert "left out: 1 sessions without a message" in told
+    assert "not recognised: JSON whose fields are those of no format: forecast (formats tried:" in told

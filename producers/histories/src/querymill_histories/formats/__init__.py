@@ -12,15 +12,23 @@ from querymill_histories.formats import (
     copilot,
     copilot_cli,
     cursor,
+    deepseek,
     discord,
     gemini,
+    google_chat,
+    librechat,
+    matrix,
     mbox,
+    messenger,
+    open_webui,
+    openai,
     opencode,
     signal,
     slack,
     specstory,
     telegram,
     whatsapp,
+    zulip,
 )
 from querymill_histories.session import HistoryFormat
 
@@ -28,7 +36,8 @@ FORMATS: Final[tuple[HistoryFormat, ...]] = tuple(
     module.FORMAT
     for module in (
         claude_code, codex, chatgpt, claude, cursor, aider, gemini, copilot, copilot_cli, cline, opencode, specstory,
-        slack, telegram, signal, whatsapp, discord, mbox,
+        deepseek, open_webui, librechat, slack, telegram, signal, whatsapp, discord, messenger, google_chat, matrix,
+        zulip, mbox, openai,
     )
 )  # fmt: skip
 BY_NAME: Final = {known.name: known for known in FORMATS}

@@ -1,12 +1,16 @@
 """ChatGPT: an export of conversations, each a tree of messages."""
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_histories.files import each, elements_of
+from querymill_histories.files import each, each_record
+from querymill_histories.rules.branches import shown_nodes
 from querymill_histories.rules.contents import given, mapping, text_of, word
+from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
 from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
@@ -18,81 +22,140 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    UnreadPlace,
 )
 
-#: Kinds of content that are shown as messages.
+#: Kinds of content that are shown as messages, and those that are thoughts or settings.
 _SHOWN: Final = ("text", "multimodal_text")
+_THOUGHTS: Final = ("thoughts", "reasoning_recap")
+_SETTINGS: Final = ("user_editable_context", "model_editable_context")
+_CODE: Final = ("code", "execution_output")
+#: Parts of a content that are no text.
+_OBJECTS: Final = re.compile(r".*_asset_pointer")
 #: Stands for a link that the page draws: characters for private use around its name.
 _CITATION: Final = re.compile("\ue200[^\ue200\ue201]*\ue201")
+#: How a tool says what the frame of a research task shows, and the tool that writes a document beside the chat.
+_FRAME: Final = "The latest state of the widget is:"
+_CANVAS: Final = "canmore.create_textdoc"
 
 
 def recognise(head: Head) -> bool:
     """Return whether a file holds conversations of ChatGPT."""
-    packed = head.packed
-    return packed.startswith(("[{", "{")) and '"mapping":{' in packed and '"title":' in packed
+    return any(is_conversation(record) for record in head.records)
+
+
+def is_conversation(record: Any) -> bool:
+    """Return whether an object is a conversation: a tree whose messages have an author.
+
+    DeepSeek's are trees as well; their messages have fragments and no author.
+    """
+    nodes = mapping(record).get("mapping")
+    if not isinstance(nodes, dict) or "inserted_at" in record:
+        return False
+    messages = [message for node in nodes.values() if (message := mapping(mapping(node).get("message")))]
+    has_author = any("author" in message for message in messages)
+    return has_author or (not messages and ("current_node" in record or "create_time" in record or "title" in record))
 
 
 def _read(path: Path, _asked: ReadOptions) -> Read:
-    for number, conversation in enumerate(elements_of(path), 1):
-        if isinstance(conversation, dict) and isinstance(conversation.get("mapping"), dict):
-            yield _session(path, number, conversation)
-        else:
-            yield UnreadPlace(f"{path}: conversation {number}", "no conversation of ChatGPT")
+    return each_record(path, "conversation of ChatGPT", is_conversation, _session)
 
 
 def _session(path: Path, number: int, row: dict[str, Any]) -> Session:
-    mapping_ = row["mapping"]
-    entries = [entry for node in path_to(mapping_, row.get("current_node")) for entry in _entries(mapping_, node)]
-    models = [word(_message(mapping_, node).get("metadata", {}).get("model_slug")) for node in mapping_
-              if isinstance(_message(mapping_, node).get("metadata"), dict)]  # fmt: skip
+    nodes = row["mapping"]
+    shown = shown_nodes(nodes, row.get("current_node"))
+    left_out: Counter[str] = Counter()
+    entries = [entry for node in shown for entry in _entries(nodes, node, left_out)]
+    others = [node for node in nodes.keys() - set(shown) if _is_said(_message(nodes, node))]
+    left_out[OTHER_BRANCHES] += len(others)
+    models = [word(mapping(_message(nodes, node).get("metadata")).get("model_slug")) for node in nodes]
     about = given(
         {"models": list(dict.fromkeys(filter(None, models))), "project": word(row.get("conversation_template_id"))}
     )
     id_ = word(row.get("conversation_id")) or word(row.get("id")) or f"{path.stem}-{number}"
-    return Session(id_, path, entries, word(row.get("title")), moment(row.get("create_time")), about)
-
-
-def path_to(nodes: dict[str, Any], current: Any) -> list[str]:
-    """Return the nodes from the root to the current one. Without one, the newest answers are followed."""
-    node = current if isinstance(current, str) and current in nodes else _newest_leaf(nodes)
-    found: list[str] = []
-    while isinstance(node, str) and node in nodes and node not in found:
-        found.append(node)
-        node = mapping(nodes[node]).get("parent")
-    return found[::-1]
-
-
-def _newest_leaf(nodes: dict[str, Any]) -> str | None:
-    node = next((id_ for id_, node in nodes.items() if not mapping(node).get("parent")), None)
-    seen: set[str] = set()
-    while node is not None and node not in seen:
-        seen.add(node)
-        children = [child for child in mapping(nodes[node]).get("children") or () if child in nodes]
-        if not children:
-            return node
-        node = children[-1]
-    return node
+    title, at = word(row.get("title")), moment(row.get("create_time"))
+    return Session(id_, path, entries, title, at, about, left_out=+left_out)
 
 
 def _message(nodes: dict[str, Any], node: str) -> dict[str, Any]:
     return mapping(mapping(nodes[node]).get("message"))
 
 
-def _entries(nodes: dict[str, Any], node: str) -> Iterator[HistoryMessage | ToolCall]:
+def _is_said(message: dict[str, Any]) -> bool:
+    role = mapping(message.get("author")).get("role")
+    return role in (USER, ASSISTANT) and mapping(message.get("content")).get("content_type") in _SHOWN
+
+
+def _entries(nodes: dict[str, Any], node: str, left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
     message = _message(nodes, node)
-    content, role = mapping(message.get("content")), mapping(message.get("author")).get("role")
-    hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation") or message.get("weight") == 0
-    if hidden or not message:
-        return
+    content, metadata = mapping(message.get("content")), mapping(message.get("metadata"))
     id_, at = word(message.get("id")) or node, moment(message.get("create_time"))
-    text = _text(content)
-    if role == "tool":
-        yield ToolCall(str(mapping(message.get("author")).get("name") or role), None, text, id_, at)
-    elif role == ASSISTANT and message.get("recipient") not in (None, "all"):
-        yield ToolCall(str(message.get("recipient")), text, "", id_, at)
-    elif role in (USER, ASSISTANT) and content.get("content_type") in _SHOWN and text:
-        yield HistoryMessage(str(role), text, id_, at)
+    if report := _research(message, metadata):
+        yield HistoryMessage(ASSISTANT, report, id_, at)
+    elif message and not (metadata.get("is_visually_hidden_from_conversation") or message.get("weight") == 0):
+        left_out[ATTACHMENTS] += _attachments(content, metadata)
+        author, text = mapping(message.get("author")), _text(content)
+        role, recipient = author.get("role"), message.get("recipient")
+        if role == "tool":
+            yield ToolCall(str(author.get("name") or role), None, text, id_, at)
+        elif role == ASSISTANT and recipient not in (None, "all"):
+            document = _document(recipient, text)
+            yield (
+                HistoryMessage(ASSISTANT, document, id_, at)
+                if document
+                else ToolCall(str(recipient), text, "", id_, at)
+            )
+        elif role in (USER, ASSISTANT) and _is_shown(str(content.get("content_type")), text, left_out):
+            yield HistoryMessage(str(role), text, id_, at)
+
+
+def _is_shown(kind: str, text: str, left_out: Counter[str]) -> bool:
+    """Return whether a content is shown as a message. What is not is counted."""
+    if kind in _SHOWN:
+        return bool(text)
+    if kind in _THOUGHTS:
+        left_out[THOUGHTS] += 1
+    elif kind not in _SETTINGS:
+        if text and kind not in _CODE:
+            return True
+        left_out[unknown_kind(kind)] += 1
+    return False
+
+
+def _attachments(content: dict[str, Any], metadata: dict[str, Any]) -> int:
+    """Return how many files a message has: pictures stand among its parts, and most are listed as well."""
+    listed = metadata.get("attachments")
+    parts = content.get("parts")
+    pointers = [part for part in parts if _OBJECTS.fullmatch(str(mapping(part).get("content_type")))] if isinstance(
+        parts, list) else []  # fmt: skip
+    return max(len(listed) if isinstance(listed, list) else 0, len(pointers))
+
+
+def _research(message: dict[str, Any], metadata: dict[str, Any]) -> str:
+    """Return the report of a research task. It is shown in a frame, whose state is kept in a message of a tool."""
+    text = _text(mapping(message.get("content")))
+    states = [mapping(metadata.get("chatgpt_sdk")).get("widget_state")]
+    if text.startswith(_FRAME):
+        states.append(text.removeprefix(_FRAME).strip())
+    for state in states:
+        report = mapping(mapping(_from_json(state)).get("report_message"))
+        if found := _text(mapping(report.get("content"))):
+            return found
+    return ""
+
+
+def _document(recipient: Any, text: str) -> str:
+    """Return a document that is written beside the chat: its name above its text."""
+    written = mapping(_from_json(text)) if recipient == _CANVAS else {}
+    return "\n\n".join(filter(None, (word(written.get("name")), word(written.get("content")))))
+
+
+def _from_json(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value, strict=False)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _text(content: dict[str, Any]) -> str:
@@ -100,7 +163,7 @@ def _text(content: dict[str, Any]) -> str:
     parts = content.get("parts")
     if isinstance(parts, list):
         return _CITATION.sub("", "\n".join(filter(None, map(text_of, parts)))).strip()
-    return str(content.get("text") or "").strip()
+    return _CITATION.sub("", str(content.get("text") or content.get("result") or "")).strip()
 
 
 FORMAT: Final = HistoryFormat("chatgpt", recognise, each(_read))

@@ -1,12 +1,16 @@
 """Claude: an export of conversations, or one from the web interface."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_histories.files import each, elements_of
+from querymill_histories.files import each, each_record
+from querymill_histories.rules.branches import path_to
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
+from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
 from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
@@ -18,36 +22,47 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
-    UnreadPlace,
 )
 
 _ROLES: Final = {"human": USER, "user": USER, "assistant": ASSISTANT}
+#: The parent of a first message.
+_ROOT: Final = "00000000-0000-4000-8000-000000000000"
 _THINKING: Final = re.compile(r"<antThinking>.*?(</antThinking>|\Z)", re.DOTALL)
 _ARTIFACT: Final = re.compile(r"</?antArtifact[^>]*>")
 
 
+#: The tool that writes a document beside the chat, and what of its calls holds one.
+_ARTIFACTS: Final = "artifacts"
+_WHOLE: Final = ("create", "rewrite")
+#: Kinds of blocks that are read, beside texts, or that say nothing.
+_THOUGHTS: Final = ("thinking", "redacted_thinking")
+_READ: Final = ("text", "tool_use", "tool_result", "token_budget", "flag", *_THOUGHTS)
+
+
 def recognise(head: Head) -> bool:
     """Return whether a file holds conversations of Claude."""
-    packed = head.packed
-    return packed.startswith(("[{", "{")) and '"chat_messages":[' in packed
+    return any(map(is_conversation, head.records))
+
+
+def is_conversation(record: Any) -> bool:
+    """Return whether an object is a conversation."""
+    return isinstance(mapping(record).get("chat_messages"), list)
 
 
 def _read(path: Path, _asked: ReadOptions) -> Read:
-    for number, conversation in enumerate(elements_of(path), 1):
-        if isinstance(conversation, dict) and isinstance(conversation.get("chat_messages"), list):
-            yield _session(path, number, conversation)
-        else:
-            yield UnreadPlace(f"{path}: conversation {number}", "no conversation of Claude")
+    return each_record(path, "conversation of Claude", is_conversation, _session)
 
 
 def _session(path: Path, number: int, row: dict[str, Any]) -> Session:
-    messages = shown_branch(list(mappings(row["chat_messages"])), row.get("current_leaf_message_uuid"))
-    entries = [entry for message in messages for entry in _entries(message)]
+    held = list(mappings(row["chat_messages"]))
+    messages = shown_branch(held, row.get("current_leaf_message_uuid"))
+    left_out = Counter({OTHER_BRANCHES: len(held) - len(messages)})
+    entries = [entry for message in messages for entry in _entries(message, left_out)]
     about = given(
         {"models": list(filter(None, [word(row.get("model"))])), "project": mapping(row.get("project")).get("name")}
     )
     id_ = word(row.get("uuid")) or f"{path.stem}-{number}"
-    return Session(id_, path, entries, word(row.get("name")), moment(row.get("created_at")), about)
+    return Session(id_, path, entries, word(row.get("name")), moment(row.get("created_at")), about, left_out=+left_out)
 
 
 def shown_branch(messages: list[dict[str, Any]], leaf: Any) -> list[dict[str, Any]]:
@@ -60,17 +75,18 @@ def shown_branch(messages: list[dict[str, Any]], leaf: Any) -> list[dict[str, An
     by_id = {message["uuid"]: message for message in messages if isinstance(message.get("uuid"), str)}
     if not any(message.get("parent_message_uuid") in by_id for message in messages):
         return messages
-    node = leaf if leaf in by_id else messages[-1].get("uuid")
-    path: list[dict[str, Any]] = []
-    while node in by_id and by_id[node] not in path:
-        path.append(by_id[node])
-        node = by_id[node].get("parent_message_uuid")
-    return path[::-1]
+    named = {id_: message.get("parent_message_uuid") for id_, message in by_id.items()}
+    parents = {id_: parent if parent != _ROOT else None for id_, parent in named.items()}
+    first = {parent for parent in parents.values() if parent not in by_id}
+    if len(first) == 1:  # what all branches begin with is the root, however it is called
+        parents = {id_: None if parent in first else parent for id_, parent in parents.items()}
+    return [by_id[id_] for id_ in path_to(parents, leaf if leaf in by_id else messages[-1].get("uuid"))]
 
 
-def _entries(message: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
+def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
     role, at = _ROLES.get(str(message.get("sender"))), moment(message.get("created_at"))
     if role is None:
+        left_out[f"messages of the sender {str(message.get('sender'))[:60]!r}"] += 1
         return
     content = message.get("content")
     blocks = list(mappings(content))
@@ -83,11 +99,33 @@ def _entries(message: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
         if block.get("type") == "tool_result"
     }
     for block in blocks:
-        if block.get("type") == "tool_use":
+        kind, input_ = block.get("type"), mapping(block.get("input"))
+        left_out[THOUGHTS] += kind in _THOUGHTS
+        if kind == "tool_use" and block.get("name") == _ARTIFACTS and input_.get("command") in _WHOLE:
+            texts += ["\n\n".join(filter(None, (word(input_.get("title")), word(input_.get("content")))))]
+        elif kind == "tool_use":
             id_ = word(block.get("id"))
             yield ToolCall(str(block.get("name")), block.get("input"), results.get(id_, ""), id_, at)
+        elif kind not in _READ:
+            left_out[unknown_kind(kind)] += 1
     if text := "\n\n".join(filter(None, map(_visible, texts))):
         yield HistoryMessage(role, text, word(message.get("uuid")), at)
+    yield from _attached(message, role, at, left_out)
+
+
+def _attached(
+    message: dict[str, Any], role: str, at: datetime | None, left_out: Counter[str]
+) -> Iterator[HistoryMessage]:
+    """Yield the texts that are attached: files, and what was pasted, which has no name. Other files are counted."""
+    for attached in mappings(message.get("attachments")):
+        name, text = word(attached.get("file_name")), word(attached.get("extracted_content"))
+        if text:
+            yield HistoryMessage(role, f"{name}\n\n{text}" if name else text, word(message.get("uuid")), at)
+        else:
+            left_out[ATTACHMENTS] += 1
+    read = {attached.get("file_name") for attached in mappings(message.get("attachments"))}
+    files = list(mappings(message.get("files_v2"))) or list(mappings(message.get("files")))
+    left_out[ATTACHMENTS] += sum(file.get("file_name") not in read for file in files)
 
 
 def _visible(text: str) -> str:

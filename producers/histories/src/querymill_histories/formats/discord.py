@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,8 @@ from querymill_histories.formats.discord_csv import is_csv, messages_in_csv
 from querymill_histories.formats.discord_html import is_html, read_page
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.copies import one_each
+from querymill_histories.rules.polls import of_poll
+from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
 from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
 
@@ -66,19 +69,55 @@ def _of_json(path: Path) -> Session:
     name = word(channel.get("name"))
     about = given({"server": server, "topic": channel.get("topic"), "channel_type": channel.get("type")})
     title = f"{name} ({server})" if name and server else name
-    return Session(word(channel.get("id")) or path.stem, path, list(_messages(whole)), title, None, about)
+    left_out: Counter[str] = Counter()
+    said = list(_messages(whole, left_out))
+    return Session(word(channel.get("id")) or path.stem, path, list(said), title, None, about, left_out=+left_out)
 
 
-def _messages(whole: dict[str, Any]) -> Iterator[HistoryMessage]:
+def _messages(whole: dict[str, Any], left_out: Counter[str]) -> Iterator[HistoryMessage]:
     seen: set[str | None] = set()
     for row in mappings(whole.get("messages")):
-        id_, text = word(row.get("id")), str(row.get("content") or "").strip()
-        if not text or id_ in seen or str(row.get("type", "Default")) not in _WRITTEN:
+        id_, text = word(row.get("id")), _text(row)
+        if id_ in seen:
             continue
         seen.add(id_)
+        files = len(list(mappings(row.get("attachments")))) + len(list(mappings(row.get("stickers"))))
+        left_out[ATTACHMENTS] += files
+        if str(row.get("type", "Default")) not in _WRITTEN:
+            left_out[SYSTEM_LINES] += 1
+            continue
+        if not text:
+            left_out[WITHOUT_TEXT] += not files
+            continue
         author = mapping(row.get("author"))
         who = word(author.get("nickname")) or word(author.get("name")) or "unknown"
         yield HistoryMessage(who, text, id_, moment(row.get("timestamp")))
+
+
+def _text(row: dict[str, Any]) -> str:
+    """Return the text of a message, of one that it forwards, or of a card that a program wrote."""
+    if text := str(row.get("content") or "").strip():
+        return text
+    if text := str(mapping(row.get("forwardedMessage")).get("content") or "").strip():
+        return text
+    if poll := mapping(row.get("poll")):
+        answers = [
+            (_worded(answer), answer.get("votes", answer.get("count"))) for answer in mappings(poll.get("answers"))
+        ]
+        return of_poll(_worded(poll.get("question")), answers)
+    return "\n\n".join(filter(None, map(_card, mappings(row.get("embeds")))))
+
+
+def _worded(value: Any) -> str:
+    held = mapping(value)
+    return word(value) or word(held.get("text")) or word(mapping(held.get("poll_media")).get("text")) or ""
+
+
+def _card(embed: dict[str, Any]) -> str:
+    fields = [
+        f"{word(each_.get('name')) or ''}: {word(each_.get('value')) or ''}" for each_ in mappings(embed.get("fields"))
+    ]
+    return "\n".join(filter(None, (word(embed.get("title")), word(embed.get("description")), *fields)))
 
 
 def read(paths: Sequence[Path], asked: ReadOptions) -> Read:

@@ -1,73 +1,125 @@
-"""Mailboxes: a file of messages, which threads make sessions of."""
+"""Mailboxes and single mails: messages, which threads make sessions of."""
 
-import mailbox
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from email import message_from_bytes
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import parseaddr, parsedate_to_datetime
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from querymill_histories.files import each
+from querymill_histories.compressed import open_plain
+from querymill_histories.files import BROKEN, head_of, reason_of
+from querymill_histories.formats.mail_body import body_of
+from querymill_histories.formats.mbox_messages import messages_in
 from querymill_histories.rules.quotations import own_words
+from querymill_histories.rules.remarks import WITHOUT_TEXT
 from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 _HEADER: Final = re.compile(r"^[A-Za-z][A-Za-z0-9-]*: ?", re.MULTILINE)
 _REPLY: Final = re.compile(r"^\s*((re|aw|sv|antw|fwd?|wg|回复|答复)\s*(\[\d+\])?\s*[:：]\s*)+", re.IGNORECASE)
-_COMMENT: Final = re.compile("<!--.*?-->", re.DOTALL)
-_SECTION: Final = re.compile(r"<!\[[^<>]*+>")
-_UNCLOSED: Final = re.compile(r"<(?=[^<>]*+(?:<|\Z))")
+#: A mail that was sent on: what it quotes is what it is about.
+_FORWARD: Final = re.compile(r"^\s*(fwd?|wg|tr|rv|enc|vs|doorst|i|转发|轉寄|fs)\s*[:：]", re.IGNORECASE)
+#: Headers by which a mail is known.
+_OF_MAIL: Final = frozenset(
+    ["date", "message-id", "received", "subject", "return-path", "delivered-to", "mime-version", "to"]
+)
 _ID: Final = re.compile(r"<([^<>\s]+)>")
 
 
 def recognise(head: Head) -> bool:
-    """Return whether a file begins with a message of a mailbox."""
-    text = head.text.lstrip()
-    first, _, rest = text.partition("\n")
+    """Return whether a file begins with a message of a mailbox, or is one."""
+    return is_mailbox(head) or is_mail(head)
+
+
+def is_mailbox(head: Head) -> bool:
+    """Return whether a file begins with a line between messages."""
+    first, _, rest = head.text.lstrip().partition("\n")
     return first.startswith("From ") and _HEADER.match(rest) is not None
+
+
+def is_mail(head: Head) -> bool:
+    """Return whether a file is one message, as in a Maildir and in ``.eml`` files: it begins with headers."""
+    names: set[str] = set()
+    for line in head.text.lstrip("\ufeff").splitlines():
+        if not line.strip():
+            break
+        match = _HEADER.match(line)
+        if match is not None:
+            names.add(match[0].rstrip(": ").lower())
+        elif not line[0].isspace():
+            return False
+    return "from" in names and len(names & _OF_MAIL) >= 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Mail:
-    """A message with the ids of those that it answers, the nearest last."""
+    """A message with the ids of those that it answers, the nearest last, and what of it is left out."""
 
     id: str
     answers: tuple[str, ...]
     subject: str
     said: HistoryMessage
+    path: Path
+    left_out: Counter[str]
 
 
-def _read(path: Path, asked: ReadOptions) -> Read:
-    mails: list[_Mail] = []
-    box = mailbox.mbox(path, create=False)
-    try:
-        for number, key in enumerate(box.iterkeys(), 1):
-            try:
-                mails.append(_mail(message_from_bytes(box.get_bytes(key)), f"{path.stem}-{number}", asked))
-            except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-                yield UnreadPlace(f"{path}: message {number}", str(error))
-    finally:
-        box.close()
-    for root, found in threads(mails).items():
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
+    """Read messages. Those of a thread are one session, in whichever files they stand; a copy of one is read once."""
+    mails: dict[str, _Mail] = {}
+    for path in paths:
+        try:
+            for mail in _mails(path, asked):
+                if isinstance(mail, UnreadPlace):
+                    yield mail
+                elif mails.setdefault(mail.id, mail) is not mail and mails[mail.id].said.text != mail.said.text:
+                    mails[f"{mail.id}-{len(mails)}"] = mail
+        except BROKEN as error:
+            yield UnreadPlace(str(path), reason_of(error))
+    for root, found in threads(list(mails.values())).items():
         thread = sorted(found, key=lambda mail: mail.said.at.timestamp() if mail.said.at else 0.0)
-        first = thread[0]
-        yield Session(root, path, [mail.said for mail in thread], _REPLY.sub("", first.subject) or None, first.said.at)
+        first, source = thread[0], found[0].path
+        said = [mail.said if mail.path == source else replace(mail.said, source=mail.path) for mail in thread]
+        others = tuple(dict.fromkeys(mail.path for mail in thread if mail.path != source))
+        left_out = sum((mail.left_out for mail in thread), Counter[str]())
+        name = _REPLY.sub("", first.subject) or None
+        yield Session(root, source, list(said), name, first.said.at, others=others, left_out=+left_out)
 
 
-def _mail(message: Message, otherwise: str, asked: ReadOptions) -> _Mail:
+def _mails(path: Path, asked: ReadOptions) -> Iterator[_Mail | UnreadPlace]:
+    head = head_of(path)
+    if not is_mailbox(head) and is_mail(head):
+        with open_plain(path) as file:
+            messages: Iterable[bytes] = [file.read()]
+    else:
+        messages = messages_in(path)
+    count = 0
+    for count, octets in enumerate(messages, 1):
+        try:
+            yield _mail(message_from_bytes(octets), f"{path.stem}-{count}", path, asked)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            yield UnreadPlace(f"{path}: message {count}", str(error))
+    if not count:
+        yield UnreadPlace(str(path), 'no message: a mailbox has a line "From address date" above the headers of each')
+
+
+def _mail(message: Message, otherwise: str, path: Path, asked: ReadOptions) -> _Mail:
+    left_out: Counter[str] = Counter()
     id_ = next(iter(_ID.findall(_header(message, "Message-ID"))), otherwise)
     answers = _ID.findall(_header(message, "References")) + _ID.findall(_header(message, "In-Reply-To"))
     subject = " ".join(_header(message, "Subject").split())
-    text = body_of(message)
-    if answers or _REPLY.match(subject):
-        text = own_words(text)
+    text = body_of(message, left_out)
+    if (answers or _REPLY.match(subject)) and not _FORWARD.match(subject):
+        own = own_words(text)
+        left_out["quotations in mails"] += own != text
+        text = own
+    left_out[WITHOUT_TEXT] += not text
     said = HistoryMessage(sender_of(_header(message, "From")), text, id_, _date(_header(message, "Date"), asked))
-    return _Mail(id_, tuple(answers), subject, said)
+    return _Mail(id_, tuple(answers), subject, said, path, left_out)
 
 
 def threads(mails: list[_Mail]) -> Mapping[str, list[_Mail]]:
@@ -131,61 +183,4 @@ def _date(header: str, asked: ReadOptions) -> datetime | None:
     return found.replace(tzinfo=asked.zone) if found.tzinfo is None else found
 
 
-def body_of(message: Message) -> str:
-    """Return the text of a message: plain text first, else that of its HTML. Attachments are left out."""
-    parts = [
-        part for part in message.walk() if not part.is_multipart() and part.get_content_disposition() != "attachment"
-    ]
-    for kind in ("text/plain", "text/html"):
-        texts = [_decoded(part) for part in parts if part.get_content_type() == kind]
-        if any(map(str.strip, texts)):
-            return (
-                "\n\n".join(map(_without_tags, texts) if kind == "text/html" else texts).replace("\r\n", "\n").strip()
-            )
-    return ""
-
-
-def _decoded(part: Message) -> str:
-    payload: Any = part.get_payload(decode=True)
-    octets = payload if isinstance(payload, bytes) else b""
-    try:
-        return octets.decode(part.get_content_charset() or "utf-8")
-    except (UnicodeDecodeError, LookupError):
-        return octets.decode("utf-8") if _is_utf8(octets) else octets.decode("latin-1")
-
-
-class _Text(HTMLParser):
-    """The text of a page, a line for each block."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.parts: list[str] = []
-        self.hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
-        """Begin a line, or text that is not shown."""
-        self.hidden += tag in ("style", "script", "title")
-        if tag in ("p", "br", "div", "li", "tr", "h1", "h2", "h3", "blockquote"):
-            self.parts.append("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        """End text that is not shown."""
-        self.hidden -= tag in ("style", "script", "title") and self.hidden > 0
-
-    def handle_data(self, data: str) -> None:
-        """Keep a text."""
-        if not self.hidden:
-            self.parts.append(" ".join(data.split()) + (" " if data[-1:].isspace() else ""))
-
-
-def _without_tags(html: str) -> str:
-    # The parser reads on to the end for every tag and comment that does not end: here such a beginning is text.
-    closed = html.rfind("-->") + len("-->") if "-->" in html else 0
-    html = _UNCLOSED.sub("&lt;", _SECTION.sub("", _COMMENT.sub("", html[:closed]) + html[closed:]))
-    parser = _Text()
-    parser.feed(html)
-    parser.close()
-    return re.sub(r"\n\s*\n+", "\n\n", "".join(parser.parts))
-
-
-FORMAT: Final = HistoryFormat("mbox", recognise, each(_read))
+FORMAT: Final = HistoryFormat("mbox", recognise, read, read_with="new")

@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from querymill_histories.files import BROKEN, object_of, reason_of
+from querymill_histories.formats.slack_blocks import text_of
 from querymill_histories.rules.contents import mapping, mappings, word
+from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
 from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
@@ -22,10 +24,12 @@ _BESIDE: Final = (
     "lists.json",
     "huddle_transcripts.json",
 )
-#: Kinds of messages that a person wrote.
-_WRITTEN: Final = (None, "thread_broadcast", "reply_broadcast", "me_message", "file_share")
+#: Kinds of messages that a person or a program wrote. Others say what happened.
+_WRITTEN: Final = (
+    None, "thread_broadcast", "reply_broadcast", "me_message", "file_share", "file_comment", "bot_message",
+    "document_mention", "huddle_thread", "slackbot_response",
+)  # fmt: skip
 _UPLOADED: Final = re.compile(r"<@\w+(?:\|[^>]*)?> (?:uploaded|shared) a file")
-_LINK: Final = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d\.json$")
 
 
@@ -84,18 +88,30 @@ def _session(folder: Path, rows: list[dict[str, Any]]) -> Session:
     channel = next((each for each in listed if folder.name in (each.get("name"), each.get("id"))), {})
     id_ = word(channel.get("id")) or folder.name
     entries: list[HistoryMessage] = []
+    left_out: Counter[str] = Counter()
     for row in rows:
-        text = str(row.get("text") or "")
-        by_program = row.get("bot_id") or row.get("hidden") or row.get("subtype") not in _WRITTEN
-        if by_program or _UPLOADED.match(text):
-            continue
-        user = str(row.get("user") or "")
-        author = names.get(user) or name_of({"profile": mapping(row.get("user_profile")), "name": user or "unknown"})
-        if text := plain(text, names).strip():
-            entries.append(HistoryMessage(author, text, f"{id_}-{row['ts']}", moment(row["ts"])))
+        files = len(list(mappings(row.get("files"))))
+        left_out[ATTACHMENTS] += files
+        text = text_of(row, names)
+        if row.get("hidden") or row.get("subtype") not in _WRITTEN or _UPLOADED.match(str(row.get("text") or "")):
+            left_out[SYSTEM_LINES] += 1
+        elif text:
+            entries.append(HistoryMessage(author_of(row, names), text, f"{id_}-{row['ts']}", moment(row["ts"])))
+        elif not files:
+            left_out[WITHOUT_TEXT] += 1
     members = [names.get(str(member), str(member)) for member in channel.get("members") or ()]
     name = word(channel.get("name")) or (", ".join(members) if members and folder.name == id_ else folder.name)
-    return Session(id_, folder, list(entries), name)
+    return Session(id_, folder, list(entries), name, left_out=+left_out)
+
+
+def author_of(row: dict[str, Any], names: Mapping[str, str]) -> str:
+    """Return who wrote a message. A program writes under the name that it gives itself."""
+    user = str(row.get("user") or "")
+    by_program = word(row.get("username")) or word(mapping(row.get("bot_profile")).get("name"))
+    if user in names and not (row.get("bot_id") and by_program):
+        return names[user]
+    otherwise = by_program or user or word(row.get("bot_id")) or "unknown"
+    return name_of({"profile": mapping(row.get("user_profile")), "name": otherwise})
 
 
 def name_of(user: dict[str, Any]) -> str:
@@ -103,27 +119,6 @@ def name_of(user: dict[str, Any]) -> str:
     profile = mapping(user.get("profile"))
     shown = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"), user.get("name"))
     return next((name for name in map(word, shown) if name), "unknown")
-
-
-def plain(text: str, names: dict[str, str]) -> str:
-    """Return a text as Slack shows it.
-
-    ``<@U1> see <https://a.example|the page> &lt;b&gt;`` is ``@Ann see the page (https://a.example) <b>``.
-    """
-
-    def shown(match: re.Match[str]) -> str:
-        target, label = match[1], match[2]
-        match target[0]:
-            case "@":
-                return f"@{names.get(target[1:]) or label or target[1:]}"
-            case "#":
-                return f"#{label or target[1:]}"
-            case "!":
-                return label or f"@{target[1:].partition('^')[0]}"
-            case _:
-                return f"{label} ({target})" if label and label not in target else target
-
-    return _LINK.sub(shown, text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 FORMAT: Final = HistoryFormat("slack", recognise, read, read_with="folder")

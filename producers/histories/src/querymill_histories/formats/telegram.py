@@ -1,6 +1,7 @@
 """Telegram: a chat exported by its desktop program, or all of them, as JSON or as web pages."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -10,22 +11,36 @@ from querymill_histories.files import each, head_of, object_of
 from querymill_histories.formats.telegram_html import is_html, read_page
 from querymill_histories.rules.contents import given, mapping, mappings, word
 from querymill_histories.rules.copies import one_each
+from querymill_histories.rules.polls import of_poll
+from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
 from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
 
 #: How the ids of chats begin that were exported as web pages.
 _OF_PAGES: Final = "telegram-"
+#: Fields of what was sent with a message, or in place of one.
+_MEDIA: Final = ("photo", "file", "contact_information", "location_information")
 
 
 def recognise(head: Head) -> bool:
     """Return whether a file is an export of Telegram."""
     if is_html(head):
         return True
-    packed = head.packed
-    is_chat = '"messages":[' in packed and (
-        '"from_id":' in packed or '"text_entities":' in packed or '"actor_id":' in packed
+    return any(_is_chat(record) or _is_export(record) for record in head.records[:1])
+
+
+def _is_chat(record: dict[str, Any]) -> bool:
+    """Return whether an object is a chat: its messages have a type, and an id of who sent or did something."""
+    messages = list(mappings(record.get("messages")))
+    has_type = "type" in record and "id" in record
+    is_sent = any(
+        "type" in row and ("from_id" in row or "actor_id" in row or "text_entities" in row) for row in messages
     )
-    return packed.startswith("{") and (is_chat or ('"chats":{' in packed and '"list":[' in packed))
+    return is_sent or (has_type and record.get("messages") == [] and "name" in record)
+
+
+def _is_export(record: dict[str, Any]) -> bool:
+    return any(isinstance(mapping(record.get(part)).get("list"), list) for part in ("chats", "left_chats"))
 
 
 def _read(path: Path, asked: ReadOptions) -> Read:
@@ -60,19 +75,29 @@ def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
 
 
 def _session(path: Path, chat: dict[str, Any], asked: ReadOptions) -> Session:
-    said = list(_messages(chat, asked))
+    left_out: Counter[str] = Counter()
+    said = list(_messages(chat, asked, left_out))
     said.sort(key=lambda one: one.at.timestamp() if one.at else 0.0)
     name = word(chat.get("name")) or ("Saved Messages" if chat.get("type") == "saved_messages" else None)
     about = given({"chat_type": chat.get("type"), "time_zone": str(asked.zone)})
-    return Session(word(chat.get("id")) or path.stem, path, list(said), name, None, about)
+    return Session(word(chat.get("id")) or path.stem, path, list(said), name, None, about, left_out=+left_out)
 
 
-def _messages(chat: dict[str, Any], asked: ReadOptions) -> Iterator[HistoryMessage]:
+def _messages(chat: dict[str, Any], asked: ReadOptions, left_out: Counter[str]) -> Iterator[HistoryMessage]:
     for row in mappings(chat.get("messages")):
         text = text_of(row.get("text") or row.get("text_entities")).strip()
-        if row.get("type") == "message" and text:
+        left_out[ATTACHMENTS] += any(field in row for field in _MEDIA)
+        poll = mapping(row.get("poll"))
+        if poll:
+            answers = [(text_of(answer.get("text")), answer.get("voters")) for answer in mappings(poll.get("answers"))]
+            text = "\n".join(filter(None, (text, of_poll(text_of(poll.get("question")), answers))))
+        if row.get("type") != "message":
+            left_out[SYSTEM_LINES] += 1
+        elif text:
             author = word(row.get("from")) or word(row.get("from_id")) or "unknown"
             yield HistoryMessage(author, text, word(row.get("id")), _time(row, asked))
+        elif not any(field in row for field in _MEDIA):
+            left_out[WITHOUT_TEXT] += 1
 
 
 def _time(row: dict[str, Any], asked: ReadOptions) -> datetime | None:

@@ -2,7 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,9 +12,16 @@ from typing import Final
 from querymill_histories.files import each
 from querymill_histories.rules.day_order import WrittenDate, order_of
 from querymill_histories.rules.phone_dates import MARKS, START, stamp_of
+from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
-_AUTHOR: Final = re.compile(r"(?P<author>[^:\"“”«»\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)
+#: An author is whatever stands before the first colon.
+_AUTHOR: Final = re.compile(r"(?P<author>[^:\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)
+#: Quotation marks, and those that close them: one that is open at the colon stands around what WhatsApp reports.
+_QUOTES: Final = {"“": "”", "«": "»", "„": "“", "「": "」"}
+_QUOTED: Final = re.compile('["“”«»„「」]')
+#: A poll, in the words of the phone's language: a question, and below it options with their votes.
+_POLL: Final = re.compile(rf"[{MARKS}]*[^\W\d_]{{3,20}} ?:\n(?:.*\n)+?(?=[{MARKS}]*[^\W\d_]{{3,20}} ?: )", re.UNICODE)
 #: What WhatsApp says at the top of a chat, where it may look as if the group said it.
 _ENCRYPTED: Final = re.compile(
     r"end-to-end|ende-zu-ende|extremo a extremo|ponta a ponta|bout en bout|eind-tot-eind|сквозн|端[对對到]端"
@@ -79,17 +87,42 @@ def _read(path: Path, asked: ReadOptions) -> Read:
     lines = list(_lines(path))
     order = order_of([line.stamp for line in lines])
     entries: list[HistoryMessage] = []
+    left_out: Counter[str] = Counter()
+    authors = authors_of([line.text for line in lines])
     for place, line in enumerate(lines):
         at = line.stamp.moment(order)
         if at is None:
             yield UnreadPlace(f"{path}:{line.number}", "a date that the others of the file rule out")
-        elif said := _said(line, at.replace(tzinfo=asked.zone), is_at_top=place < 3):
+            continue
+        said = _said(line, at.replace(tzinfo=asked.zone), authors, left_out, is_at_top=place < 3)
+        if said is not None:
             entries.append(said)
     name = name_of(path)
     known_by = name or f"{path.stem} {lines[0].text if lines else None}"
     id_ = f"whatsapp-{hashlib.sha256(known_by.encode()).hexdigest()[:16]}"
     about = {"dates": order.described, "time_zone": str(asked.zone)}
-    yield Session(id_, path, list(entries), name, min((said.at for said in entries if said.at), default=None), about)
+    started = min((said.at for said in entries if said.at), default=None)
+    yield Session(id_, path, list(entries), name, started, about, left_out=left_out)
+
+
+def authors_of(texts: Sequence[str]) -> frozenset[str]:
+    """Return who speaks in a chat, of what stands before the colons of its lines.
+
+    A quotation mark that is not closed before the colon belongs to what WhatsApp reports, as in ``Ann named the group
+    "tea: at five"``, unless the same words stand there more than once.
+    """
+    before = Counter(match["author"] for text in texts if (match := _AUTHOR.match(text.lstrip(MARKS))))
+    return frozenset(author for author, count in before.items() if count > 1 or not _is_quoting(author))
+
+
+def _is_quoting(author: str) -> bool:
+    awaited: list[str] = []
+    for mark in _QUOTED.findall(author):
+        if awaited and mark == awaited[-1]:
+            awaited.pop()
+        else:
+            awaited.append(_QUOTES.get(mark, mark))
+    return bool(awaited)
 
 
 def name_of(path: Path) -> str | None:
@@ -117,19 +150,24 @@ def _lines(path: Path) -> Iterator[_Line]:
         yield held
 
 
-def _said(line: _Line, at: datetime, *, is_at_top: bool) -> HistoryMessage | None:
-    """Return a message, None for a line of WhatsApp itself."""
+def _said(
+    line: _Line, at: datetime, authors: frozenset[str], left_out: Counter[str], *, is_at_top: bool
+) -> HistoryMessage | None:
+    """Return a message, None for what is none; that is counted."""
     match = _AUTHOR.match(line.text.lstrip(MARKS))
-    if match is None:
+    text = (match["text"] or "") if match else ""
+    if match is None or match["author"] not in authors or (is_at_top and _ENCRYPTED.search(text)):
+        left_out[SYSTEM_LINES] += 1
         return None
-    text = match["text"] or ""
     attached = _ATTACHED.match(text.lstrip(MARKS))
     if attached is not None:
         text = text.lstrip(MARKS)[attached.end() :]
-    is_of_whatsapp = text.startswith("\u200e") or (is_at_top and _ENCRYPTED.search(text))
+        left_out[ATTACHMENTS] += 1
+    is_of_whatsapp = text.startswith("\u200e") and not _POLL.match(text)
     text = _EDITED.sub("", text)
     text = text.translate(dict.fromkeys(map(ord, MARKS))).strip()
     if is_of_whatsapp or not text or _LEFT_OUT.match(text):
+        left_out[WITHOUT_TEXT] += attached is None
         return None
     author = match["author"].translate(dict.fromkeys(map(ord, MARKS))).lstrip("~\u202f\u00a0 ").strip()
     return HistoryMessage(author or "unknown", text, None, at, line.number)

@@ -7,9 +7,17 @@ from querymill_histories.rules.day_order import WrittenDate
 
 #: Marks of the direction of a text, which stand anywhere and are not seen.
 MARKS: Final = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff"
-#: The halves of a day: as Latin letters, in Greek, Chinese, Japanese, Korean, Arabic, Persian, Vietnamese and Malay.
-_FIRST: Final = r"[Aa]\.?\s?[Mm]\.?|π\.?\s?μ\.?|上午|凌晨|清晨|早上|午前|오전|ص|ق\.ظ\.?|SA|PG"
-_SECOND: Final = r"[Pp]\.?\s?[Mm]\.?|μ\.?\s?μ\.?|下午|中午|晚上|午後|오후|م|ب\.ظ\.?|CH|PTG"
+#: The halves of a day: as Latin letters, in Greek, Chinese, Japanese, Korean, Arabic, Persian, Hebrew, Vietnamese,
+#: Malay, Turkish, Hindi and Nepali, Marathi, Tamil, Kannada, Punjabi, Thai, Lao, Amharic, Hungarian, Bulgarian,
+#: Finnish and Swedish.
+_FIRST: Final = (
+    r"[Aa]\.?\s?[Mm]\.?|π\.?\s?μ\.?|上午|凌晨|清晨|早上|早晨|午前|오전|ص|ق\.ظ\.?|לפנה[״\"]צ|SA|PG|ÖÖ|पूर्वाह्न|म\.पू\."
+    r"|முற்பகல்|ಪೂರ್ವಾಹ್ನ|ਪੂ\.ਦੁ\.|ก่อนเที่ยง|ກ່ອນທ່ຽງ|ጥዋት|de\.|пр\.об\.|ap\.|fm"
+)
+_SECOND: Final = (
+    r"[Pp]\.?\s?[Mm]\.?|μ\.?\s?μ\.?|下午|中午|晚上|傍晚|午後|오후|م|ب\.ظ\.?|אחה[״\"]צ|CH|PTG|ÖS|अपराह्न|म\.उ\."
+    r"|பிற்பகல்|ಅಪರಾಹ್ನ|ਬਾ\.ਦੁ\.|หลังเที่ยง|ຫຼັງທ່ຽງ|ከሰዓት|du\.|сл\.об\.|ip\.|em"
+)
 _NOON: Final = "中午"
 _M: Final = f"[{MARKS}]*"
 #: ``12/9/20, 23:55 - ``, ``[09.12.20, 23:55:12] ``, ``9/12/20, 11:55 p. m. - ``, ``2020年12月9日 下午11:55 - ``,

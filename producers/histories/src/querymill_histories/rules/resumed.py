@@ -66,4 +66,5 @@ def _together(first: Session, later: Session) -> Session:
         started_at=first.started_at or later.started_at,
         about=first.about | later.about,
         others=(*first.files, *later.files),
+        left_out=first.left_out | later.left_out,
     )

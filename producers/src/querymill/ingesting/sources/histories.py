@@ -15,9 +15,9 @@ from querymill.broken_rules import rule_broken
 from querymill.ingesting.jsonl import STDIN, GoodLine, Lines
 from querymill.ingesting.path_options import UnusablePath
 from querymill_histories.files import BROKEN, head_of
-from querymill_histories.finding import FoundFiles, find, format_of, places, read_sessions
+from querymill_histories.finding import FoundFiles, find, format_of, places, read_sessions, why_unknown
 from querymill_histories.formats import BY_NAME, FORMATS
-from querymill_histories.rows import rows_of
+from querymill_histories.rows import counted, rows_of
 from querymill_histories.session import HistoryFormat, ReadOptions, Session, Tools, UnreadPlace
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Unreadable
@@ -114,7 +114,8 @@ def found_at(paths: Sequence[str], only: HistoryFormat | None, folder: Path) -> 
     found.archives |= archives
     if not found.files:
         where = " ".join(paths) or "none given, and in the places where the tools keep them"
-        why = "; ".join(f"{unread.place}: {unread.reason}" for unread in found.unread[:3])
+        bad = [*found.unread, *(UnreadPlace(found.shown(str(path)), why_unknown(path)) for path in found.unknown[:3])]
+        why = "; ".join(f"{unread.place}: {unread.reason}" for unread in bad[:3])
         raise UnusablePath(
             f"path: {where}: no history of {only.name if only else FROM} there" + (f" ({why})" if why else "")
         )
@@ -148,21 +149,50 @@ def _found_in_places(only: HistoryFormat | None) -> FoundFiles:
 
 @dataclass(slots=True)
 class HistoryFeed:
-    """Yields a line for each session, and counts them by format. ``on_unread`` is called for what cannot be read."""
+    """Yields a line for each session, and counts them by format. ``on_unread`` is called for what cannot be read.
+
+    What files hold and sessions do not is counted too, by file.
+    """
 
     lines: Lines[Any]
     asked: ReadOptions
     tools: Tools
     on_unread: Callable[[UnreadPlace], None]
     sessions: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, Counter[str]] = field(default_factory=dict)
 
     def sessions_of(self, found: FoundFiles) -> Iterator[GoodLine[Any]]:
         """Read the files, format by format."""
         for name, read in read_sessions(found, self.asked):
             if isinstance(read, Session):
+                held = self.left_out.setdefault(found.shown(str(read.source)), Counter())
+                held += read.left_out
+                before = self.sessions.total()
                 yield from self._lines(read, name, found)
+                if self.sessions.total() == before:
+                    held["sessions without a message"] += 1
             else:
                 self.on_unread(UnreadPlace(found.shown(read.place), read.reason))
+
+    def remarks(self) -> Iterator[UnreadPlace]:
+        """Yield the files that hold more than was read of them, with what was left out, counted."""
+        for place, left_out in self.left_out.items():
+            if left_out:
+                yield UnreadPlace(place, f"left out: {', '.join(counted(left_out))}")
+
+    def missing(self, found: FoundFiles, *, is_named: bool) -> str:
+        """Say which files gave no session, "" if none did so.
+
+        Args:
+            found: What was read.
+            is_named: Whether the caller named the files. Where a tool keeps them, there are many that are empty.
+        """
+        without = [name for name in found.files if not self.sessions[name]]
+        if not without or (self.sessions.total() and not is_named):
+            return ""
+        files = sum(len(found.files[name]) for name in without)
+        first = found.shown(str(found.files[without[0]][0]))
+        return f"no session with a message in {files} files, which look like those of {', '.join(without)}: {first}"
 
     def _lines(self, session: Session, name: str, found: FoundFiles) -> Iterator[GoodLine[Any]]:
         for row in rows_of(session, name, self.tools):

@@ -17,6 +17,7 @@ from querymill.ingesting.sources.histories import HistoryOptions
 from querymill.ingesting.sources.lines import are_lines, plain_file
 from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest, pack
 from querymill_histories.compressed import open_plain
+from querymill_histories.finding import why_unknown
 from querymill_histories.session import UnreadPlace
 from querymill_reading.process import FileReader
 from querymill_reading.sources import LeftOut
@@ -102,10 +103,14 @@ def _load_histories(
         for unread in found.unread:
             leave_out(unread)
         for unknown in found.unknown:
-            _note(UnreadPath(found.shown(str(unknown)), "not recognised", failed=False), done, tell)
+            _note(UnreadPath(found.shown(str(unknown)), why_unknown(unknown), failed=False), done, tell)
         feed = histories.HistoryFeed(lines, asked, tools, leave_out)
         for advance in ingest(mill, pack(feed.sessions_of(found), lines.asking(collection))):
             _advance(advance, done, tell)
+        for remark in feed.remarks():
+            _note(UnreadPath(remark.place, remark.reason, failed=False), done, tell)
+        if missing := feed.missing(found, is_named=True):
+            _note(UnreadPath(path, missing), done, tell)
     return done
 
 
