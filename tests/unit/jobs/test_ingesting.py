@@ -90,7 +90,7 @@ def test_a_mistake_of_ours_is_named_by_its_type_alone() -> None:
 def test_slices_are_bounded_by_number_and_by_text_and_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingesting, "SLICE_CHARS", 10)
     texts = ["aaaa", "bbbb", "cccc", "d", "e", "f", "g", "h" * 50, "i"]
-    found = [list(few) for few in slices([*map(Text, texts)], together=3)]
+    found = [list(few) for few in slices([*map(Text, texts)], per_slice=3)]
     assert found == [["aaaa", "bbbb"], ["cccc", "d", "e"], ["f", "g"], ["h" * 50], ["i"]]
 
 

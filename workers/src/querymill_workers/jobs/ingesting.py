@@ -1,4 +1,4 @@
-"""Ingesting documents in one step: slice by slice, each slice together, and where that fails, in halves.
+"""Ingesting documents in one step: slice by slice, each slice at once, and where that fails, in halves.
 
 A document that cannot be stored fails alone. What the whole depends on, such as a store that is away, is no document's
 fault: the step is tried again.
@@ -39,9 +39,9 @@ class IngestNotes(Notes):
 
 
 def ingest_slices(
-    claim: Claim, documents: Sequence[D], store: Store[D], ports: Common, *, together: int = SLICE_DOCUMENTS
+    claim: Claim, documents: Sequence[D], store: Store[D], ports: Common, *, per_slice: int = SLICE_DOCUMENTS
 ) -> list[IngestedDocument] | None:
-    """Store documents, at most so many ``together``, and report how many are done.
+    """Store documents, at most ``per_slice`` at once, and report how many are done.
 
     A job of one document fails and is tried again as a whole, and has nothing to report before it ends. Return None
     once the job is cancelled: what is stored stays.
@@ -49,7 +49,7 @@ def ingest_slices(
     if len(documents) == 1:
         return list(store(documents))
     ingested: list[IngestedDocument] = []
-    for few in slices(documents, together=together):
+    for few in slices(documents, per_slice=per_slice):
         ingested += store_or_halve(few, store)
         progress = Progress(stage=claim.step, done=len(ingested), total=len(documents))
         if not ports.board.append_event(claim.job_id, progress):
@@ -57,11 +57,11 @@ def ingest_slices(
     return ingested
 
 
-def slices(documents: Sequence[D], *, together: int = SLICE_DOCUMENTS) -> Iterator[Sequence[D]]:
+def slices(documents: Sequence[D], *, per_slice: int = SLICE_DOCUMENTS) -> Iterator[Sequence[D]]:
     """Cut documents into slices, in their order."""
     start = chars = 0
     for end, document in enumerate(documents):
-        if end > start and (end - start == together or chars + document.chars > SLICE_CHARS):
+        if end > start and (end - start == per_slice or chars + document.chars > SLICE_CHARS):
             yield documents[start:end]
             start, chars = end, 0
         chars += document.chars
@@ -69,7 +69,7 @@ def slices(documents: Sequence[D], *, together: int = SLICE_DOCUMENTS) -> Iterat
 
 
 def store_or_halve(documents: Sequence[D], store: Store[D]) -> list[IngestedDocument]:
-    """Store documents together, or where that fails each half of them.
+    """Store documents at once, or where that fails each half of them.
 
     Raises:
         Unavailable: A store is away, or another worker was first. Every document may be tried again.

@@ -75,9 +75,9 @@ def apply_extensions(
 
 def keep_out(collection: str, update: SessionExtension, standing: Standing, ports: ConversationPorts) -> Change | None:
     """Say what becomes of an update that was forgotten or replaced since it was accepted; None of any other."""
-    buried = late_update_of(collection, update, standing, ports)
-    if buried is not None:
-        return drop_late_update(collection, update, standing, buried, ports)
+    late = late_update_of(collection, update, standing, ports)
+    if late is not None:
+        return drop_late_update(collection, update, standing, late, ports)
     if standing.newest:
         return None
     known = ports.conversations.stored(collection, update.session_id)
@@ -107,26 +107,26 @@ def late_update_of(
     known = ports.conversations.stored(collection, update.session_id)
     before = known.history if known else History()
     history, alone = (add_live(each, update, acceptance_of(standing.version)) for each in (before, History()))
-    since = _buried_as(update.session_id, history, standing)
+    since = _barred_by(update.session_id, history, standing)
     if since is None:
         return None
-    return LateUpdate(since, known, history, _buried_as(update.session_id, alone, standing) is not None)
+    return LateUpdate(since, known, history, _barred_by(update.session_id, alone, standing) is not None)
 
 
-def _buried_as(session_id: str, history: History, standing: Standing) -> Version | None:
+def _barred_by(session_id: str, history: History, standing: Standing) -> Version | None:
     session = session_of(session_id, history)
-    return None if session is None else standing.buried_as(entry_of(session))
+    return None if session is None else standing.barred_by(entry_of(session))
 
 
 def drop_late_update(
-    collection: str, update: SessionExtension, standing: Standing, buried: LateUpdate, ports: ConversationPorts
+    collection: str, update: SessionExtension, standing: Standing, late: LateUpdate, ports: ConversationPorts
 ) -> Change:
     """Forget what was accepted of a session before the filter was forgotten that it passes with an update."""
-    written = standing.version if buried.alone or standing.known is None else standing.known
-    ports.versions.leave_tombstone(collection, KIND, update.session_id, written=written, parts=buried.since)
-    left = forget_before(buried.history, acceptance_of(buried.since))
+    written = standing.version if late.alone or standing.known is None else standing.known
+    ports.versions.leave_tombstone(collection, KIND, update.session_id, written=written, parts=late.since)
+    left = forget_before(late.history, acceptance_of(late.since))
     with forgetting_vectors(collection, update.session_id, KIND, ports):
-        change = store_history(collection, update.session_id, buried.known, left, ports)
+        change = store_history(collection, update.session_id, late.known, left, ports)
     return Change("forgotten", change.total)
 
 
