@@ -16,6 +16,7 @@ from querymill_workers.retrievers.conversations.ports.ranks import (
     Published,
     RankMode,
     RankRow,
+    ReferenceGraph,
     Underway,
 )
 from querymill_workers.retrievers.conversations.rules.page_rank import page_ranks
@@ -178,7 +179,7 @@ class MemoryRanks(ConversationRanks):
         return [id_ for _, id_ in sorted(late)]
 
 
-class _Graph:
+class _Graph(ReferenceGraph):
     """`ReferenceGraph` on copies, which replace the originals at the end."""
 
     def __init__(self, kept: MemoryConversations, collection: str, mode: RankMode, waiting: list[str]) -> None:
@@ -191,36 +192,36 @@ class _Graph:
         self.parts: dict[tuple[str, str], RankParts] = {}
         self.updated: list[str] = []
 
+    @override
     def changed(self, *, limit: int) -> Sequence[str]:
-        """See `ReferenceGraph.changed`."""
         return [id_ for id_ in self._waiting if id_ not in self.updated][:limit]
 
+    @override
     def facts(self, session_id: str) -> SessionFacts | None:
-        """See `ReferenceGraph.facts`."""
         return self._facts.get(session_id)
 
+    @override
     def near(self, session: SessionFacts) -> Sequence[Near]:
-        """See `ReferenceGraph.near`."""
         return [
             Near(other.session_id, other.started_at, len(other.key_phrases), other.explicit, shared)
             for other in self._facts.values()
             if other.session_id != session.session_id and (shared := len(other.key_phrases & session.key_phrases)) > 1
         ]
 
+    @override
     def references(self, session_id: str) -> Sequence[Reference]:
-        """See `ReferenceGraph.references`."""
         return [edge for edge in self.known if session_id in (edge.source, edge.target)]
 
+    @override
     def explicit(self, sources: Sequence[str]) -> Mapping[str, Reference]:
-        """See `ReferenceGraph.explicit`."""
         return {edge.source: edge for edge in self.known if edge.kind == "explicit" and edge.source in sources}
 
+    @override
     def replace(self, gone: Iterable[Reference], new: Iterable[Reference]) -> None:
-        """See `ReferenceGraph.replace`."""
         self.known = (self.known - set(gone)) | set(new)
 
+    @override
     def count(self, targets: Iterable[str]) -> None:
-        """See `ReferenceGraph.count`."""
         if self.mode == "pagerank":
             pages = page_ranks(list(self._facts), self.known)
             self.parts = {
@@ -234,6 +235,6 @@ class _Graph:
                 stored = replace(parts_of(self._facts[id_], 0), reference=reference(weight))
                 self.parts[self._collection, id_] = stored
 
+    @override
     def mark_updated(self, session_ids: Sequence[str]) -> None:
-        """See `ReferenceGraph.mark_updated`."""
         self.updated.extend(session_ids)
