@@ -152,7 +152,6 @@ class MemoryRanks(ConversationRanks):
     def _activate(self, collection: str, rebuild: _Rebuild) -> Published:
         self._modes[collection] = rebuild.mode
         with self.graph(collection) as graph:
-            graph.mode = rebuild.mode
             graph.known = set().union(*rebuild.parts.values())
             graph.count([id_ for name, id_ in self._kept.prepared if name == collection])
         for place, generation in self._kept.changed.items():
@@ -183,7 +182,7 @@ class _Graph(ReferenceGraph):
     """`ReferenceGraph` on copies, which replace the originals at the end."""
 
     def __init__(self, kept: MemoryConversations, collection: str, mode: RankMode, waiting: list[str]) -> None:
-        self.mode: RankMode = mode
+        self._mode = mode
         self._facts = {id_: prepared.facts for (name, id_), prepared in kept.prepared.items() if name == collection}
         self._kept = kept
         self._collection = collection
@@ -191,6 +190,11 @@ class _Graph(ReferenceGraph):
         self.known = set(kept.known_references.get(collection, frozenset()))
         self.parts: dict[tuple[str, str], RankParts] = {}
         self.updated: list[str] = []
+
+    @property
+    @override
+    def mode(self) -> RankMode:
+        return self._mode
 
     @override
     def changed(self, *, limit: int) -> Sequence[str]:
@@ -222,7 +226,7 @@ class _Graph(ReferenceGraph):
 
     @override
     def count(self, targets: Iterable[str]) -> None:
-        if self.mode == "pagerank":
+        if self._mode == "pagerank":
             pages = page_ranks(list(self._facts), self.known)
             self.parts = {
                 (self._collection, id_): replace(parts_of(facts, 0), reference=pages[id_])
