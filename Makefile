@@ -25,7 +25,7 @@ INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --n
 	@touch $@
 
 # Three processes on two cores, since many tests wait.
-SHARED := -n 3 --dist loadfile --no-loadscope-reorder
+SHARED := -n 3 --dist worksteal
 
 .PHONY: help setup demo test nightly check types rules compiled format docs bench eval foreign faults lock wheels clean
 

@@ -156,14 +156,14 @@ def test_a_wall_that_fell_is_named(deployment: Deployment, empty_url: str, monke
         connection.execute("ALTER TABLE report_pages DISABLE ROW LEVEL SECURITY")
         connection.execute("ALTER TABLE code_files NO FORCE ROW LEVEL SECURITY")
         connection.execute("DROP POLICY own_collection ON text_vectors")
-        connection.execute("ALTER FUNCTION note_metadata() RESET search_path")
+        connection.execute("ALTER FUNCTION empty_words() RESET search_path")
     walls = found(DATABASE_URL=empty_url)["walls"]
     assert walls.ok is False
     for named in (
         "report_pages has no row-level security",
         "code_files is not forced upon its owner",
         "text_vectors lacks a policy, or has one too many: own_collection",
-        "note_metadata() has no search_path of its own",
+        "empty_words() has no search_path of its own",
         "run querymill migrate",
     ):
         assert named in walls.mend

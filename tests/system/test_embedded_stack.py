@@ -35,8 +35,8 @@ T = TypeVar("T")
 SLEEPER = Program(name="sleeper", command=("sleep", "600"))
 OWNER = """
 import sys, time
-from querymill_embedded import Part, temporary_stack
-with temporary_stack(parts={Part.VALKEY, Part.POSTGRES}) as stack:
+from querymill_embedded import StackPart, temporary_stack
+with temporary_stack(parts={StackPart.VALKEY, StackPart.POSTGRES}) as stack:
     print(stack.data, *(status.pid for status in stack.status()), flush=True)
     time.sleep(600)
 """

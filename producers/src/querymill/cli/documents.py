@@ -193,7 +193,7 @@ def drop(
             for retriever in chosen
         ]
     for result in results:
-        said = f"{result.total} {result.retriever} dropped from {collection}"
+        said = f"{_counted(result.total)} of {result.retriever} dropped from {collection}"
         echo(result.model_dump_json() if as_json else said)
 
 
@@ -215,10 +215,14 @@ def ask(
     console = Console(stderr=True)
     for retriever in chosen:
         found = mill.list(retriever, collection=collection, filter=filter_of(conditions, retriever), limit=1)
-        meant = f"{found.total} documents" if document is None else document
+        meant = _counted(found.total) if document is None else document
         console.print(f"{retriever} of {collection}: {meant}")
     if not typer.confirm("Drop for good?", err=True):
         raise typer.Exit(1)
+
+
+def _counted(documents: int) -> str:
+    return "1 document" if documents == 1 else f"{documents} documents"
 
 
 def collections(as_json: JsonOption = False) -> None:

@@ -73,7 +73,7 @@ def test_ranks_follow_what_comes_in_live_messages_and_deletions(
     assert references(settled(mill, collection)) == {"first": 1.5, "second": 0.5, "third": 0}
 
     dropped = querymill("drop", "conversations", "second", "--collection", collection, "--yes")
-    assert "1 conversations dropped" in dropped.stdout
+    assert "1 document of conversations dropped from" in dropped.stdout
     assert references(settled(mill, collection)) == {"first": 1, "third": 0}
 
 

@@ -1,5 +1,6 @@
 """Why a page is not among the hits: the gate, its numbers, and a lever that holds when it is pulled."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from querymill_workers.retrievers.reports.rules.absence import (
     say_behind,
     standing,
 )
+from tests.fixtures.absences import explained, failed
 from tests.fixtures.world import World, report
 
 NOISE = ("harbour", "cargo", "crew", "engine", "fuel", "route", "storm", "dock", "crane", "tug", "buoy", "chart")
@@ -41,22 +43,13 @@ def ask(world: World, **fields: Any) -> ReportResult:
 
 
 def explain(world: World, wanted: str, **fields: Any) -> Absence:
-    """Ask, and see that the lever does what it says."""
-    absence = ask(world, why_not=wanted, **fields).why_not
-    assert absence is not None
-    assert [gate.name for gate in absence.gates] == list(GATES)
-    assert (absence.failed is None) == (absence.place is not None)
-    if absence.lever is not None:
-        pulled = ask(world, **fields | absence.lever.fields).results
-        keys = [f"{hit.document}/{hit.unit}/{hit.number}" for hit in pulled]
-        place = next(n for n, key in enumerate(keys, start=1) if wanted in (key, key.partition("/")[0]))
-        assert place == absence.lever.place
-    return absence
-
-
-def failed(absence: Absence) -> str:
-    assert absence.failed is not None
-    return absence.failed.name
+    return explained(
+        partial(ask, world),
+        GATES,
+        lambda hit: [hit.document, f"{hit.document}/{hit.unit}/{hit.number}"],
+        wanted,
+        **fields,
+    )
 
 
 def test_a_hit_has_passed_every_gate_and_the_step_is_on_the_waterfall(filings: World) -> None:

@@ -2,7 +2,7 @@
 SELECT
     given.document, given.revision, given.title, given.size, given.unit, given.occurred_at,
     given.times::timestamptz[] AS times, given.times::timestamptz[] AS looked_up, given.reserved, given.metadata,
-    known.times AS former_times, known.metadata || known.reserved AS former,
+    known.times AS previous_times, known.metadata || known.reserved AS previous,
     NULL::timestamptz AS known_first, NULL::timestamptz AS known_last
 FROM unnest(
     %(documents)s::text[], %(revisions)s::text[], %(titles)s::text[], %(sizes)s::integer[], %(units)s::text[],
@@ -22,7 +22,7 @@ SELECT
         ) ELSE new END), '{{}}')
         FROM jsonb_each(given.reserved) AS field (name, new) WHERE new <> 'null'
     ) AS reserved,
-    known.metadata, '{{}}'::timestamptz[] AS former_times, known.metadata || known.reserved AS former,
+    known.metadata, '{{}}'::timestamptz[] AS previous_times, known.metadata || known.reserved AS previous,
     known.first_at AS known_first, known.last_at AS known_last
 FROM unnest(
     %(documents)s::text[], %(revisions)s::text[], %(sizes)s::integer[], %(times)s::text[], %(reserved)s::jsonb[]
@@ -40,8 +40,8 @@ dropped AS (
     DELETE FROM metadata_values AS noted
     USING (
         SELECT given.document, entry.kind, entry.value
-        FROM given, document_entries(%(retriever)s, given.former_times, given.former) AS entry
-        WHERE given.former IS NOT NULL
+        FROM given, document_entries(%(retriever)s, given.previous_times, given.previous) AS entry
+        WHERE given.previous IS NOT NULL
         EXCEPT SELECT document, kind, value FROM wanted
     ) AS gone
     WHERE noted.collection = %(collection)s AND noted.kind = gone.kind AND noted.value = gone.value

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
+from typing_extensions import override
 
-from querymill_workers.inference.answer_ports import AnswerEnd, AnswerScores, Hear
+from querymill_workers.inference.answer_ports import AnswerEnd, Answers, AnswerScores, Hear
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.inference.prompts.fences import FenceFilter
@@ -40,13 +41,19 @@ class AnswerScoresReply(BaseModel):
     unsupported: list[int]
 
 
-class ChatAnswers:
+class ChatAnswers(Answers):
     """`Answers` by a chat model, with the prompts of this package."""
 
     def __init__(self, chat: ChatModel, *, passage_tokens: int) -> None:
         self._chat = chat
-        self.passage_tokens = passage_tokens
+        self._passage_tokens = passage_tokens
 
+    @property
+    @override
+    def passage_tokens(self) -> int:
+        return self._passage_tokens
+
+    @override
     def write(
         self,
         question: str,
@@ -57,17 +64,16 @@ class ChatAnswers:
         caller: Caller,
         hear: Hear,
     ) -> AnswerEnd:
-        """See `Answers.write`."""
         turns = answer_turns(question, passages, language)
         filtered = FenceFilter(hear)
         written = self._chat.stream(turns, max_tokens=max_tokens, caller=caller, hear=filtered.hear)
         filtered.end()
         return written
 
+    @override
     def judge(
         self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
     ) -> tuple[AnswerScores, ProviderUsage]:
-        """See `Answers.judge`."""
         reply, usage = self._chat.structured(
             judge_turns(question, passages, sentences, language),
             AnswerScoresReply,

@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from zlib import crc32
 
+from typing_extensions import override
+
 from querymill_shared.contracts.filters import Retriever
 from querymill_workers.vectors.ports import (
     WHOLE,
@@ -16,19 +18,25 @@ from querymill_workers.vectors.ports import (
     RefusedKey,
     RefusedPassage,
     Vector,
+    Vectors,
 )
 
 
-class MemoryVectors:
+class MemoryVectors(Vectors):
     """`Vectors` without a server. ``passages`` returns what the retriever stores of a collection."""
 
     def __init__(self, retriever: Retriever, passages: Callable[[str], Iterable[Passage]]) -> None:
-        self.retriever = retriever
+        self._retriever: Retriever = retriever
         self._passages = passages
         self._vectors: dict[str, dict[RefusedKey, tuple[Vector | RefusedEmbedding, datetime]]] = defaultdict(dict)
         self._models: dict[str, str] = {}
         self._awaited: dict[tuple[str, str], str] = {}
         self._lock = threading.RLock()
+
+    @property
+    @override
+    def retriever(self) -> Retriever:
+        return self._retriever
 
     def vectors(self, collection: str, *, model: str) -> Mapping[tuple[str, str], Vector]:
         """Return the vectors of stored passages by document and key, as searches compare them."""
@@ -39,6 +47,7 @@ class MemoryVectors:
                 if key.model == model and not isinstance(result, RefusedEmbedding)
             }
 
+    @override
     def pending(
         self,
         collection: str,
@@ -49,20 +58,19 @@ class MemoryVectors:
         part: CollectionPart = WHOLE,
         after: Passage | None = None,
     ) -> Sequence[Passage]:
-        """See `Vectors.pending`."""
         return [
             passage
             for passage in self._pending(collection, model, documents)
             if _is_in(passage.document, part) and (after is None or passage[:2] > after[:2])
         ][:limit]
 
+    @override
     def still_pending(self, collection: str, passages: Sequence[Passage], *, model: str) -> Sequence[Passage]:
-        """See `Vectors.still_pending`."""
         left = {passage[:2] for passage in self._pending(collection, model)}
         return [passage for passage in passages if passage[:2] in left]
 
+    @override
     def fill(self, collection: str, results: Mapping[Passage, Vector | RefusedEmbedding], *, model: str) -> None:
-        """See `Vectors.fill`."""
         with self._lock:
             stored = {passage[:2] for passage in self._passages(collection)}
             for passage, result in results.items():
@@ -70,6 +78,7 @@ class MemoryVectors:
                     key = RefusedKey(passage.document, passage.key, model)
                     self._vectors[collection][key] = (result, datetime.now(UTC))
 
+    @override
     def retry(
         self,
         collection: str,
@@ -78,7 +87,6 @@ class MemoryVectors:
         documents: Collection[str] | None = None,
         part: CollectionPart = WHOLE,
     ) -> None:
-        """See `Vectors.retry`."""
         self._keep(
             collection,
             lambda key, result: (
@@ -89,10 +97,10 @@ class MemoryVectors:
             ),
         )
 
+    @override
     def counts(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, part: CollectionPart = WHOLE
     ) -> PassageCounts:
-        """See `Vectors.counts`."""
         with self._lock:
             chosen = [
                 passage
@@ -107,60 +115,60 @@ class MemoryVectors:
         )
         return PassageCounts(len(chosen), sum(pending), sum(refused))
 
+    @override
     def lacking(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, unawaited: bool = False
     ) -> Mapping[str, int]:
-        """See `Vectors.lacking`."""
         counted: dict[str, int] = {}
         for passage in self._pending(collection, model, documents):
             if not unawaited or (collection, passage.document) not in self._awaited:
                 counted[passage.document] = counted.get(passage.document, 0) + 1
         return counted
 
+    @override
     def active_model(self, collection: str, *, first: str | None = None) -> str | None:
-        """See `Vectors.active_model`."""
         with self._lock:
             return self._models.get(collection) if first is None else self._models.setdefault(collection, first)
 
+    @override
     def switch(self, collection: str, *, model: str) -> bool:
-        """See `Vectors.switch`."""
         with self._lock:
             if self._pending(collection, model):
                 return False
             self._models[collection] = model
             return True
 
+    @override
     def drop_model(self, collection: str) -> None:
-        """See `Vectors.drop_model`."""
         with self._lock:
             self._models.pop(collection, None)
             self.begin_embedding(collection, None)
 
+    @override
     def drop_other_models(self, collection: str, *, model: str) -> None:
-        """See `Vectors.drop_other_models`."""
         self._keep(collection, lambda key, _: key.model == model)
 
+    @override
     def await_embedding(
         self, collection: str, tokens: Mapping[str, str], *, models: Sequence[str]
     ) -> Mapping[str, str]:
-        """See `Vectors.await_embedding`."""
         with self._lock:
             lacking = {passage.document for model in models for passage in self._pending(collection, model, tokens)}
             return {id_: self._awaited.setdefault((collection, id_), tokens[id_]) for id_ in sorted(lacking)}
 
+    @override
     def begin_embedding(self, collection: str, documents: Collection[str] | None) -> None:
-        """See `Vectors.begin_embedding`."""
         with self._lock:
             for key in [key for key in self._awaited if key[0] == collection]:
                 if documents is None or key[1] in documents:
                     del self._awaited[key]
 
+    @override
     def refused(self, collection: str, *, limit: int, after: RefusedKey | None = None) -> Sequence[RefusedPassage]:
-        """See `Vectors.refused`."""
         return [each for each in self._refused(collection) if after is None or each.key > after][:limit]
 
+    @override
     def count_refused(self, collection: str) -> int:
-        """See `Vectors.count_refused`."""
         return len(self._refused(collection))
 
     def drop_orphans(self, collection: str) -> None:
@@ -169,8 +177,8 @@ class MemoryVectors:
             stored = {passage[:2] for passage in self._passages(collection)}
             self._keep(collection, lambda key, _: key[:2] in stored)
 
-    def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:  # noqa: ARG002  # none is needed
-        """See `Vectors.index_if_large`."""
+    @override
+    def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:  # none is needed
         return False
 
     def drop_index(self, collection: str, *, model: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from psycopg import sql
+from typing_extensions import override
 
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.counters import FleetCounters
@@ -20,6 +21,7 @@ from querymill_workers.vectors.ports import (
     RefusedKey,
     RefusedPassage,
     Vector,
+    Vectors,
 )
 
 _SQL: Final = statements("querymill_workers.vectors", "postgres.sql")
@@ -47,7 +49,7 @@ class VectorTables:
     text_of: Callable[..., str] = _as_stored
 
 
-class PostgresVectors:
+class PostgresVectors(Vectors):
     """`Vectors` on PostgreSQL. Refusals are counted in ``fleet_counters``."""
 
     def __init__(
@@ -58,7 +60,7 @@ class PostgresVectors:
         fleet_counters: FleetCounters,
         indexes: VectorIndexes | None = None,
     ) -> None:
-        self.retriever: Final = retriever
+        self._retriever: Retriever = retriever
         self._pool = pool
         self._fleet_counters = fleet_counters
         self._indexes = indexes
@@ -67,6 +69,12 @@ class PostgresVectors:
         texts = sql.SQL(", ").join(sql.Identifier("p", name) for name in tables.texts)
         self._sql = {name: sql.SQL(text).format(**names, texts=texts) for name, text in _SQL.items()}
 
+    @property
+    @override
+    def retriever(self) -> Retriever:
+        return self._retriever
+
+    @override
     def pending(
         self,
         collection: str,
@@ -77,19 +85,18 @@ class PostgresVectors:
         part: CollectionPart = WHOLE,
         after: Passage | None = None,
     ) -> Sequence[Passage]:
-        """See `Vectors.pending`."""
         behind = ("", "") if after is None else after[:2]
         place = _part(part) | {"documents": _list(documents), "after": behind[0], "after_key": behind[1]}
         rows = self._rows("pending_passages", collection, model=model, limit=limit, **place)
         return [Passage(document, key, self._text_of(document, *texts)) for document, key, *texts in rows]
 
+    @override
     def still_pending(self, collection: str, passages: Sequence[Passage], *, model: str) -> Sequence[Passage]:
-        """See `Vectors.still_pending`."""
         left = set(self._rows("still_pending", collection, model=model, **_places(passages)))
         return [passage for passage in passages if (passage.document, passage.key) in left]
 
+    @override
     def fill(self, collection: str, results: Mapping[Passage, Vector | RefusedEmbedding], *, model: str) -> None:
-        """See `Vectors.fill`."""
         found = list(results.values())
         reasons = [result.reason if isinstance(result, RefusedEmbedding) else None for result in found]
         self._run(
@@ -101,8 +108,9 @@ class PostgresVectors:
             **_places(list(results)),
         )
         if refused := sum(reason is not None for reason in reasons):
-            self._fleet_counters.count(f"texts_refused/{self.retriever}", refused)
+            self._fleet_counters.count(f"texts_refused/{self._retriever}", refused)
 
+    @override
     def retry(
         self,
         collection: str,
@@ -111,87 +119,86 @@ class PostgresVectors:
         documents: Collection[str] | None = None,
         part: CollectionPart = WHOLE,
     ) -> None:
-        """See `Vectors.retry`."""
         self._run("retry_refused", collection, model=model, documents=_list(documents), **_part(part))
 
+    @override
     def counts(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, part: CollectionPart = WHOLE
     ) -> PassageCounts:
-        """See `Vectors.counts`."""
         (row,) = self._rows("passage_counts", collection, model=model, documents=_list(documents), **_part(part))
         return PassageCounts(*row)
 
+    @override
     def lacking(
         self, collection: str, *, model: str, documents: Collection[str] | None = None, unawaited: bool = False
     ) -> Mapping[str, int]:
-        """See `Vectors.lacking`."""
         values = {"model": model, "documents": _list(documents), "unawaited": unawaited}
         return dict(self._rows("lacking_documents", collection, **values))
 
+    @override
     def active_model(self, collection: str, *, first: str | None = None) -> str | None:
-        """See `Vectors.active_model`."""
-        place = {"collection": collection, "kind": self.retriever, "model": first}
+        place = {"collection": collection, "kind": self._retriever, "model": first}
         with within(self._pool, collection) as connection:
             if first is not None:
                 connection.execute(self._sql["first_model"], place)
             row = connection.execute(self._sql["active_model"], place).fetchone()
         return None if row is None else str(row[0])
 
+    @override
     def switch(self, collection: str, *, model: str) -> bool:
-        """See `Vectors.switch`."""
         return bool(self._rows("switch_model", collection, model=model))
 
+    @override
     def drop_model(self, collection: str) -> None:
-        """See `Vectors.drop_model`."""
-        place = {"collection": collection, "kind": self.retriever, "documents": None}
+        place = {"collection": collection, "kind": self._retriever, "documents": None}
         with within(self._pool, collection) as connection:
             connection.execute(self._sql["drop_model"], place)
             connection.execute(self._sql["begin_embedding"], place)
 
+    @override
     def drop_other_models(self, collection: str, *, model: str) -> None:
-        """See `Vectors.drop_other_models`."""
         while self._rows("drop_other_vectors", collection, model=model, limit=DROPPED_AT_ONCE):
             pass
 
+    @override
     def await_embedding(
         self, collection: str, tokens: Mapping[str, str], *, models: Sequence[str]
     ) -> Mapping[str, str]:
-        """See `Vectors.await_embedding`."""
         given = {"documents": list(tokens), "tokens": list(tokens.values()), "models": list(models)}
         return dict(self._rows("await_embedding", collection, **given))
 
+    @override
     def begin_embedding(self, collection: str, documents: Collection[str] | None) -> None:
-        """See `Vectors.begin_embedding`."""
         self._run("begin_embedding", collection, documents=_list(documents))
 
+    @override
     def refused(self, collection: str, *, limit: int, after: RefusedKey | None = None) -> Sequence[RefusedPassage]:
-        """See `Vectors.refused`."""
         behind = dict(zip(("after", "after_key", "after_model"), after or ("", "", ""), strict=True))
         rows = self._rows("refused_passages", collection, limit=limit, **behind)
         return [RefusedPassage(RefusedKey(*key), reason, at) for *key, reason, at in rows]
 
+    @override
     def count_refused(self, collection: str) -> int:
-        """See `Vectors.count_refused`."""
         ((counted,),) = self._rows("count_refused", collection)
         return int(counted)
 
+    @override
     def index_if_large(self, collection: str, *, model: str, dimensions: int) -> bool:
-        """See `Vectors.index_if_large`."""
         return self._indexes is not None and self._indexes.make(collection, model, dimensions=dimensions)
 
+    @override
     def drop_index(self, collection: str, *, model: str) -> None:
-        """See `Vectors.drop_index`."""
         if self._indexes is not None:
             self._indexes.drop(collection, model)
 
     def _rows(self, statement: str, collection: str, **values: Any) -> list[tuple[Any, ...]]:
         with within(self._pool, collection) as connection:
-            place = {"collection": collection, "kind": self.retriever}
+            place = {"collection": collection, "kind": self._retriever}
             return connection.execute(self._sql[statement], values | place).fetchall()
 
     def _run(self, statement: str, collection: str, **values: Any) -> None:
         with within(self._pool, collection) as connection:
-            connection.execute(self._sql[statement], values | {"collection": collection, "kind": self.retriever})
+            connection.execute(self._sql[statement], values | {"collection": collection, "kind": self._retriever})
 
 
 def _list(documents: Collection[str] | None) -> list[str] | None:

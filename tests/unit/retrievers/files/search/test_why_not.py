@@ -7,6 +7,7 @@ import pytest
 from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.why_not import Absence
 from querymill_workers.retrievers.files.rules.absence import GATES, say_band, say_behind, say_unfound
+from tests.fixtures.absences import failed
 from tests.fixtures.code_base import BASE, PROFILES, put
 from tests.fixtures.world import World
 
@@ -50,11 +51,6 @@ def explain(world: World, wanted: str, **fields: Any) -> Absence:
         else:
             assert places[wanted] == absence.lever.place
     return absence
-
-
-def failed(absence: Absence) -> str:
-    assert absence.failed is not None
-    return absence.failed.name
 
 
 def test_a_file_that_is_returned_has_passed_every_gate(code: World) -> None:

@@ -1,5 +1,6 @@
 """Why a message is not among the hits: the gate, its numbers, and a lever that holds when it is pulled."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from querymill_shared.contracts.messages.search import MessageResult, MessageSea
 from querymill_shared.contracts.why_not import Absence
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.retrievers.messages.search.why_not import GATES, say_below, threshold_for
+from tests.fixtures.absences import explained, failed
 from tests.fixtures.chats import session
 from tests.fixtures.world import World
 
@@ -35,20 +37,7 @@ def id_of(world: World, text: str, **fields: Any) -> str:
 
 
 def explain(world: World, wanted: str, **fields: Any) -> Absence:
-    """Ask, and see that the lever does what it says."""
-    absence = ask(world, why_not=wanted, **fields).why_not
-    assert absence is not None
-    assert [gate.name for gate in absence.gates] == list(GATES)
-    assert (absence.failed is None) == (absence.place is not None)
-    if absence.lever is not None:
-        pulled = ask(world, **fields | absence.lever.fields).results
-        assert [hit.vector_id for hit in pulled].index(wanted) + 1 == absence.lever.place
-    return absence
-
-
-def failed(absence: Absence) -> str:
-    assert absence.failed is not None
-    return absence.failed.name
+    return explained(partial(ask, world), GATES, lambda hit: [hit.vector_id], wanted, **fields)
 
 
 @pytest.mark.parametrize("ranking", ["best", "vectors"])

@@ -1,5 +1,6 @@
 """Why a code document is not among the hits: the gate, its numbers, and a lever that holds when it is pulled."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.why_not import Absence
 from querymill_workers.retrievers.modules.search.why_not import GATES, say_unmatched
+from tests.fixtures.absences import explained, failed
 from tests.fixtures.world import World, example
 
 
@@ -29,20 +31,7 @@ def ask(world: World, **fields: Any) -> ModuleResult:
 
 
 def explain(world: World, wanted: str, **fields: Any) -> Absence:
-    """Ask, and see that the lever does what it says."""
-    absence = ask(world, why_not=wanted, **fields).why_not
-    assert absence is not None
-    assert [gate.name for gate in absence.gates] == list(GATES)
-    assert (absence.failed is None) == (absence.place is not None)
-    if absence.lever is not None:
-        pulled = ask(world, **fields | absence.lever.fields).results
-        assert [str(hit.document) for hit in pulled].index(wanted) + 1 == absence.lever.place
-    return absence
-
-
-def failed(absence: Absence) -> str:
-    assert absence.failed is not None
-    return absence.failed.name
+    return explained(partial(ask, world), GATES, lambda hit: [str(hit.document)], wanted, **fields)
 
 
 def test_a_hit_has_passed_every_gate(code: World) -> None:

@@ -40,11 +40,12 @@ class FileBody(Body):
             if path in contents and path in infos
         }
 
+    @override
     def drop(self, collection: str, document: str, _version: Version) -> int:
-        """See `Body.drop`."""
         was_there = bool(self.files.describe(collection, [document]))
         drop_rows(collection, [document], self)
         return int(was_there)
 
+    @override
     def drop_remains(self, collection: str) -> None:
-        """See `Body.leave`. Nothing else is stored."""
+        """Drop nothing: nothing else is stored."""

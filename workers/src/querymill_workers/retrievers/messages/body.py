@@ -40,5 +40,6 @@ class SessionBody(Body):
         dropped = drop_session(collection, document, self)
         return max(dropped.passages, int(dropped.was_there))
 
+    @override
     def drop_remains(self, collection: str) -> None:
-        """See `Body.leave`. Nothing else is stored."""
+        """Drop nothing: nothing else is stored."""

@@ -36,8 +36,8 @@ class ReportBody(Body):
         reports = self.report_life.whole(collection, ids)
         return {sha1: line_of(report) for sha1, report in reports.items()}
 
+    @override
     def drop(self, collection: str, document: str, _version: Version) -> int:
-        """See `Body.drop`."""
         entries = self.report_life.indexed(collection, document)
         self.words.drop(collection, SPACE, [entry_id(document, number) for number in range(entries)])
         self.documents["reports"].drop(collection, [document])

@@ -16,6 +16,7 @@ from querymill_workers.retrievers.conversations.ports.ranks import (
     Published,
     RankMode,
     RankRow,
+    ReferenceGraph,
     Underway,
 )
 from querymill_workers.retrievers.conversations.rules.page_rank import page_ranks
@@ -151,7 +152,6 @@ class MemoryRanks(ConversationRanks):
     def _activate(self, collection: str, rebuild: _Rebuild) -> Published:
         self._modes[collection] = rebuild.mode
         with self.graph(collection) as graph:
-            graph.mode = rebuild.mode
             graph.known = set().union(*rebuild.parts.values())
             graph.count([id_ for name, id_ in self._kept.prepared if name == collection])
         for place, generation in self._kept.changed.items():
@@ -178,11 +178,11 @@ class MemoryRanks(ConversationRanks):
         return [id_ for _, id_ in sorted(late)]
 
 
-class _Graph:
+class _Graph(ReferenceGraph):
     """`ReferenceGraph` on copies, which replace the originals at the end."""
 
     def __init__(self, kept: MemoryConversations, collection: str, mode: RankMode, waiting: list[str]) -> None:
-        self.mode: RankMode = mode
+        self._mode = mode
         self._facts = {id_: prepared.facts for (name, id_), prepared in kept.prepared.items() if name == collection}
         self._kept = kept
         self._collection = collection
@@ -191,37 +191,42 @@ class _Graph:
         self.parts: dict[tuple[str, str], RankParts] = {}
         self.updated: list[str] = []
 
+    @property
+    @override
+    def mode(self) -> RankMode:
+        return self._mode
+
+    @override
     def changed(self, *, limit: int) -> Sequence[str]:
-        """See `ReferenceGraph.changed`."""
         return [id_ for id_ in self._waiting if id_ not in self.updated][:limit]
 
+    @override
     def facts(self, session_id: str) -> SessionFacts | None:
-        """See `ReferenceGraph.facts`."""
         return self._facts.get(session_id)
 
+    @override
     def near(self, session: SessionFacts) -> Sequence[Near]:
-        """See `ReferenceGraph.near`."""
         return [
             Near(other.session_id, other.started_at, len(other.key_phrases), other.explicit, shared)
             for other in self._facts.values()
             if other.session_id != session.session_id and (shared := len(other.key_phrases & session.key_phrases)) > 1
         ]
 
+    @override
     def references(self, session_id: str) -> Sequence[Reference]:
-        """See `ReferenceGraph.references`."""
         return [edge for edge in self.known if session_id in (edge.source, edge.target)]
 
+    @override
     def explicit(self, sources: Sequence[str]) -> Mapping[str, Reference]:
-        """See `ReferenceGraph.explicit`."""
         return {edge.source: edge for edge in self.known if edge.kind == "explicit" and edge.source in sources}
 
+    @override
     def replace(self, gone: Iterable[Reference], new: Iterable[Reference]) -> None:
-        """See `ReferenceGraph.replace`."""
         self.known = (self.known - set(gone)) | set(new)
 
+    @override
     def count(self, targets: Iterable[str]) -> None:
-        """See `ReferenceGraph.count`."""
-        if self.mode == "pagerank":
+        if self._mode == "pagerank":
             pages = page_ranks(list(self._facts), self.known)
             self.parts = {
                 (self._collection, id_): replace(parts_of(facts, 0), reference=pages[id_])
@@ -234,6 +239,6 @@ class _Graph:
                 stored = replace(parts_of(self._facts[id_], 0), reference=reference(weight))
                 self.parts[self._collection, id_] = stored
 
+    @override
     def mark_updated(self, session_ids: Sequence[str]) -> None:
-        """See `ReferenceGraph.mark_updated`."""
         self.updated.extend(session_ids)
