@@ -37,15 +37,15 @@ _UNITS: Final[Mapping[str, Unit]] = {
     "分钟": "minute", "小时": "hour", "钟头": "hour", "天": "day", "日": "day", "周": "week", "星期": "week",
     "礼拜": "week", "月": "month", "季度": "quarter", "年": "year",
 }  # fmt: skip
-_DAYS_BACK: Final = {"今": 0, "昨": 1, "前": 2, "大前": 3}
-_WEEKDAYS: Final = {
+_DAYS_BACK: Final = {"今": 0, "昨": 1, "前": 2, "前前": 3, "大前": 3, "大大前": 4}
+WEEKDAYS: Final = {
     name: number for number, names in enumerate(("一1", "二2", "三3", "四4", "五5", "六6", "日天7")) for name in names
 }
-_WEEK_WORD: Final = "(?:周|星期|礼拜)"
-_WEEKDAY: Final = "(?P<weekday>[一二三四五六日天1-6])"
-# 一周三次 and 每周三 are not a Wednesday, and no conversation is from 下周三 yet.
-_NO_WEEKDAY: Final = "(?<![0-9一二两三四五六七八九十几数每下半])"
-_AFTER_WEEKDAY: Final = "(?![0-9一二三四五六七八九十]|次|个|天|遍|年|月|志|报|刊)"
+WEEK_WORD: Final = "(?:周|星期|礼拜)"
+WEEKDAY: Final = "(?P<weekday>[一二三四五六日天1-6])"
+# 一周三次, 每周三 and 用了三个周三 are not a Wednesday, and no conversation is from 下周三 yet.
+_NO_WEEKDAY: Final = "(?<![0-9一二两三四五六七八九十几数每下半])(?<![0-9一二两三四五六七八九十几每下]个)"
+AFTER_WEEKDAY: Final = "(?![0-9一二三四五六七八九十]|次|个|天|遍|年|月|志|报|刊)"
 _MONTH: Final = "(?P<month>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])"
 _DAY_NUMBER: Final = "[12][0-9]|3[01]|0?[1-9]|二?十[一二三四五六七八九]?|三十一?|[一二三四五六七八九]"
 _DAY: Final = f"(?P<day>{_DAY_NUMBER})[日号]"
@@ -54,10 +54,11 @@ _ZERO_TO_NINE: Final = "[〇零○一二三四五六七八九]"
 #: A year by its last two digits: 24年, 二四年. But 用了24年 is a duration.
 _SHORT_YEAR: Final = f"(?<![0-9〇零○一二两三四五六七八九十百了])(?P<short>[0-9]{{2}}|[〇零○一二]{_ZERO_TO_NINE})"
 YEAR: Final = f"(?P<year>(?:19[89]|20[0-9])[0-9]|二[〇零○]{_ZERO_TO_NINE}{{2}}|{_SHORT_YEAR})年"
-WHICH_YEAR: Final = "(?P<which>今|去|前)年"
+WHICH_YEAR: Final = "(?P<which>今|去|大前|前前|(?<![大前])前)年"
+#: After another word 前 counts back from that: 上线前两天 is two days before the launch.
+FROM_NOW: Final = "(?:(?<![\u4e00-\u9fff])|(?<=[我你您他她们咱在从是就的]))"
 NO_NUMBER: Final = "(?<![0-9A-Za-z一二三四五六七八九十.第个每])"
-_YEARS_BACK: Final = {"今": 0, "去": 1, "前": 2}
-_BACK: Final = {"上上": 2, "上": 1, "这": 0, "本": 0}
+YEARS_BACK: Final = {"今": 0, "去": 1, "前": 2, "前前": 3, "大前": 3}
 _PARTS: Final = {
     "凌晨": (0.0, 6.0), "清晨": (5.0, 9.0), "早上": (6.0, 12.0), "早晨": (6.0, 12.0), "早": (6.0, 12.0),
     "上午": (6.0, 12.0), "中午": (11.0, 14.0), "下午": (12.0, 18.0), "傍晚": (17.0, 20.0), "晚上": (18.0, 24.0),
@@ -104,37 +105,31 @@ def _named_day(match: re.Match[str], now: datetime) -> TimeSpan:
     return ago(now, "day", _DAYS_BACK[match["which"]])
 
 
+def _back(which: str) -> int:
+    """Return how many units back 上 (1), 上上 (2) and so on lead; 这 and 本 are the current one."""
+    return which.count("上")
+
+
 def _named_unit(match: re.Match[str], now: datetime) -> TimeSpan:
-    return ago(now, _unit(match), _BACK[match["which"]])
+    return ago(now, _unit(match), _back(match["which"]))
 
 
 def _weekday(match: re.Match[str], now: datetime) -> TimeSpan:
-    place = _WEEKDAYS[match["weekday"]]
+    place = WEEKDAYS[match["weekday"]]
     if which := match["which"]:
-        return day(week(now.date() - _BACK[which] * WEEK).start.date() + place * DAY)
+        return day(week(now.date() - _back(which) * WEEK).start.date() + place * DAY)
     return latest_weekday(now, place)
-
-
-def _weekday_weeks_ago(match: re.Match[str], now: datetime) -> TimeSpan:
-    back = max(between(match["n"]))
-    return day(week(now.date() - back * WEEK).start.date() + _WEEKDAYS[match["weekday"]] * DAY)
-
-
-def _weekdays_ago(match: re.Match[str], now: datetime) -> TimeSpan:
-    """*Decided*: 两个周五前 is the Friday before the latest one; today does not count."""
-    back = max(between(match["n"])) - 1
-    return day((latest_weekday(now - DAY, _WEEKDAYS[match["weekday"]]).start - back * WEEK).date())
 
 
 def _weekend(match: re.Match[str], now: datetime) -> TimeSpan:
     which = match["which"]
-    return weekend(now, _BACK[which]) if which else latest_weekend(now)
+    return weekend(now, _back(which)) if which else latest_weekend(now)
 
 
 def year_of(match: re.Match[str], now: datetime) -> int | None:
     """Return the year that an expression names, or None if it names none."""
     if which := match["which"]:
-        return now.year - _YEARS_BACK[which]
+        return now.year - YEARS_BACK[which]
     if not match["year"]:
         return None
     year = digits(match["year"])
@@ -213,10 +208,10 @@ CLOCK: Final = (
     hours,
 )
 _OPTIONAL_YEAR: Final = f"(?:{YEAR}|{WHICH_YEAR})?的?"
-_WHICH: Final = "(?P<which>上上|上|这|本)"
+_WHICH: Final = "(?P<which>上{1,4}|这|本)"
 
 RULES: Final[tuple[Rule, ...]] = (
-    _rule("(?<![以之目])(?P<which>今|昨|大前|(?<!大)前)(?:[天日]|(?=[早晚]))", _named_day),
+    _rule("(?<![以之目])(?P<which>今|昨|大大前|(?<!大)大前|前前|(?<![大前])前)(?:[天日]|(?=[早晚]))", _named_day),
     _rule("刚才|刚刚才|方才", lambda _, now: past(now, "hour", 1)),
     _rule(f"(?<![0-9A-Za-z第百一二两三四五六七八九十]){_NUMBER} ?{_UNIT}(?:之|以)?前(?![端后面台缀者])", _so_long_ago),
     _rule(
@@ -224,10 +219,8 @@ RULES: Final[tuple[Rule, ...]] = (
         "(?![端后面台缀者])",
         _between_ago,
     ),
-    # After another word it counts back from that: 上线前两天 is two days before the launch.
     _rule(
-        "(?:(?<![\u4e00-\u9fff])|(?<=[我你您他她们咱在从是就的]))前(?:(?P<n>两)|(?P<few>几))个?"
-        "(?P<unit>天|日|周|星期|礼拜|月|年)(?![一二三四五六日])",
+        f"{FROM_NOW}前(?:(?P<n>两)|(?P<few>几))个?(?P<unit>天|日|周|星期|礼拜|月|年)(?![一二三四五六日])",
         _before_this,
     ),
     _rule("半个?小时(?:之|以)?前", lambda _, now: ago(now, "minute", 30)),
@@ -236,14 +229,11 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("(?:最近|近|过去)半年", lambda _, now: past(now, "month", 6)),
     _rule(f"{_WHICH}一?个?(?P<unit>周|星期|礼拜|月|季度)(?![一二三四五六日天1-6末边期])", _named_unit),
     _rule(
-        f"{_WHICH}?个?(?:周|星期)末|(?P<no>下个?周末)", lambda match, now: None if match["no"] else _weekend(match, now)
+        f"(?:{_WHICH}个?|{_NO_WEEKDAY})(?:周|星期)末|(?P<no>下个?周末)",
+        lambda match, now: None if match["no"] else _weekend(match, now),
     ),
-    _rule(f"{_WHICH}个?{_WEEK_WORD}{_WEEKDAY}{_AFTER_WEEKDAY}", _weekday),
-    _rule(
-        f"(?P<n>{NUMERAL})个?{_WEEK_WORD}(?:之|以)?前的? ?{_WEEK_WORD}{_WEEKDAY}{_AFTER_WEEKDAY}", _weekday_weeks_ago
-    ),
-    _rule(f"(?P<n>{NUMERAL})个{_WEEK_WORD}{_WEEKDAY}(?:之|以)?前", _weekdays_ago),
-    _rule(f"{_NO_WEEKDAY}(?<!下个)(?P<which>){_WEEK_WORD}{_WEEKDAY}{_AFTER_WEEKDAY}", _weekday),
+    _rule(f"{_WHICH}个?{WEEK_WORD}{WEEKDAY}{AFTER_WEEKDAY}", _weekday),
+    _rule(f"{_NO_WEEKDAY}(?P<which>){WEEK_WORD}{WEEKDAY}{AFTER_WEEKDAY}", _weekday),
     _rule(f"{NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月(?:份)?(?![球亮饼卡票薪租度经食光老饷色])", _month),
     _rule(f"{NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月 ?{_DAY}", _date),
     _rule(f"{NO_NUMBER}{_OPTIONAL_YEAR}{_MONTH} ?月 ?{_DAYS}", _days),

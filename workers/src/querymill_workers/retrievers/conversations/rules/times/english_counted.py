@@ -18,6 +18,7 @@ from querymill_workers.retrievers.conversations.rules.times.english import (
 )
 from querymill_workers.retrievers.conversations.rules.times.spans import (
     DAY,
+    FEW,
     WEEK,
     TimeSpan,
     day,
@@ -29,6 +30,7 @@ from querymill_workers.retrievers.conversations.rules.times.spans import (
 )
 
 _NUMBER: Final = f"(?:(?P<n>{COUNT})|(?:a )?(?P<couple>couple)(?: of)?)"
+_NUMBER_OR_FEW: Final = f"(?:{_NUMBER}|(?:a )?(?P<few>few|several)(?: of)?)"
 _ENDING: Final = "(?P<ordinal>st|nd|rd|th)?"
 _FIRST: Final = f"(?P<day>[12][0-9]|3[01]|0?[1-9]){_ENDING}"
 _LAST: Final = "(?P<last>[12][0-9]|3[01]|0?[1-9])(?:st|nd|rd|th)?(?![0-9A-Za-z:%])"
@@ -68,9 +70,21 @@ def _from_to(match: re.Match[str], now: datetime, *, before: int, after: int) ->
 
 def _so_many_ago(match: re.Match[str], now: datetime) -> TimeSpan:
     """*Decided*: "two Fridays ago" is the Friday before the latest one; today does not count."""
-    most = count_of(match["n"] or match["couple"])
-    spans = [_back(match, now, count) for count in {count_of(match["least"] or str(most)), most}]
+    least, most = _counts(match)
+    spans = [_back(match, now, count) for count in {count_of(match["least"] or str(least)), most}]
     return TimeSpan(min(span.start for span in spans), max(span.end for span in spans))
+
+
+def _last_ones(match: re.Match[str], now: datetime) -> TimeSpan:
+    """*Decided*: "the last two Fridays" is from the Friday before the latest one to that; today does not count."""
+    return TimeSpan(_back(match, now, _counts(match)[1]).start, _back(match, now, 1).end)
+
+
+def _counts(match: re.Match[str]) -> tuple[int, int]:
+    if match["few"]:
+        return FEW
+    count = count_of(match["n"] or match["couple"])
+    return count, count
 
 
 def _back(match: re.Match[str], now: datetime, count: int) -> TimeSpan:
@@ -93,7 +107,8 @@ RULES: Final[tuple[Rule, ...]] = (
     rule(f"(?:the )?{_FIRST}(?:{_TO}|{_AND}){_LAST} (?:of )?{MONTH}(?:,? {YEAR})?", _days),
     rule(f"{MONTH} (?:the )?{_FIRST}{_TO}{_LAST}{_NO_COUNT}(?:,? {YEAR})?", _days_after_month),
     rule(f"between (?P<at>){MONTH} (?:the )?{_FIRST}{_AND}{_LAST}{_NO_COUNT}(?:,? {YEAR})?", _days_after_month),
-    rule(f"(?:(?P<least>{COUNT}) (?:or|to) )?{_NUMBER} (?:{WEEKDAY}|weekend)s? (?:ago|back)", _so_many_ago),
+    rule(f"(?:(?P<least>{COUNT}) (?:or|to) )?{_NUMBER_OR_FEW} (?:{WEEKDAY}|weekend)s? (?:ago|back)", _so_many_ago),
+    rule(f"(?:the |these )?(?:last|past|previous) {_NUMBER_OR_FEW} (?:{WEEKDAY}|weekend)s", _last_ones),
     rule(f"{WEEKDAY},? {_NUMBER} weeks? ago", _weekday_weeks_ago),
     rule(f"{_NUMBER} weeks? ago,? (?:on )?{WEEKDAY}", _weekday_weeks_ago),
     rule("(?:the )?weekend before last", _weekend_before_last),

@@ -11,6 +11,7 @@ from typing import Final
 from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.times import chinese as times_chinese
 from querymill_workers.retrievers.conversations.rules.times import (
+    chinese_counted,
     chinese_vague,
     english_counted,
     english_vague,
@@ -23,11 +24,15 @@ from querymill_workers.retrievers.conversations.rules.times.english import Rule
 from querymill_workers.retrievers.conversations.rules.times.spans import DAY, TimeSpan
 from querymill_workers.retrievers.conversations.rules.times.subjects import is_subject
 
-_FULL_WIDTH: Final = str.maketrans("０１２３４５６７８９：／－", "0123456789:/-")
+#: Letters that the rules know in another form: figures in full width, and traditional Chinese characters.
+_SAME: Final = str.maketrans(
+    "０１２３４５６７８９：／－週禮個兩號點鐘時後從這幾數間內裡裏當過剛來會兒節陣聖誕慶勞動復萬雙長開現",
+    "0123456789:/-周礼个两号点钟时后从这几数间内里里当过刚来会儿节阵圣诞庆劳动复万双长开现",
+)
 _CODE: Final = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 _RULES: Final = (
-    *times_chinese.RULES, *chinese_vague.RULES, *times_english.RULES, *english_vague.RULES, *english_counted.RULES,
-    *holidays.RULES,
+    *times_chinese.RULES, *chinese_counted.RULES, *chinese_vague.RULES, *times_english.RULES, *english_vague.RULES,
+    *english_counted.RULES, *holidays.RULES,
 )  # fmt: skip
 # Words that are removed from the question together with a time expression.
 _LEADING: Final = re.compile(
@@ -113,7 +118,7 @@ def find_time(text: str, *, now: datetime, zone: tzinfo, locale: str | None = No
     """
     # By way of UTC, because a time that clocks skip on the way to summer time stays as it is in its own zone.
     local = now.astimezone(UTC).astimezone(zone).replace(tzinfo=None)
-    plain = _CODE.sub(lambda code: "`" * len(code[0]), text.translate(_FULL_WIDTH))
+    plain = _CODE.sub(lambda code: "`" * len(code[0]), text.translate(_SAME))
     order = numeric.order_of(plain, zone=str(getattr(zone, "key", "")), locale=locale)
     rules = (*_RULES, *numeric.rules(order))
     mentions = [

@@ -7,6 +7,7 @@ from typing import Final
 
 import holidays
 
+from querymill_workers.retrievers.conversations.rules.times.chinese import WHICH_YEAR, YEARS_BACK
 from querymill_workers.retrievers.conversations.rules.times.spans import TimeSpan, days, latest
 
 #: A pattern, and a function that gives the span of a match.
@@ -62,7 +63,7 @@ def _english(match: re.Match[str], now: datetime) -> TimeSpan:
 def _chinese(match: re.Match[str], now: datetime) -> TimeSpan:
     name = match["holiday"]
     if which := match["which"]:
-        return span_of(name, now.year - {"今": 0, "去": 1, "前": 2}[which])
+        return span_of(name, now.year - YEARS_BACK[which])
     return _of_year(name, match["year"], now)
 
 
@@ -96,7 +97,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     (
         re.compile(
-            "(?:(?P<which>今|去|前)年的?|(?<![0-9])(?P<year>20[0-9]{2})年的?|上个?)?"
+            f"(?:{WHICH_YEAR}的?|(?<![0-9])(?P<year>20[0-9]{{2}})年的?|上个?)?"
             rf"(?P<holiday>{_CHINESE})(?:节)?(?:假期|长假|放假|假日)?(?![路街村庄])"
         ),
         _chinese,
