@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from querymill.client.mill import AsyncQuerymill
 from querymill.keys import Scope
 from querymill.presenting.places import Place
+from querymill.presenting.request_fields import filled_in
 from querymill_shared.contracts.errors import QuerymillError, UnknownCollection
 from querymill_shared.contracts.events import Event
 from querymill_shared.contracts.filters import Retriever
@@ -92,10 +94,21 @@ async def cancel(job: Running) -> None:
 
 
 class ClientAccess:
-    """The access of a process to some collections, by a client of its own. No key is asked."""
+    """The access of a process to some collections, by a client of its own. No key is asked.
 
-    def __init__(self, mill: AsyncQuerymill, collections: Sequence[str], *, may_ingest: bool) -> None:
+    Requests get what is the caller's ``own``, such as a time zone, where they leave such a field.
+    """
+
+    def __init__(
+        self,
+        mill: AsyncQuerymill,
+        collections: Sequence[str],
+        *,
+        may_ingest: bool,
+        own: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self._mill = mill
+        self._own = own
         self._given = tuple(collections)
         self.scopes = frozenset((Scope.SEARCH, Scope.INGEST) if may_ingest else (Scope.SEARCH,))
 
@@ -116,7 +129,7 @@ class ClientAccess:
         """
         if request.collection not in self._given:
             raise UnknownCollection(request.collection, request.kind, self._given)
-        return await self._mill.submit(cast("Asks[JobResult]", request))
+        return await self._mill.submit(cast("Asks[JobResult]", filled_in(request, self._own)))
 
     def link(self, place: Place) -> str:  # noqa: ARG002
         """Return no address: a process on stdio has none."""

@@ -32,10 +32,11 @@ async def _serve(serve_tools: Any, collections: list[str], *, may_ingest: bool) 
     from mcp.server.stdio import stdio_server
 
     from querymill.agents.access import Access, ClientAccess
+    from querymill.cli.kinds.conversations.zone import in_zone
     from querymill.client.mill import AsyncQuerymill
 
     async with AsyncQuerymill() as mill:
-        access = ClientAccess(mill, collections, may_ingest=may_ingest)
+        access = ClientAccess(mill, collections, may_ingest=may_ingest, own=in_zone({}, with_file=False))
 
         @asynccontextmanager
         async def opens(_: object) -> AsyncIterator[Access]:

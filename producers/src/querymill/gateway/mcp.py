@@ -18,6 +18,7 @@ from querymill.agents.server import Context, serve_tools
 from querymill.agents.tools import faults
 from querymill.gateway.http import problems
 from querymill.gateway.http.context import caller_of, context_of
+from querymill.gateway.http.languages import in_callers_locale
 from querymill.gateway.http.middleware import MAX_BODY
 from querymill.gateway.http.submitting import submit_job
 from querymill.keys import Scope as KeyScope
@@ -55,7 +56,7 @@ class KeyAccess:
         Raises:
             Problem: The key may not.
         """
-        return await submit_job(self._request, request)
+        return await submit_job(self._request, in_callers_locale(self._request, request))
 
     def link(self, place: Place) -> str:
         """Return the address of a place in the console."""

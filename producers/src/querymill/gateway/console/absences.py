@@ -22,7 +22,7 @@ router = APIRouter()
 #: Candidates that are shown to choose from, and how long a search for them may take, in seconds.
 CANDIDATES, PATIENCE_S = 10, 20.0
 #: What the search for candidates takes over from the request that is explained.
-_SAME: Final = ("kind", "collection", "time_zone", "return_parent_pages")
+_SAME: Final = ("kind", "collection", "time_zone", "locale", "return_parent_pages")
 #: What a request that explains leaves out: it costs tokens, and explains nothing.
 _LEFT_OUT: Final = {"answer": False, "judge": False}
 _LIMITS: Final = ("limit", "top_n", "top_k")

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from querymill.gateway.console.forms import FIRST, fields_of, form_of
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http.context import caller_of, context_of
+from querymill.gateway.http.languages import in_callers_locale
 from querymill.gateway.http.problems import Problem, not_found, rule_of
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.submitting import submit_job
@@ -51,7 +52,7 @@ async def submit(request: Request, kind: str) -> Response:
     asked = REQUESTS[kind]
     try:
         search = asked.model_validate(fields_of(known, asked, given, collection))
-        job = await submit_job(request, cast("JobRequest", search))
+        job = await submit_job(request, in_callers_locale(request, cast("JobRequest", search)))
     except ValidationError as error:
         wrong = dict(rule_of(entry, ()) for entry in error.errors())
         return await _form(

@@ -9,6 +9,7 @@ from fastapi.responses import JSONResponse, Response
 from querymill.gateway.http import audit
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.job_search import Wanted, find_jobs
+from querymill.gateway.http.languages import in_callers_locale
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
 from querymill.gateway.http.shapes import CancelBody, JobBody, JobDetail, JobList, State, detail_of, job_of
 from querymill.gateway.http.submitting import accepted, read_idempotency_key, read_request, submit_job
@@ -54,7 +55,7 @@ async def submit(
     A request that is sent again with the same `Idempotency-Key` leads to the same job.
     """
     check_media(request, JSON)
-    asked = await read_request(request)
+    asked = in_callers_locale(request, await read_request(request))
     job = await submit_job(request, asked, read_idempotency_key(idempotency_key))
     replayed = {"Idempotent-Replayed": "true"} if job.is_replayed else {}
     if wait > 0:
