@@ -1,14 +1,18 @@
-"""What git keeps of a repository outside of its tree: the user's rules, the repository's own, and what is tracked."""
+"""What git keeps of a repository outside of its tree: the user's rules, the repository's own, and what is tracked.
+
+Git is imported where a repository is read: it takes half a second, and most of what is ingested is in none.
+"""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from dulwich.config import StackedConfig
-from dulwich.errors import NotGitRepository
-from dulwich.repo import Repo
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+if TYPE_CHECKING:
+    from dulwich.config import StackedConfig
+    from dulwich.repo import Repo
 
 #: How an entry of the index begins that is a submodule.
 _GITLINK: Final = 0o160000
@@ -34,6 +38,9 @@ class Repository:
     @classmethod
     def at(cls, folder: Path) -> Self:
         """Read what there is of a repository: of a work tree or a submodule, too, whose ``.git`` is a file."""
+        from dulwich.errors import NotGitRepository
+        from dulwich.repo import Repo
+
         try:
             with Repo(str(folder)) as repo:
                 return cls._of(folder, repo)
@@ -44,7 +51,7 @@ class Repository:
             return cls(folder, unread=((str(folder / ".git"), said),))
 
     @classmethod
-    def _of(cls, folder: Path, repo: Repo) -> Self:
+    def _of(cls, folder: Path, repo: "Repo") -> Self:
         config, common = repo.get_config_stack(), Path(repo.commondir())
         entries = dict(repo.open_index().items()) if repo.has_index() else {}
         paths = [os.fsdecode(path) for path, entry in entries.items() if getattr(entry, "mode", 0) != _GITLINK]
@@ -60,7 +67,7 @@ class Repository:
         )
 
 
-def _user_file(config: StackedConfig, key: str, default: str, folder: Path) -> tuple[Path, ...]:
+def _user_file(config: "StackedConfig", key: str, default: str, folder: Path) -> tuple[Path, ...]:
     """Return the file that the settings name, or the one that git reads if they name none."""
     try:
         named = os.fsdecode(config.get((b"core",), key.encode()))
