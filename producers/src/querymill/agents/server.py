@@ -4,7 +4,7 @@ The SDK serves both eras of the protocol: the newer without sessions, the older 
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,10 +21,10 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from querymill.agents.access import Access
-from querymill.agents.loose import as_meant
+from querymill.agents.loose import as_meant, surplus_of
 from querymill.agents.tools import answer, ingesting, listing, reading, search
 from querymill.agents.tools.faults import Fault, listed, quoted, sentence_of
 from querymill.keys import Scope
@@ -123,7 +123,22 @@ async def _called(access: Access, name: str, arguments: Mapping[str, Any]) -> st
     if name not in offered:
         raise Fault(f"no tool {quoted(name)}; there are {listed(offered)}")
     tool = TOOLS[name]
-    return await tool.call(access, tool.arguments.model_validate(as_meant(arguments, tool.arguments)))
+    surplus = surplus_of(arguments, tool.arguments)
+    said = await tool.call(access, _read(tool.arguments, arguments, surplus))
+    return f"{said}\n{name} has no {listed([quoted(each) for each in surplus])}: left out." if surplus else said
+
+
+def _read(model: type[BaseModel], written: Mapping[str, Any], surplus: Sequence[str]) -> BaseModel:
+    """Read the arguments of a tool without those that it does not have.
+
+    Raises:
+        ValidationError: They break a rule. It names those that the tool does not have, too: one may be misspelt.
+    """
+    meant = as_meant(written, model)
+    try:
+        return model.model_validate(meant)
+    except ValidationError:
+        return model.model_validate(meant | {name: written[name] for name in surplus})
 
 
 def _said(error: Exception, explains: Explains) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from querymill.agents.access import Access, run
-from querymill.agents.searches import dated
+from querymill.agents.conditions import conditions_of
 from querymill.agents.stored_text import clean_line
 from querymill.agents.tools.replies import ReplyEntry, compose
 from querymill.agents.tools.scope import chosen
@@ -50,15 +50,15 @@ async def call(access: Access, arguments: ListArguments) -> str:
     if arguments.of == "collections":
         return await _collections(access, arguments)
     collection, kind = await chosen(access, arguments.collection, arguments.of)
-    conditions = dated(kind, arguments.filter, since=arguments.since)
+    meant = conditions_of(kind, arguments.filter, since=arguments.since)
     asked = ListDocuments.model_validate(
-        {"retriever": kind, "collection": collection, "filter": conditions, "limit": arguments.limit}
+        {"retriever": kind, "collection": collection, "filter": meant.filter, "limit": arguments.limit}
         | {"cursor": arguments.cursor}
     )
     page = await run(access, asked)
 
     def head(shown: int) -> str:
-        return f"{shown} of {page.total} {kind} in {collection}, in the order of their ids."
+        return f"{shown} of {page.total} {kind} in {collection}, in the order of their ids.{meant.said}"
 
     def foot(shown: int) -> str:
         if shown < len(page.documents):

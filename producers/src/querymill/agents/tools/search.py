@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from querymill.agents.access import Access, run
 from querymill.agents.answering import texts_of
+from querymill.agents.conditions import conditions_of
 from querymill.agents.found import found_in
-from querymill.agents.searches import MAX_HITS, dated, search_of
+from querymill.agents.searches import MAX_HITS, search_of
 from querymill.agents.stored_text import clean_line
 from querymill.agents.tools.faults import Fault
 from querymill.agents.tools.replies import Budget, compose, entry_of
@@ -54,11 +55,11 @@ async def call(access: Access, arguments: SearchArguments) -> str:
         Fault: There is no such collection, or the cursor is that of another search.
     """
     collection, kind = await chosen(access, arguments.collection, arguments.kind)
-    conditions = dated(kind, arguments.filter, since=arguments.since, until=arguments.until)
-    name = _name(kind, collection, arguments.query, conditions)
+    meant = conditions_of(kind, arguments.filter, since=arguments.since, until=arguments.until)
+    name = _name(kind, collection, arguments.query, meant.filter)
     start = 0 if arguments.cursor is None else _start(arguments.cursor, name)
     begun = time.monotonic()
-    search = search_of(kind, collection, arguments.query, limit=start + arguments.limit, conditions=conditions)
+    search = search_of(kind, collection, arguments.query, limit=start + arguments.limit, conditions=meant.filter)
     result = cast("SearchResult", await run(access, cast("Asks[JobResult]", search)))
     hits = await texts_of(access, found_in(result)[start:])
     took = f"{time.monotonic() - begun:.2f} s"
@@ -67,7 +68,7 @@ async def call(access: Access, arguments: SearchArguments) -> str:
 
     def head(shown: int) -> str:
         said = f"{shown} of {result.total} hits" if result.total else "No hits"
-        return f"{said} in {collection} ({kind}), {took}.{missing(result.degraded)}"
+        return f"{said} in {collection} ({kind}), {took}.{missing(result.degraded)}{meant.said}"
 
     def foot(shown: int) -> str:
         more = reachable - start - shown
