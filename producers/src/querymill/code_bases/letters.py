@@ -97,7 +97,7 @@ def told_by_letters(raw: bytes) -> Reading | None:
     if script != "LATIN":
         letters = _letters(proposed.text)
         enough = letters >= LEAST_LETTERS or (letters >= LEAST_LETTERS_ALONE and _is_alone(raw, proposed))
-        return proposed if enough else None
+        return proposed if enough and not _may_be_of_macintosh(raw, proposed) else None
     guesses = {detector.guess(tld=country, allow_utf8=False) for country in _LATIN_COUNTRIES}
     return _of_one_alphabet(
         raw, [proposed.encoding, *sorted(guesses)] + ([] if _HIGH.search(raw) else [*_OF_OLD_MACHINES])
@@ -155,6 +155,18 @@ def _is_alone(raw: bytes, proposed: Reading) -> bool:
         for other in others
         if other is not None and other.text != proposed.text
     )
+
+
+def _may_be_of_macintosh(raw: bytes, proposed: Reading) -> bool:
+    """Return whether Cyrillic from Windows may be from a Macintosh: the small letters are the same.
+
+    What are capitals there are quotation marks on Windows, which open a word and never end one.
+    """
+    if proposed.encoding != "cp1251":
+        return False
+    opens = any(not (mark.isascii() or mark.isalpha()) and letter.islower() for mark, letter in pairwise(proposed.text))
+    other = reading_as(raw, "mac_cyrillic") if opens else None
+    return other is not None and reads_as_words(other.text)
 
 
 def _unusual_share(reading: Reading) -> float:

@@ -212,3 +212,16 @@ def test_one_accent_is_enough_where_each_language_reads_the_same(encoding: str) 
     told = told_by_letters(source.encode(encoding))
     assert told is not None
     assert told.text == source
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Склад пересчитывают каждое утро\n", "# Фонари на пр\nx = 1\n", "/* Отчёт за месяц и за год */\n",
+        "Берег, Вода, Причал: список\n",
+    ],
+)  # fmt: skip
+def test_capitals_of_a_macintosh_are_no_quotation_marks_of_windows(source: str) -> None:
+    assert _outcome(source, "mac_cyrillic") != "wrong"
+    assert _outcome(source, "cp1251") == "right"
+    assert _outcome(f"“{source.strip()}” — так сказано\n", "cp1251") == "right"
