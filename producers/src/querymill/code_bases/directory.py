@@ -11,7 +11,7 @@ from typing_extensions import override
 from querymill.code_bases.decoding import printable
 from querymill.code_bases.listing import CodeBase, Entry, ListedFile, NotedFolder, Skipped
 from querymill.code_bases.reading import Read, Stated, is_undecided, read_file
-from querymill.code_bases.submodules import Rules
+from querymill.code_bases.submodules import Rules, is_bare
 from querymill_shared.contracts.files.ingest import MAX_PATH_CHARS, SourceFile
 
 GIT: Final = ".git"
@@ -20,6 +20,7 @@ LINK_AGAIN: Final = "a symbolic link to what is read under its own name"
 LINK_BROKEN: Final = "a symbolic link that leads nowhere"
 SUBMODULE: Final = "a submodule: its files are read, by its own ignore files"
 NOT_CHECKED_OUT: Final = "a submodule that is not checked out"
+BARE: Final = "a bare repository, in which no file is checked out: ingest a clone of it"
 OTHER_REPOSITORY: Final = "a repository of its own and no submodule: ingest it by itself"
 
 
@@ -57,6 +58,9 @@ class Directory(CodeBase):
 
     def listed(self) -> Iterator[Entry]:
         """List the files in the order of their names; last those behind links, and those of unsure encoding."""
+        if is_bare(self._root):
+            yield Skipped(".", BARE, failed=True)
+            return
         rules, walk = Rules.above(self._root), _Walk()
         yield from _unread(rules)
         yield from self._within("", self._root, rules, walk)
@@ -107,6 +111,8 @@ class Directory(CodeBase):
             yield Skipped(printable(path), f"path longer than {MAX_PATH_CHARS} characters")
         elif is_repository and rules.submodules is not None and not is_submodule:
             yield Skipped(printable(path), OTHER_REPOSITORY)
+        elif is_bare(real):
+            yield Skipped(printable(path), BARE)
         elif is_repository:
             yield from [NotedFolder(printable(path), SUBMODULE)] if is_submodule else []
             yield from self._within(path, real, Rules.of_repository(real), walk)

@@ -12,6 +12,10 @@ from querymill.code_bases.repositories import Repository
 MODULES_FILE: Final = ".gitmodules"
 _PATH: Final = re.compile(r"^[ \t]*path[ \t]*=[ \t]*\"?([^\"\n]+?)\"?[ \t]*\r?$", re.MULTILINE)
 
+#: What a HEAD says: a branch, or a commit.
+_HEAD: Final = re.compile(rb"ref:[ \t]*refs/|[0-9a-f]{40}")
+_HEAD_BYTES: Final = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -56,3 +60,14 @@ def submodules_of(repository: Path) -> frozenset[Path]:
         return frozenset()
     places = [written for written in _PATH.findall(text) if ".." not in written.split("/")]
     return frozenset(repository / written.strip("/") for written in places)
+
+
+def is_bare(folder: Path) -> bool:
+    """Whether a folder is git's own store, without files that are checked out: what git takes for one."""
+    head = folder / "HEAD"
+    if not (head.is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()):
+        return False
+    try:
+        return _HEAD.match(head.read_bytes()[:_HEAD_BYTES]) is not None
+    except OSError:
+        return False

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from querymill.code_bases.directory import Directory
+from querymill.code_bases.directory import BARE, Directory
 from querymill.code_bases.listing import ListedFile, NotedFolder, Skipped
 
 TOKEN = "ghp_" + "Kf9sPq2LmZ7xRt4WbN8vYc3HdJ6gTa1eUo5i"
@@ -103,6 +103,16 @@ def test_submodules_are_read_by_their_own_rules_and_other_repositories_are_not(t
 def test_a_folder_of_repositories_is_read_whole(tmp_path: Path) -> None:
     write(tmp_path, **{"x/.git/HEAD": "", "x/a.py": "", "y/.git/HEAD": "", "y/b.py": ""})
     assert paths(tmp_path) == ["x/a.py", "y/b.py"]
+
+
+def test_a_bare_repository_is_named_and_what_looks_like_one_is_read(tmp_path: Path) -> None:
+    root = tmp_path / "store.git"
+    write(root, **{"HEAD": "x", "objects/a.py": "a", "refs/b.py": "b", "main.py": "m"})
+    assert paths(root) == ["HEAD", "main.py", "objects/a.py", "refs/b.py"]
+    for head in ("ref: refs/heads/main\n", "0" * 40):
+        write(root, HEAD=head)
+        assert list(Directory(root).listed()) == [Skipped(".", BARE, failed=True)]
+        assert list(Directory(tmp_path).listed()) == [Skipped("store.git", BARE)]
 
 
 def test_a_true_submodule_is_found(tmp_path: Path) -> None:
