@@ -220,7 +220,8 @@ RULES: Final[tuple[Rule, ...]] = (
         _between_ago,
     ),
     _rule(
-        f"{FROM_NOW}前(?:(?P<n>两)|(?P<few>几))个?(?P<unit>天|日|周|星期|礼拜|月|年)(?![一二三四五六日])",
+        f"{FROM_NOW}(?:前|上(?!.个?[天日年]))(?:(?P<n>两)|(?P<few>几))个?(?P<unit>天|日|周|星期|礼拜|月|年)"
+        "(?![一二三四五六日])",
         _before_this,
     ),
     _rule("半个?小时(?:之|以)?前", lambda _, now: ago(now, "minute", 30)),

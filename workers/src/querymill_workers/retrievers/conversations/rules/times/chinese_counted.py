@@ -69,7 +69,9 @@ def _last_ones(match: re.Match[str], now: datetime) -> TimeSpan:
 
 RULES: Final[tuple[Rule, ...]] = (
     (
-        re.compile(f"(?:{FROM_NOW}(?:前|上|[之此以]前)|过去|(?P<lately>最近这?|这|{FROM_NOW}近))的? ?{_COUNT}个{_DAY}"),
+        re.compile(
+            f"(?:{FROM_NOW}(?:前面?|上|[之此以]前)|过去|(?P<lately>最近这?|这|{FROM_NOW}近))的? ?{_COUNT}个{_DAY}"
+        ),
         _last_ones,
     ),
     (re.compile(f"{_NO_NUMERAL}(?<![前上]){_COUNT}个{_DAY}{_AGO}"), _days_ago),

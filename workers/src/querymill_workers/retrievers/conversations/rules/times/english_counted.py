@@ -109,7 +109,7 @@ RULES: Final[tuple[Rule, ...]] = (
     rule(f"between (?P<at>){MONTH} (?:the )?{_FIRST}{_AND}{_LAST}{_NO_COUNT}(?:,? {YEAR})?", _days_after_month),
     rule(f"(?:(?P<least>{COUNT}) (?:or|to) )?{_NUMBER_OR_FEW} (?:{WEEKDAY}|weekend)s? (?:ago|back)", _so_many_ago),
     rule(f"(?:the |these )?(?:last|past|previous) {_NUMBER_OR_FEW} (?:{WEEKDAY}|weekend)s", _last_ones),
-    rule(f"{WEEKDAY},? {_NUMBER} weeks? ago", _weekday_weeks_ago),
-    rule(f"{_NUMBER} weeks? ago,? (?:on )?{WEEKDAY}", _weekday_weeks_ago),
+    rule(f"{WEEKDAY},? {_NUMBER} weeks? (?:ago|back)", _weekday_weeks_ago),
+    rule(f"{_NUMBER} weeks? (?:ago|back),? (?:on )?{WEEKDAY}", _weekday_weeks_ago),
     rule("(?:the )?weekend before last", _weekend_before_last),
 )
