@@ -38,11 +38,15 @@ _MEANINGS: Final[Mapping["Meaning", frozenset[str]]] = {
     "quota": frozenset((
         "insufficient_quota", "insufficient_user_quota", "quota_exceeded", "exceeded_current_quota_error",
         "insufficient_balance", "insufficient_credits", "insufficient_funds", "billing_hard_limit_reached",
-        "billing_not_active", "payment_required", "credit_balance_too_low", "arrearage",
+        "billing_not_active", "payment_required", "credit_balance_too_low", "arrearage", "billing_error",
+        "credit_limit", "enforced_spend_limit_reached",
     )),
     "limit": frozenset((
         "rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "resource_exhausted",
-        "tokens_limit_exceeded", "requests_limit_exceeded",
+        "tokens_limit_exceeded", "requests_limit_exceeded", "rate_limit", "slow_down",
+    )),
+    "overload": frozenset((
+        "capacity_exceeded", "overloaded", "overloaded_error", "server_is_overloaded", "service_unavailable_error",
     )),
     "content": frozenset((
         "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
@@ -58,7 +62,8 @@ _MEANINGS: Final[Mapping["Meaning", frozenset[str]]] = {
 _QUOTA: Final = re.compile(
     r"(?:insufficient|not enough|out of|no) (?:account )?(?:balance|credits?|quota|funds)"
     r"|balance is (?:too low|insufficient)|exceeded your current quota|billing (?:hard )?limit"
-    r"|quota (?:is )?(?:used up|exhausted)|payment required",
+    r"|quota (?:is )?(?:used up|exhausted)|payment required|maximum billing reached"
+    r"|credits? (?:balance )?(?:is|are|has been|have been) (?:depleted|exhausted|used up)",
     re.IGNORECASE,
 )
 #: A limit may be too high for one request. That is no reason to leave it out of every request.
@@ -67,6 +72,13 @@ _OF_SIZE: Final = re.compile(
     r"too (?:large|long|high|big|many)|context[ _](?:length|window)|exceed|less than|at most|maximum|range|reached",
     re.IGNORECASE,
 )
+#: What providers say of a request with too many texts, and a number that is no part of a name.
+_OF_COUNT: Final = re.compile(
+    r"batch|number of (?:texts|inputs|items|requests)|(?:texts|inputs|items|requests) (?:per|in) |array|list size"
+    r"|too many (?:texts|inputs|items)",
+    re.IGNORECASE,
+)
+_A_COUNT: Final = re.compile(r"(?<![\w.-])\d{1,5}(?![.-]?\w)", re.ASCII)
 #: What providers call a parameter besides its name.
 _ALSO_CALLED: Final = {
     "frequency_penalty": r"penalt(?:y|ies)",
@@ -98,8 +110,8 @@ def code_in(body: object) -> str:
 
 
 #: What a provider's code says of an error, whatever its status: the account has no money left, too many calls were
-#: made, the texts are at fault, or the call itself is, with any texts.
-Meaning = Literal["quota", "limit", "content", "call"]
+#: made, the provider has no room for a moment, the texts are at fault, or the call itself is, with any texts.
+Meaning = Literal["quota", "limit", "overload", "content", "call"]
 
 
 def meaning_of(body: object) -> Meaning | None:
@@ -150,6 +162,16 @@ def parameters_in(body: object, sent: Collection[str]) -> list[str]:
         if (place := _calling(name).search(words)) and _is_refused(name, words, sent)
     ]
     return [min(named)[1]] if named else []
+
+
+def texts_limit_in(words: str, sent: int) -> int | None:
+    """Return how many texts a request may hold, if a provider says that the ``sent`` ones were too many.
+
+    It says it in a number that is smaller than theirs.
+    """
+    if not _OF_COUNT.search(words) or "token" in words.lower():
+        return None
+    return max((number for each in _A_COUNT.findall(words) if 0 < (number := int(each)) < sent), default=None)
 
 
 def _is_refused(name: str, words: str, sent: Collection[str]) -> bool:

@@ -17,6 +17,8 @@ _TEXT: Final = (None, "text", "output_text")
 _APART: Final = ("reasoning_content", "reasoning", "thinking")
 #: Why a provider ends a reply that it does not let through.
 WITHHELD: Final = ("content_filter", "SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "guardrail_intervened")
+#: Why a reply ends at a limit of tokens: the request's or, as Mistral says, the model's.
+AT_LIMIT: Final = ("length", "model_length", "max_tokens", "MAX_TOKENS")
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 #: What a line of a stream may begin with, besides "data". A comment begins with nothing.
 _FIELDS: Final = (b"", b"event", b"id", b"retry")
