@@ -17,6 +17,7 @@ from querymill_workers import wiring
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.chat import in_shape
 from querymill_workers.inference.client import Limited, NoResponse, Rejected, TimedOut, worded
+from querymill_workers.inference.http_judge import PLAIN_PASSAGES, PLAIN_QUESTION
 from querymill_workers.inference.parameters import REASONING_TOKENS, Parameters
 from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.prompts import ChatTurn
@@ -24,8 +25,6 @@ from querymill_workers.inference.work import Misfit
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import ProviderUsage
 
-_QUESTION: Final = "How many ships are there?"
-_PASSAGES: Final = ("There are nine ships.", "Bread is baked with flour.")
 #: Few words, because a small model on a busy processor takes seconds for each of them.
 _ANSWERED: Final = (ChatTurn(role="user", content="Say ok."),)
 _SCORES: Final = '{"grounded": 1, "relevant": 1, "complete": 1, "unsupported": []}'
@@ -37,6 +36,8 @@ _REMEDIES: Final = {
     "no connection": "is it running, is the address right?",
     "HTTP 401": "is the key right?",
     "HTTP 403": "is the key right?",
+    "HTTP 404 (": "the page Providers of the documentation has the addresses",
+    "HTTP 405 (": "the page Providers of the documentation has the addresses",
     "HTTP 404": "does this model exist there?",
 }
 _OF_MISFIT: Final = {
@@ -45,7 +46,7 @@ _OF_MISFIT: Final = {
     "rerank endpoint": "name a model whose relevance is from 0 to 1, a logit, or from 0 to 100",
 }
 #: After these it is the address or the key that is to blame, not the model.
-_OF_ADDRESS: Final = ("no connection", "HTTP 401", "HTTP 403", "HTTP 3")
+_OF_ADDRESS: Final = ("no connection", "HTTP 401", "HTTP 403", "HTTP 3", "HTTP 404 (", "HTTP 405 (")
 
 
 class Lacking(Exception):
@@ -123,8 +124,8 @@ def try_embeddings(settings: Settings, profile: EmbeddingProfile, base_url: str,
     """
     timeout_s = settings.querymill_embedding_timeout_s
     with closing(wiring.embedding_endpoint(settings, profile, base_url, key)) as endpoint:
-        endpoint.ask(_PASSAGES, "passage", timeout_s)
-        endpoint.ask([_QUESTION], "query", timeout_s)
+        endpoint.ask(PLAIN_PASSAGES, "passage", timeout_s)
+        endpoint.ask([PLAIN_QUESTION], "query", timeout_s)
     return f"vectors of {profile.dimensions} dimensions{_learned(endpoint.parameters)}"
 
 
@@ -135,8 +136,9 @@ def try_rerank(settings: Settings) -> str:
         Limited, NoResponse, Rejected, Refused: The workers could not use the relevances.
     """
     with closing(wiring.rerank_endpoint(settings)) as endpoint:
-        judged = endpoint.ask(_QUESTION, _PASSAGES, settings.querymill_rerank_timeout_s).value
-    relevances = ", ".join(f"{judged[index]:.2f}" if index in judged else "none" for index in range(len(_PASSAGES)))
+        judged = endpoint.ask(PLAIN_QUESTION, PLAIN_PASSAGES, settings.querymill_rerank_timeout_s).value
+    indexes = range(len(PLAIN_PASSAGES))
+    relevances = ", ".join(f"{judged[index]:.2f}" if index in judged else "none" for index in indexes)
     return f"relevance {relevances}{_learned(endpoint.parameters, formula=endpoint.relevance_formula)}"
 
 
@@ -145,6 +147,8 @@ def _learned(parameters: Parameters, *, formula: str = "") -> str:
     refused = parameters.refused
     learned = [
         *([f"without {', '.join(refused)}, which it refuses"] if refused else []),
+        *([f"max_tokens for {', '.join(ignored)}, which it ignores"] if (ignored := parameters.ignored) else []),
+        *([f"at most {most} texts a request"] if (most := parameters.most_texts) else []),
         *([f"with {REASONING_TOKENS:,} tokens more for its reasoning"] if parameters.reasons else []),
         *([f"relevance = {formula}"] if formula else []),
     ]
