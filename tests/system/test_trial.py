@@ -59,6 +59,12 @@ UNFIT: dict[str, tuple[Answer, str, str, bool]] = {
         "HTTP 404: no such model; does this model exist there?",
         True,
     ),
+    "another path": (
+        Answer(b'{"message": "404 page not found"}', status=404),
+        "404 page not found; the page Providers of the documentation has the addresses",
+        "HTTP 404 (nothing serves this path",
+        False,
+    ),
     "a wrong key": (Answer(b"{}", status=401), "HTTP 401; is the key right?", "HTTP 401; is the key right?", False),
     "a redirect": (Answer(b"", status=307), "HTTP 307 (redirects", "HTTP 307 (redirects", False),
     "a refusal": (

@@ -141,6 +141,7 @@ GEMINI = {
         ),
         (402, {"message": "Maximum billing reached for this API key as set in your dashboard"}),
         (429, {"message": "Maximum billing reached for this API key"}),
+        (429, {"error": {"code": "1113", "message": "您的账户余额不足"}}),
         (403, {"error": {"message": "Your credits have been depleted", "type": "forbidden"}}),
         (429, {"type": "error", "error": {"type": "billing_error", "message": "see your plan"}}),
         (

@@ -12,7 +12,9 @@ MAX_WORDS_CHARS: Final = 300
 QUOTED_CHARS: Final = 12
 
 #: Fields that hold a provider's words, fields that name a parameter, and fields that may quote the request.
-_WORDS: Final = ("message", "msg", "detail", "description", "error", "errors", "raw")
+_WORDS: Final = (
+    "message", "msg", "detail", "description", "error", "errors", "raw", "error_msg", "status_msg", "errmsg",
+)  # fmt: skip
 _NAMES: Final = ("param", "loc", "field", "parameter")
 _QUOTING: Final = ("input", "ctx", "url", "value")
 _MAX_DEPTH: Final = 6
@@ -63,6 +65,7 @@ _QUOTA: Final = re.compile(
     r"(?:insufficient|not enough|out of|no) (?:account )?(?:balance|credits?|quota|funds)"
     r"|balance is (?:too low|insufficient)|exceeded your current quota|billing (?:hard )?limit"
     r"|quota (?:is )?(?:used up|exhausted)|payment required|maximum billing reached"
+    r"|余额不足|欠费"
     r"|credits? (?:balance )?(?:is|are|has been|have been) (?:depleted|exhausted|used up)",
     re.IGNORECASE,
 )

@@ -10,11 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from querymill_workers.inference.client import NoResponse, error_of_body, error_of_status
+from querymill_workers.inference.complaints import words_in
 
 #: The kinds of the parts of a message that are text. A part without a kind is text, too.
 _TEXT: Final = (None, "text", "output_text")
 #: The fields in which servers send reasoning apart from the answer.
 _APART: Final = ("reasoning_content", "reasoning", "thinking")
+#: The fields of a reply that hold what was asked for.
+_CONTENT: Final = ("choices", "data", "embeddings", "output")
 #: Why a provider ends a reply that it does not let through.
 WITHHELD: Final = ("content_filter", "SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "guardrail_intervened")
 #: Why a reply ends at a limit of tokens: the request's or, as Mistral says, the model's.
@@ -38,9 +41,15 @@ def read_object(content: bytes) -> Mapping[str, Any]:
     reply = _unwrapped(_parsed(content))
     if not isinstance(reply, Mapping):
         raise NoResponse(f"a JSON {type(reply).__name__} instead of an object")
-    if error := error_in(reply):
+    if error := error_in(reply) or _words_instead(reply):
         raise error
     return reply
+
+
+def _words_instead(reply: Mapping[str, Any]) -> Exception | None:
+    """Return the error for a reply without anything that was asked for, but with words, or None if it is another."""
+    has_content = any(reply.get(name) for name in _CONTENT)
+    return error_of_body(reply) if not has_content and words_in(reply) else None
 
 
 def error_in(reply: Mapping[str, Any]) -> Exception | None:
