@@ -65,6 +65,12 @@ UNFIT: dict[str, tuple[Answer, str, str, bool]] = {
         "HTTP 404 (nothing serves this path",
         False,
     ),
+    "no money left": (
+        Answer(b'{"error": {"message": "your credits are depleted"}}', status=403),
+        "HTTP 403, no quota left: your credits are depleted; top up the account at the provider",
+        "top up the account at the provider, or raise the limit of the key",
+        True,
+    ),
     "a wrong key": (Answer(b"{}", status=401), "HTTP 401; is the key right?", "HTTP 401; is the key right?", False),
     "a redirect": (Answer(b"", status=307), "HTTP 307 (redirects", "HTTP 307 (redirects", False),
     "a refusal": (

@@ -207,6 +207,8 @@ def test_words_name_the_parameter_once_and_are_bounded() -> None:
     assert words_in({"error": {"message": "bad  top_n", "param": "top_n"}, "message": "bad top_n"}) == "bad top_n"
     assert len(words_in("x" * 10_000)) == MAX_WORDS_CHARS
     assert words_in(None) == ""
+    page = "<!doctype html><html><head><title>502 Bad Gateway</title><style>b { x }</style></head><body><!-- no -->"
+    assert words_in(f"{page}<h1>502 Bad Gateway</h1><hr>nginx</body>") == "502 Bad Gateway 502 Bad Gateway nginx"
 
 
 def test_of_an_error_without_end_only_the_beginning_is_read() -> None:

@@ -40,6 +40,8 @@ _REMEDIES: Final = {
     "HTTP 405 (": "the page Providers of the documentation has the addresses",
     "HTTP 404": "does this model exist there?",
 }
+#: Whatever the status: the address, the key and the model are right.
+_NO_QUOTA: Final = "no quota left"
 _OF_MISFIT: Final = {
     "embedding models": "set QUERYMILL_EMBEDDING_DIMENSIONS, or name another model",
     "previous embedding model": "set QUERYMILL_PREVIOUS_EMBEDDING_DIMENSIONS, or name another model",
@@ -85,7 +87,10 @@ def result_of(name: str, attempt: Callable[[], str]) -> Mapping[str, Any]:
         remedy = next((remedy for start, remedy in _REMEDIES.items() if said.startswith(start)), "")
         if isinstance(error, Misfit):
             remedy = _OF_MISFIT[name]
-        reached = not isinstance(error, TimedOut) and not said.startswith(_OF_ADDRESS)
+        is_spent = _NO_QUOTA in said
+        if is_spent:
+            remedy = "top up the account at the provider, or raise the limit of the key"
+        reached = is_spent or (not isinstance(error, TimedOut) and not said.startswith(_OF_ADDRESS))
         return {"name": name, "ok": False, "reached": reached, "said": f"{said}; {remedy}" if remedy else said}
 
 

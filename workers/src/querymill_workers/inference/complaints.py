@@ -34,6 +34,9 @@ _OF_NO_USE: Final = (
 #: Of what a provider says, so many statements are read, and so many characters of each.
 _MAX_STATEMENTS: Final = 100
 _MAX_STATEMENT_CHARS: Final = 2_000
+#: Of a page in place of an error, only the words count, of so many characters.
+_MAX_PAGE_CHARS: Final = 4_000
+_TAGS: Final = re.compile(r"<(script|style)\b.*?</\1>|<!--.*?-->|<[^<>]*>", re.IGNORECASE | re.DOTALL)
 
 #: The codes of each meaning. A quota is none of the limits that pass by themselves within minutes.
 _MEANINGS: Final[Mapping["Meaning", frozenset[str]]] = {
@@ -198,7 +201,7 @@ def _read(body: object) -> list[tuple[list[str], str]]:
 def _statements(body: object, depth: int = 0) -> Iterator[tuple[list[str], str]]:
     """Yield each statement of an error: the path of what it is about, which may be empty, and its words."""
     if isinstance(body, str):
-        yield [], body
+        yield [], _TAGS.sub(" ", body[:_MAX_PAGE_CHARS]) if body.lstrip().startswith("<") else body
     elif depth < _MAX_DEPTH and isinstance(body, list):
         for part in body:
             yield from _statements(part, depth + 1)
