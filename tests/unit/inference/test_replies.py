@@ -65,6 +65,27 @@ def test_a_reply_that_is_no_stream_is_its_only_event(indent: int | None) -> None
     assert read(json.dumps(reply, indent=indent)) == [reply]
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        '{"error": "the model has crashed"}\n',
+        '\n{"error": {"message": "the model has crashed"}}',
+        'data: {"error": "the model has crashed"}\n\n',
+        'event: error\ndata: {"message": "the model has crashed"}\n\n',
+        'data: {"type": "error", "error": {"type": "api_error", "message": "the model has crashed"}}\n\n',
+        'data: {"object": "error", "message": "the model has crashed", "code": 500}\n\n',
+    ],
+)
+def test_an_error_within_a_stream_is_one_in_every_form(broken: str) -> None:
+    *said, error = read(f"{line(FIRST)}\n\n{broken}")
+    assert said == [FIRST]
+    stream = ChatStream(iter([*said, error]), lambda: None, renew=lambda: None)
+    stream.await_first()
+    assert "".join(iter(stream.next, None)) == "one"
+    assert not stream.is_whole
+    assert "the model has crashed" in stream.fault
+
+
 def test_an_event_that_is_named_an_error_is_one() -> None:
     assert read('event: error\ndata: {"message": "down"}\n\n') == [{"error": {"message": "down"}}]
 

@@ -196,6 +196,8 @@ def events_in(content: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
         elif not line.strip():
             yield from _rest(kind, held)
             kind, held = b"", []
+        elif field is None and is_stream and (bare := _event(kind, line)):
+            yield bare  # Ollama reports an error within a stream on a line of its own
         elif field is None:
             other.append(line)
     yield from _rest(kind, held)
