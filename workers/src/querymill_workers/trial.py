@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any, Final
 
+import numpy as np
+
 from querymill_shared.settings import Settings
 from querymill_workers import wiring
 from querymill_workers.inference.answers import AnswerScoresReply
@@ -122,16 +124,18 @@ def try_chat(settings: Settings) -> str:
 
 
 def try_embeddings(settings: Settings, profile: EmbeddingProfile, base_url: str, key: str) -> str:
-    """Embed two passages and a question.
+    """Embed two passages and a question, and tell whether a model that tells them apart does so at this server.
 
     Raises:
         Limited, NoResponse, Rejected, Refused: The workers could not use the vectors.
     """
     timeout_s = settings.querymill_embedding_timeout_s
     with closing(wiring.embedding_endpoint(settings, profile, base_url, key)) as endpoint:
-        endpoint.ask(PLAIN_PASSAGES, "passage", timeout_s)
-        endpoint.ask([PLAIN_QUESTION], "query", timeout_s)
-    return f"vectors of {profile.dimensions} dimensions{_learned(endpoint.parameters)}"
+        passages = endpoint.ask(PLAIN_PASSAGES, "passage", timeout_s).value
+        questions = endpoint.ask([PLAIN_QUESTION, PLAIN_PASSAGES[0]], "query", timeout_s).value
+    is_deaf = profile.asymmetric and np.allclose(passages[0], questions[1], atol=1e-3)
+    said = f"vectors of {profile.dimensions} dimensions{_learned(endpoint.parameters)}"
+    return f"{said}; it embeds questions and passages alike, although the model tells them apart" if is_deaf else said
 
 
 def try_rerank(settings: Settings) -> str:

@@ -130,7 +130,7 @@ class RerankEndpoint:
         known = self.scale
         scale = scale_of(scores, known or "probability")
         if known is None and scale == "probability":
-            plain = self._plain_scores(sent, until)
+            plain = scores if sent["query"] == PLAIN_QUESTION else self._plain_scores(sent, until)
             if not plain:
                 return scale
             scale = scale_of([*scores, *plain])

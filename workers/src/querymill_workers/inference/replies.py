@@ -196,10 +196,9 @@ def events_in(content: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
         elif not line.strip():
             yield from _rest(kind, held)
             kind, held = b"", []
-        elif field is None and is_stream and (bare := _event(kind, line)):
-            yield bare  # Ollama reports an error within a stream on a line of its own
         elif field is None:
             other.append(line)
+            yield from _bare(kind, line, is_stream=is_stream)
     yield from _rest(kind, held)
     yield from [] if is_stream else [read_object(b"\n".join(other))]
 
@@ -209,6 +208,12 @@ def _field(line: bytes) -> tuple[bytes | None, bytes]:
     name, colon, value = line.partition(b":")
     name = name.removeprefix(_BOM)
     return name if name == b"data" or (colon and name in _FIELDS) else None, value.strip()
+
+
+def _bare(kind: bytes, line: bytes, *, is_stream: bool) -> Iterator[Mapping[str, Any]]:
+    """Yield the object of a line without a field: Ollama reports an error within a stream that way."""
+    event = _event(kind, line) if is_stream else None
+    yield from [event] if event else []
 
 
 def _rest(kind: bytes, held: Sequence[bytes]) -> Iterator[Mapping[str, Any]]:
