@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from typing import Any, Literal
 
+from querymill_workers.inference.http_judge import PLAIN_PASSAGES
 from querymill_workers.inference.prompts import turns
 from tests.fakes.vectors import vector_of
 
@@ -178,10 +179,10 @@ class Script:
 
 
 def is_harmless(request: dict[str, Any]) -> bool:
-    """Tell the requests by which workers see whether a server is well."""
+    """Tell the requests by which workers see whether a server is well, and what its scores mean."""
     turns_ = request.get("messages") or [{}]
     said = request.get("input") or request.get("documents") or request.get("texts") or [turns_[-1].get("content")]
-    return said in (["hello"], ["Say hello."])
+    return said in (["hello"], ["Say hello."], list(PLAIN_PASSAGES))
 
 
 class OpenAIServer:

@@ -232,7 +232,7 @@ def test_a_model_is_called_as_the_workers_call_it(tried: Diagnosis, openai_serve
     shown = tried(RERANK_BASE_URL=openai_server.url, RERANK_MODEL="judge")
     assert {name: (shown[name].ok, shown[name].value) for name in MODELS} == {
         "chat models": (True, f'{openai_server.url} · says "Oh kay" and judges'),
-        "embedding models": (True, f"{openai_server.url} · vectors of {DIMENSIONS} dimensions"),
+        "embedding models": (True, f"{openai_server.url} · vectors of {DIMENSIONS} dimensions{DEAF}"),
         "rerank endpoint": (True, f"{openai_server.url} · relevance none, 0.25"),
     }
     written, judged = openai_server.seen("completions")
@@ -242,6 +242,8 @@ def test_a_model_is_called_as_the_workers_call_it(tried: Diagnosis, openai_serve
     assert all(body["encoding_format"] == "float" for body in openai_server.seen("embeddings"))
 
 
+#: The server of the tests takes no notice of the input's type.
+DEAF = "; it embeds questions and passages alike, although the model tells them apart"
 MODELS = ("chat models", "embedding models", "rerank endpoint")
 
 

@@ -1,13 +1,16 @@
 """What the workers' trial says of a model: nothing is fit whose replies they could not use."""
 
+from typing import Any
+
 import pytest
 
 from querymill_shared.settings import Settings
 from querymill_workers import wiring
+from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.trial import result_of, try_chat, try_embeddings
 from tests.fakes.answers import judgement
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream, embedding_answer, refusing
-from tests.fakes.vectors import DIMENSIONS
+from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.deployment import Deployment
 
 
@@ -32,7 +35,7 @@ def settings(deployment: Deployment, openai_server: OpenAIServer) -> Settings:
 
 def test_what_came_back_is_said(settings: Settings) -> None:
     assert of_chat(settings) == {"name": "chat models", "ok": True, "said": 'says "Oh kay" and judges'}
-    assert of_embeddings(settings)["said"] == f"vectors of {DIMENSIONS} dimensions"
+    assert str(of_embeddings(settings)["said"]).startswith(f"vectors of {DIMENSIONS} dimensions")
 
 
 def test_what_a_model_refuses_and_can_do_without_is_said(settings: Settings, openai_server: OpenAIServer) -> None:
@@ -40,6 +43,21 @@ def test_what_a_model_refuses_and_can_do_without_is_said(settings: Settings, ope
     told = of_chat(settings)
     assert told["ok"]
     assert str(told["said"]).endswith("(without frequency_penalty, response_format json_schema, which it refuses)")
+
+
+@pytest.mark.parametrize("hears", [True, False])
+def test_a_server_that_embeds_questions_as_passages_is_told(
+    settings: Settings, openai_server: OpenAIServer, *, hears: bool
+) -> None:
+    def embed(request: dict[str, Any]) -> Answer:
+        kind = request["input_type"] if hears else ""
+        return embedding_answer([vector_of(f"{kind} {text}").tolist() for text in request["input"]])
+
+    openai_server.script.embeddings = embed
+    profile = EmbeddingProfile("words", DIMENSIONS, asymmetric=True)
+    assert (
+        "embeds questions and passages alike" in try_embeddings(settings, profile, *settings.embedding_endpoint)
+    ) != hears
 
 
 def test_a_model_that_writes_but_cannot_judge_is_not_called_fit(
@@ -57,6 +75,18 @@ UNFIT: dict[str, tuple[Answer, str, str, bool]] = {
         Answer(b'{"error": {"message": "no such model"}}', status=404),
         "HTTP 404: no such model; does this model exist there?",
         "HTTP 404: no such model; does this model exist there?",
+        True,
+    ),
+    "another path": (
+        Answer(b'{"message": "404 page not found"}', status=404),
+        "404 page not found; the page Providers of the documentation has the addresses",
+        "HTTP 404 (nothing serves this path",
+        False,
+    ),
+    "no money left": (
+        Answer(b'{"error": {"message": "your credits are depleted"}}', status=403),
+        "HTTP 403, no quota left: your credits are depleted; top up the account at the provider",
+        "top up the account at the provider, or raise the limit of the key",
         True,
     ),
     "a wrong key": (Answer(b"{}", status=401), "HTTP 401; is the key right?", "HTTP 401; is the key right?", False),

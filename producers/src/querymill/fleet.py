@@ -19,6 +19,8 @@ from querymill_shared.settings import Settings
 
 #: Refusals of each model that are shown.
 REFUSALS = 50
+#: A rerank endpoint may serve a model without a name.
+UNNAMED = "(no name)"
 #: The ends of a job, in the order of the table.
 STATES = ("done", "incomplete", "failed", "cancelled", "dead")
 #: What failed by a mistake of its caller: it names what is not stored, or breaks a rule that only a worker can check.
@@ -126,7 +128,9 @@ def tables(fleet: Mapping[str, Any]) -> list[Table]:
         style = "green" if state["breaker"] == "closed" else "red"
         paused = f"{state['paused_s']:.1f} s" if state["paused_s"] else "no"
         learned = "; ".join(dict.fromkeys(each["what"] for each in state.get("learned", ())))
-        providers.add_row(state["model"], Text(state["breaker"], style), str(state["failures"]), paused, learned)
+        providers.add_row(
+            state["model"] or UNNAMED, Text(state["breaker"], style), str(state["failures"]), paused, learned
+        )
     counted = Table("calls to providers", "", box=None)
     for said, value in _summary(fleet["counts"]):
         counted.add_row(said, value)
@@ -140,7 +144,7 @@ def _tables_of_refusals(fleet: Mapping[str, Any]) -> list[Table]:
     table = Table("provider's model", "last refusal", "at", box=None)
     for model, refusal in last.items():
         at = datetime.fromtimestamp(refusal["at"], UTC).isoformat(" ", "seconds")
-        table.add_row(model, Text(refusal["what"]), at)
+        table.add_row(model or UNNAMED, Text(refusal["what"]), at)
     return [table] if last else []
 
 

@@ -1,5 +1,6 @@
 """Providers that accept less than others: a refused parameter is left out, and remembered for the model."""
 
+import gzip
 import json
 import struct
 import time
@@ -196,6 +197,31 @@ def test_vectors_that_have_arrived_are_read_whatever_their_index(
     for row, text in zip(found, TEXTS, strict=True):
         np.testing.assert_allclose(row, vector_of(text), rtol=1e-6)
     assert len(openai_server.requests) == 1
+
+
+def test_a_compressed_reply_is_read(provider: Provider, openai_server: OpenAIServer) -> None:
+    openai_server.script.embeddings = lambda request: Answer(
+        gzip.compress(embedded(request).body), headers={"Content-Encoding": "gzip"}
+    )
+    found, _ = provider.embeddings().embed(TEXTS, input_type="passage", caller=caller())
+    np.testing.assert_allclose(found[0], vector_of(TEXTS[0]), rtol=1e-6)
+
+
+def test_a_list_of_parameters_that_is_refused_at_once_costs_one_repetition(
+    provider: Provider, openai_server: OpenAIServer
+) -> None:
+    unknown = ("max_completion_tokens", "frequency_penalty")
+    places = [{"loc": ["body", name], "msg": "Extra inputs are not permitted"} for name in unknown]
+
+    def script(request: dict[str, Any]) -> Answer:
+        if request.keys() & set(unknown):
+            return Answer(json.dumps({"detail": places}).encode(), status=422)
+        return replied(request)
+
+    openai_server.script.chat = script
+    assert streamed(provider.chat()) == "nine ships"
+    first, second = openai_server.seen("completions")
+    assert second["max_tokens"] == first["max_completion_tokens"]
 
 
 # Rerank endpoints.

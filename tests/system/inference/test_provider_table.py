@@ -5,7 +5,7 @@ The exchanges are data of ours in ``tests/fixtures/providers``; the page of the 
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pytest
 from querymill_shared.contracts.fields import Lane
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, open_endpoint
+from querymill_workers.inference.http_judge import PLAIN_PASSAGES, HttpJudge, RerankEndpoint, open_endpoint
 from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.inference.rankings import RelevanceByIndex
 from querymill_workers.inference.refusals import HARMLESS, HalvingJudge, TextRefusal, embed_each
@@ -29,7 +29,8 @@ QUESTION = "how many ships are there?"
 TURNS = [ChatTurn(role="user", content=QUESTION)]
 TEXTS = ["nine ships", "seven ships", "one ship"]
 PASSAGES = {"a": "bread is baked", "b": "nine ships", "c": "seven ships"}
-SCORES = dict(zip([*PASSAGES.values(), HARMLESS], (0.125, 0.875, 0.5, 0.25), strict=True))
+SCORED = (*PASSAGES.values(), HARMLESS, *PLAIN_PASSAGES)
+SCORES = dict(zip(SCORED, (0.125, 0.875, 0.5, 0.25, 0.9375, 0.0), strict=True))
 CELLS = {f"{provider}: {feature}": exchange for provider, feature, exchange in cells()}
 WRONG = ("quota", "unknown model", "context length", "content filter")
 
@@ -65,6 +66,10 @@ def script(exchange: Mapping[str, Any]) -> Callable[[dict[str, Any]], Answer]:
                 return said(refusal, request)
         if "short" in exchange and request.get("max_completion_tokens", request.get("max_tokens", 0)) < 1_000:
             return Answer(json.dumps(exchange["short"]).encode())
+        if set(exchange.get("ignores", ())) & request.keys():
+            return Answer(json.dumps(exchange["reply"] | {"usage": {"completion_tokens": 900}}).encode())
+        if "most" in exchange and len(request["input"]) <= exchange["most"]:
+            return said({"reply": GOOD["embeddings"]}, request)
         if "word" in exchange and not any(exchange["word"] in text for text in request["input"]):
             return said({"reply": GOOD["embeddings"]}, request)
         return said(exchange, request)
@@ -127,6 +132,9 @@ class Asked:
             judge = HalvingJudge(HttpJudge(endpoint, gateway, passage_tokens=1_000))
             return judge.judge(QUESTION, PASSAGES, caller=caller(seconds))[0]
 
+    def embed(self, texts: Sequence[str]) -> Any:
+        return self._embeddings.embed(texts, input_type="passage", caller=caller())[0]
+
     def embed_each(self) -> list[Any]:
         return embed_each([*TEXTS, "ill ships"], self._embeddings, input_type="passage", caller=Caller("c", Lane.BULK))[
             0
@@ -165,7 +173,9 @@ def breaker_is_closed(provider: Provider) -> bool:
 
 
 READ = ("chat", "stream", "structured", "reasoning", "embeddings", "rerank", "broken JSON", "rerank, raw scores",
-        "embeddings, Base64")  # fmt: skip
+        "embeddings, Base64", "reasoning, marks")  # fmt: skip
+LIMITED = ("rate limit", "rate limit, money under way")
+OVERLOADED = ("overload", "overload, flex tier")
 
 
 @of_feature(*READ)
@@ -191,7 +201,7 @@ def test_what_is_wrong_is_said_at_once_in_the_providers_words(
     assert breaker_is_closed(provider)
 
 
-@of_feature("rate limit")
+@of_feature(*LIMITED)
 def test_a_rate_limit_is_waited_for(
     asked: Asked, feature: str, exchange: Mapping[str, Any], openai_server: OpenAIServer, provider: Provider
 ) -> None:
@@ -201,7 +211,7 @@ def test_a_rate_limit_is_waited_for(
     assert breaker_is_closed(provider)
 
 
-@of_feature("overload")
+@of_feature(*OVERLOADED)
 def test_an_overload_that_passes_costs_nothing(
     asked: Asked, feature: str, exchange: Mapping[str, Any], openai_server: OpenAIServer
 ) -> None:
@@ -218,6 +228,29 @@ def test_of_a_stream_that_breaks_what_has_come_is_kept(asked: Asked, feature: st
     assert exchange["says"] in fault
 
 
+@of_feature("batch size")
+def test_a_provider_gets_no_more_texts_at_once_than_it_takes(
+    asked: Asked, feature: str, exchange: Mapping[str, Any], openai_server: OpenAIServer, provider: Provider
+) -> None:
+    assert is_right("embeddings", asked.ask("embeddings"))
+    before = len(openai_server.requests)
+    asked.embed([f"{number} ships" for number in range(7)])
+    sizes = [len(request["input"]) for _, request in openai_server.requests[before:]]
+    assert sorted(sizes) == [1, 2, 2, 2]
+    assert breaker_is_closed(provider)
+
+
+@of_feature("token limit")
+def test_a_limit_that_is_ignored_is_named_otherwise(
+    asked: Asked, feature: str, exchange: Mapping[str, Any], openai_server: OpenAIServer
+) -> None:
+    assert is_right("chat", asked.ask("chat"))
+    assert asked.stream()[0] == "Nine ships."
+    first, second = openai_server.seen("completions")
+    assert (first["max_completion_tokens"], second["max_tokens"]) == (50, 50)
+    assert "max_completion_tokens" not in second
+
+
 @of_feature("ill text")
 def test_one_ill_text_costs_the_others_nothing(
     asked: Asked, feature: str, exchange: Mapping[str, Any], provider: Provider
@@ -230,7 +263,7 @@ def test_one_ill_text_costs_the_others_nothing(
 
 
 def test_every_cell_is_tested() -> None:
-    tested = {*READ, *WRONG, "rate limit", "overload", "broken stream", "ill text"}
+    tested = {*READ, *WRONG, *LIMITED, *OVERLOADED, "broken stream", "ill text", "batch size", "token limit"}
     assert {name.partition(": ")[2] for name in CELLS} == tested
     assert len(providers()) == 16
     assert set(FEATURES) <= tested

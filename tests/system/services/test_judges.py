@@ -20,7 +20,7 @@ from querymill_workers.inference.account import Account
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.gateway import Gateway
-from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, RerankShape, open_endpoint
+from querymill_workers.inference.http_judge import PLAIN_QUESTION, HttpJudge, RerankEndpoint, RerankShape, open_endpoint
 from querymill_workers.inference.ports import Judge
 from querymill_workers.inference.rankings import RelevanceByIndex
 from querymill_workers.jobs.deadline import Caller
@@ -230,10 +230,51 @@ def test_logits_keep_the_order_of_the_endpoint_and_are_remembered(
     replies = [cohere_answer(i0=-2.25, i1=7.74), cohere_answer(i0=0.0, i1=0.9)]
     openai_server.script.rerank = lambda request: replies.pop(0)
     judge = http_judge(endpoint, openai_server.url)
-    assert judge.relevance_formula == ""
     assert judged(judge) == {"left": pytest.approx(0.0953, abs=1e-4), "right": pytest.approx(0.9996, abs=1e-4)}
     assert "logits" in judge.relevance_formula
     assert judged(judge)["left"] == 0.5, "of a model with logits every number is one"
+
+
+CHANCE = {"left": 0.25, "right": 0.9}
+SIGMOIDS = {"left": pytest.approx(0.562, abs=1e-3), "right": pytest.approx(0.711, abs=1e-3)}
+PLAIN: dict[str, tuple[Answer, Mapping[str, object], str]] = {
+    "relevances": (cohere_answer(i0=0.99, i1=0.001), CHANCE, ""),
+    "logits": (cohere_answer(i0=8.1, i1=-9.5), SIGMOIDS, "scores are logits"),
+    "small logits": (cohere_answer(i0=1.5, i1=0.2), SIGMOIDS, "scores are logits"),
+    "from 0 to 100": (
+        cohere_answer(i0=97.0, i1=0.0),
+        {"left": 0.0025, "right": pytest.approx(0.009)},
+        "scores go to 100",
+    ),
+    "a failure": (Answer(b"{}", status=500), CHANCE, "taken for a relevance"),
+    "nothing": (Answer(b'{"results": []}'), CHANCE, "taken for a relevance"),
+    "a limit": (Answer(b"{}", status=429), CHANCE, "taken for a relevance"),
+}
+
+
+@pytest.mark.parametrize(("plain", "found", "formula"), PLAIN.values(), ids=PLAIN.keys())
+def test_scores_that_lie_from_0_to_1_by_chance_are_told_from_relevances_by_a_plain_question(
+    endpoint: Endpoint, openai_server: OpenAIServer, plain: Answer, found: Mapping[str, object], formula: str
+) -> None:
+    openai_server.script.is_well = True
+    openai_server.script.rerank = lambda request: (
+        plain if request["query"] == PLAIN_QUESTION else cohere_answer(i0=0.25, i1=0.9)
+    )
+    judge = http_judge(endpoint, openai_server.url)
+    assert judged(judge) == judged(judge) == found
+    assert formula in judge.relevance_formula
+    assert bool(formula) == bool(judge.relevance_formula)
+    once = 2 if "taken" in formula else 1
+    assert len([body for _, body in openai_server.probes if body["query"] == PLAIN_QUESTION]) == once
+
+
+@pytest.mark.parametrize("path", ["/rerank", "/rerank/", "/"])
+def test_the_whole_url_of_an_endpoint_serves_as_its_address(
+    endpoint: Endpoint, openai_server: OpenAIServer, path: str
+) -> None:
+    openai_server.script.rerank = lambda request: cohere_answer(i0=0.25, i1=0.9)
+    assert judged(http_judge(endpoint, openai_server.url + path)) == CHANCE
+    assert openai_server.requests[0][0] == "/v1/rerank"
 
 
 def test_passages_for_an_endpoint_are_cut_too(endpoint: Endpoint, openai_server: OpenAIServer) -> None:

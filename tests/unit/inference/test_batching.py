@@ -22,11 +22,16 @@ from tests.fakes.accounts import CountingFleetCounters, ScriptedAccount
 
 
 class Provider:
-    """Embeds a text as its length; rejects what it is told to; while it is closed, requests wait."""
+    """Embeds a text as its length; rejects what it is told to; while it is closed, requests wait.
+
+    It takes ``takes`` texts at most. ``most`` is what is known of that.
+    """
 
     def __init__(self) -> None:
         self.requests: list[list[str]] = []
         self.rejects: set[str] = set()
+        self.takes = 1_000
+        self.most: int | None = None
         self.open = threading.Event()
         self.open.set()
         self.arrived = threading.Semaphore(0)
@@ -37,17 +42,20 @@ class Provider:
             self.requests.append(list(texts))
         self.arrived.release()
         assert self.open.wait(10)
-        if self.rejects & set(texts):
+        if len(texts) > self.takes:
+            self.most = self.takes
+        if self.rejects & set(texts) or len(texts) > self.takes:
             raise Rejected("HTTP 400", of_content=True)
         vectors = np.array([[len(text)] for text in texts], np.float32)
         return ProviderResponse(vectors, 10 * len(texts), RateLimitHeaders())
 
 
-def batcher(provider: Provider, account: ScriptedAccount | None = None, **bounds: int) -> MicroBatcher:
+def batcher(
+    provider: Provider, account: ScriptedAccount | None = None, *, inputs: int = 100, tokens: int = 1_000
+) -> MicroBatcher:  # fmt: skip
     way: Gateway[Vectors] = Gateway(account or ScriptedAccount(), "embedding", timeout_s=5)
-    return MicroBatcher(
-        way, provider.ask, lane=Lane.BULK, bounds=BatchBounds(**{"inputs": 100, "tokens": 1_000} | bounds)
-    )
+    bounds = BatchBounds(lambda: provider.most or inputs, tokens)
+    return MicroBatcher(way, provider.ask, lane=Lane.BULK, bounds=bounds)
 
 
 def texts(*words: str, tokens: int = 1, until: float | None = None) -> list[WaitingText]:
@@ -112,6 +120,19 @@ def test_no_request_is_larger_than_its_bounds_and_every_text_travels_once(
         assert len(request) == 1 or sum(cost_of[text] for text in request) <= tokens
 
 
+def test_how_many_texts_a_provider_takes_is_learned_from_one_refusal() -> None:
+    provider = Provider()
+    provider.takes = 3
+    model = batcher(provider)
+    for _ in range(2):
+        waiting = texts(*(letter * size for size, letter in enumerate("abcdefg", start=1)))
+        model.add(waiting)
+        assert values(waiting) == [1, 2, 3, 4, 5, 6, 7]
+    first, *others = [len(request) for request in provider.requests]
+    assert first == 7
+    assert sorted(others) == [1, 1, 3, 3, 3, 3]
+
+
 def test_one_text_that_cannot_be_embedded_takes_no_other_with_it() -> None:
     provider = Provider()
     provider.rejects = {"bad"}
@@ -133,7 +154,7 @@ def test_a_failure_that_passes_is_not_split_but_told_to_everybody(monkeypatch: p
 
     way: Gateway[Vectors] = Gateway(ScriptedAccount(), "embedding", timeout_s=5)
     waiting = texts("a", "b")
-    MicroBatcher(way, away, lane=Lane.BULK, bounds=BatchBounds(10, 10)).add(waiting)
+    MicroBatcher(way, away, lane=Lane.BULK, bounds=BatchBounds(lambda: 10, 10)).add(waiting)
     for text in waiting:
         with pytest.raises(Unavailable, match="HTTP 503"):
             text.vector.result(10)
@@ -189,11 +210,12 @@ def test_a_request_may_wait_as_long_as_the_most_patient_of_its_texts(
 
 
 @given(st.integers(2, 9))
-def test_halves_are_the_whole_in_order(count: int) -> None:
+def test_parts_are_the_whole_in_order(count: int) -> None:
     whole = texts(*map(str, range(count)))
-    halves = TextBatch(batcher(Provider()), Lane.BULK, "", whole).halves()
-    assert [text for half in halves for text in half.texts] == whole
-    assert all(half.texts for half in halves)
+    for most in (100, 3):
+        parts = TextBatch(batcher(Provider(), inputs=most), Lane.BULK, "", whole).split()
+        assert [text for part in parts for text in part.texts] == whole
+        assert all(0 < len(part.texts) <= most for part in parts)
 
 
 @pytest.mark.parametrize(("count", "bucket"), [(1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (33, 64)])
@@ -253,7 +275,7 @@ def test_a_request_that_is_refused_for_its_key_is_not_split() -> None:
 
     way: Gateway[Vectors] = Gateway(ScriptedAccount(), "embedding", timeout_s=5)
     waiting = texts(*"abcdefgh")
-    MicroBatcher(way, locked, lane=Lane.BULK, bounds=BatchBounds(10, 10)).add(waiting)
+    MicroBatcher(way, locked, lane=Lane.BULK, bounds=BatchBounds(lambda: 10, 10)).add(waiting)
     for text in waiting:
         with pytest.raises(Refused, match="embedding rejected: HTTP 401"):
             text.vector.result(10)

@@ -135,6 +135,20 @@ GEMINI = {
         (429, {"error": {"type": "exceeded_current_quota_error", "message": "check your plan"}}),
         (429, {"detail": "Out of credits"}),
         (503, {"error": {"code": "quota_exceeded"}}),
+        (
+            402,
+            [{"error": {"code": 402, "message": "Your prepaid credits are used up.", "status": "RESOURCE_EXHAUSTED"}}],
+        ),
+        (402, {"message": "Maximum billing reached for this API key as set in your dashboard"}),
+        (429, {"message": "Maximum billing reached for this API key"}),
+        (429, {"error": {"code": "1113", "message": "您的账户余额不足"}}),
+        (403, {"error": {"message": "Your credits have been depleted", "type": "forbidden"}}),
+        (429, {"type": "error", "error": {"type": "billing_error", "message": "see your plan"}}),
+        (
+            429,
+            {"error": {"message": "too much", "details": {"error_code": 3}, "reason": "enforced_spend_limit_reached"}},
+        ),
+        (400, {"id": "r", "error": {"message": "see your billing settings", "type": "credit_limit"}}),
     ],
     ids=str,
 )
@@ -152,6 +166,8 @@ def test_a_quota_is_no_rate_limit_whatever_its_status(status: int, body: object)
         ({"retry-after": "36"}, {"error": {"message": "You exceeded your current quota"}}),
         ({"retry-after": "36"}, {"error": {"code": "rate_limit_exceeded", "message": "Rate limit reached for model"}}),
         ({"retry-after": "36"}, {"error": {"code": 429, "message": "Rate limit exceeded: free-models-per-day"}}),
+        ({"retry-after": "36"}, {"error": {"type": "rate_limit_error", "code": "slow_down", "message": "slower"}}),
+        ({"retry-after-ms": "36000"}, {"message": "Requests rate limit exceeded", "type": "rate_limited"}),
     ],
     ids=str,
 )
@@ -163,6 +179,68 @@ def test_a_limit_that_names_its_end_is_no_quota(headers: dict[str, str], body: o
 
 
 @pytest.mark.parametrize(
+    ("status", "headers", "body", "said"),
+    [
+        (402, {"retry-after": "36"}, {"error": {"code": 402, "message": "too much under way"}}, "HTTP 402"),
+        (403, {"retry-after": "36"}, {"error": {"code": "rate_limit_exceeded", "message": "slower"}}, "HTTP 403"),
+        (503, {"retry-after": "36"}, {"error": {"type": "rate_limit", "message": "slower"}}, "HTTP 503"),
+    ],
+    ids=str,
+)
+def test_a_limit_is_one_whatever_its_status(status: int, headers: dict[str, str], body: object, said: str) -> None:
+    error = error_of_status(status, headers, body=body)
+    assert isinstance(error, Limited)
+    assert (str(error), error.limits.retry_after_s) == (said, 36)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (498, {"error": {"code": "capacity_exceeded", "message": "no room in the flex tier"}}),
+        (499, {"message": "failed to get rerank inference: request cancelled"}),
+        (529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+        (400, {"error": {"code": "server_is_overloaded", "message": "try again"}}),
+        (503, {"error": "Model m is currently loading", "estimated_time": 20.0}),
+        (424, {"error": "Inference failed", "error_type": "Backend"}),
+    ],
+    ids=str,
+)
+def test_a_provider_without_room_may_have_some_later(status: int, body: object) -> None:
+    error = error_of_status(status, {}, body=body)
+    assert (type(error), str(error)) == (NoResponse, f"HTTP {status}")
+    assert isinstance(error, NoResponse)
+    assert error.words
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "is_path"),
+    [
+        (404, {"message": "404 page not found"}, True),
+        (404, "<html><h1>Not Found</h1>", True),
+        (404, None, True),
+        (404, {"detail": "Not Found"}, True),
+        (405, {"detail": "Method Not Allowed"}, True),
+        (404, {"error": {"message": "model 'm' not found, try pulling it first"}}, False),
+        (404, {"error": {"message": "no", "code": "model_not_found"}}, False),
+        (404, {"error": {"code": "DeploymentNotFound", "message": "The API deployment does not exist"}}, False),
+    ],
+    ids=str,
+)
+def test_an_address_that_serves_nothing_is_told_from_a_model_that_is_not_there(
+    status: int, body: object, *, is_path: bool
+) -> None:
+    said = str(error_of_status(status, {}, body=body))
+    hint = " (nothing serves this path: is the address the provider's OpenAI-compatible one?)"
+    assert said == f"HTTP {status}{hint if is_path else ''}"
+
+
+@pytest.mark.parametrize("path", ["", "/", "/chat/completions", "/completions", "/embeddings", "/embeddings/"])
+def test_the_whole_url_of_an_endpoint_serves_as_its_address(path: str) -> None:
+    with open_client(f"http://provider/compatibility/v1{path}", "", timeout_s=3.0) as client:
+        assert str(client.base_url) == "http://provider/compatibility/v1/"
+
+
+@pytest.mark.parametrize(
     ("status", "body", "of_content"),
     [
         (400, {"error": {"code": "content_filter", "message": "filtered"}}, True),
@@ -171,6 +249,7 @@ def test_a_limit_that_names_its_end_is_no_quota(headers: dict[str, str], body: o
         (400, {"error": {"code": "model_not_found", "message": "no such model"}}, False),
         (404, {"error": {"code": "DeploymentNotFound", "message": "no deployment"}}, False),
         (422, {"detail": "no"}, True),
+        (413, {"error": {"code": "rate_limit_exceeded", "message": "Request too large: Limit 6000"}}, True),
     ],
 )
 def test_a_code_says_whether_the_texts_are_at_fault(status: int, body: object, *, of_content: bool) -> None:

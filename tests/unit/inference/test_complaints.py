@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from querymill_workers.inference.client import NoResponse, Rejected
-from querymill_workers.inference.complaints import MAX_WORDS_CHARS, hide_quotes, parameters_in, words_in
+from querymill_workers.inference.complaints import MAX_WORDS_CHARS, hide_quotes, parameters_in, texts_limit_in, words_in
 from querymill_workers.inference.parameters import DISPENSABLE, Parameters, adapted
 
 SENT = {
@@ -54,6 +54,17 @@ WORDINGS: list[tuple[object, list[str]]] = [
     (openai_error("Your organization must be verified to stream this model.", "stream"), ["stream"]),
     ({"error": "streaming is not supported"}, ["stream"]),
     ({"errors": ["max completion tokens: not a known option"]}, ["max_completion_tokens"]),
+    ({"error": "'response_format.type' must be 'json_schema' or 'text'"}, ["response_format"]),
+    ({"detail": "Value 'float' supplied for argument 'encoding_format' is not valid"}, ["encoding_format"]),
+    ({"detail": {"loc": "body.temperature", "msg": "not permitted"}}, ["temperature"]),
+    ([{"loc": ["body", "temperature"], "msg": "no"}, {"loc": ["body", "frequency_penalty"], "msg": "no"}],
+     ["temperature", "frequency_penalty"]),
+    ('{"detail": "reasoning_effort: only none and high"}', ["reasoning_effort"]),
+    ("<html><body>Bad Request: unknown field <b>top_n</b></body></html>", ["top_n"]),
+    ({"error": {"type": "bad_request", "message": "Invalid field: 'stream_options.include_usage'"}},
+     ["stream_options"]),
+    ({"message": "invalid request: temperature must be between 0 and 1.0 inclusive."}, ["temperature"]),
+    ({"error": {"message": "This model only supports the default value of frequencyPenalty"}}, ["frequency_penalty"]),
 ]  # fmt: skip
 
 
@@ -94,6 +105,48 @@ def test_a_refused_parameter_is_replaced_by_its_older_form_and_then_left_out() -
     assert "response_format" not in adapted(SENT, older | {"refuses response_format json_object"})
     assert not {"stream", "stream_options"} & adapted(SENT, frozenset(("refuses stream",))).keys()
     assert adapted(SENT, frozenset()) == SENT
+
+
+@pytest.mark.parametrize(
+    ("words", "sent", "most"),
+    [
+        ("batch size 256 > maximum allowed batch size 32", 256, 32),
+        ("invalid request: total number of texts must be at most 96 - received 104", 104, 96),
+        ("The batch size limit is 1000. Your batch size is 1500.", 1500, 1000),
+        ("array too long. Expected an array with maximum length 2048, but got an array with length 3000", 3000, 2048),
+        ("BatchEmbedContentsRequest.requests: at most 100 requests can be in one batch", 256, 100),
+        ("batch size is invalid, it should not be larger than 10.", 25, 10),
+        ("batch size too large for text-embedding-3-small", 25, None),
+        ("the max allowed tokens per submitted batch is 120", 256, None),
+        ("inputs must have less than 12 characters", 256, None),
+        ("the batch has 99 items (code 20042)", 32, None),
+        ("batch size 0 is not allowed", 32, None),
+        ("", 32, None),
+    ],
+)
+def test_how_many_texts_a_request_may_hold_is_found_in_the_words(words: str, sent: int, most: int | None) -> None:
+    assert texts_limit_in(words, sent) == most
+
+
+def test_how_many_texts_a_request_may_hold_is_remembered_and_the_least_counts() -> None:
+    parameters = Parameters()
+    assert parameters.most_texts is None
+    for sent, most in ((256, 96), (96, 32), (64, 48)):
+        body = {"message": f"batch size {sent} > maximum allowed batch size {most}"}
+        parameters.learn_size(Rejected("HTTP 422", of_content=True, body=body), sent)
+    assert parameters.most_texts == 32
+    parameters.learn_size(Rejected("HTTP 401", body={"message": "batch size 9 > 1"}), 9)
+    assert parameters.most_texts == 32
+
+
+@pytest.mark.parametrize(("tokens", "ignored"), [(None, False), (100, False), (116, False), (117, True)])
+def test_a_limit_that_a_server_drops_without_a_word_shows_in_its_replies(tokens: int | None, *, ignored: bool) -> None:
+    parameters = Parameters()
+    parameters.measure({"max_completion_tokens": 100}, tokens)
+    parameters.measure({"max_tokens": 10}, 1_000)
+    assert parameters.ignored == (["max_completion_tokens"] if ignored else [])
+    sent = adapted(SENT, parameters.capabilities.known())
+    assert [name for name in sent if name.startswith("max_")] == ["max_tokens" if ignored else "max_completion_tokens"]
 
 
 class Model:
@@ -154,6 +207,8 @@ def test_words_name_the_parameter_once_and_are_bounded() -> None:
     assert words_in({"error": {"message": "bad  top_n", "param": "top_n"}, "message": "bad top_n"}) == "bad top_n"
     assert len(words_in("x" * 10_000)) == MAX_WORDS_CHARS
     assert words_in(None) == ""
+    page = "<!doctype html><html><head><title>502 Bad Gateway</title><style>b { x }</style></head><body><!-- no -->"
+    assert words_in(f"{page}<h1>502 Bad Gateway</h1><hr>nginx</body>") == "502 Bad Gateway 502 Bad Gateway nginx"
 
 
 def test_of_an_error_without_end_only_the_beginning_is_read() -> None:

@@ -47,6 +47,8 @@ STREAMS = {
     "after [DONE] comes no event": f"{line(FIRST)}\n\n{line(SECOND)}\n\ndata: [DONE]\n\n{line(FIRST)}\n\n",
     "one event over several lines": f"{line(FIRST)}\n\ndata: {{\ndata: {json.dumps(SECOND)[1:]}\n\n",
     "a byte order mark": f"\ufeff{line(FIRST)}\n\n{line(SECOND)}\n\n",
+    "blank lines and comments in CR LF": f"\r\n: a\r\n\r\n{line(FIRST)}\r\n\r\n: b\r\n\r\n{line(SECOND)}\r\n",
+    "an event of a comment's length": f": {'x' * 9_000}\n\n{line(FIRST)}\n\n{line(SECOND)}\n\n",
     "event names": f"event: message\n{line(FIRST)}\n\nevent: message\n{line(SECOND)}\n\n",
 }
 
@@ -61,6 +63,27 @@ def test_every_form_of_a_stream_is_read(stream: str, size: int) -> None:
 def test_a_reply_that_is_no_stream_is_its_only_event(indent: int | None) -> None:
     reply = {"choices": [{"message": {"content": "data: one"}}], "data": None}
     assert read(json.dumps(reply, indent=indent)) == [reply]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        '{"error": "the model has crashed"}\n',
+        '\n{"error": {"message": "the model has crashed"}}',
+        'data: {"error": "the model has crashed"}\n\n',
+        'event: error\ndata: {"message": "the model has crashed"}\n\n',
+        'data: {"type": "error", "error": {"type": "api_error", "message": "the model has crashed"}}\n\n',
+        'data: {"object": "error", "message": "the model has crashed", "code": 500}\n\n',
+    ],
+)
+def test_an_error_within_a_stream_is_one_in_every_form(broken: str) -> None:
+    *said, error = read(f"{line(FIRST)}\n\n{broken}")
+    assert said == [FIRST]
+    stream = ChatStream(iter([*said, error]), lambda: None, renew=lambda: None)
+    stream.await_first()
+    assert "".join(iter(stream.next, None)) == "one"
+    assert not stream.is_whole
+    assert "the model has crashed" in stream.fault
 
 
 def test_an_event_that_is_named_an_error_is_one() -> None:
@@ -90,11 +113,21 @@ def test_an_event_that_is_not_json_breaks_a_stream_off(stream: str) -> None:
         (b'{"type": "error", "error": {"type": "overloaded_error"}}', NoResponse, "an error instead of a reply"),
         (b'[{"error": {"code": 404, "message": "no", "status": "NOT_FOUND"}}]', Rejected, "HTTP 404"),
         (b'{"choices": [{"error": {"code": 502, "message": "away"}}]}', NoResponse, "HTTP 502"),
+        (b'{"code": 20012, "message": "no such model", "data": null}', NoResponse, "an error instead of a reply"),
+        (b'{"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}', Rejected, "no quota left"),
+        (b'{"error_code": 18, "error_msg": "request limit reached"}', NoResponse, "an error instead of a reply"),
+        (b'{"detail": "Not Found"}', NoResponse, "an error instead of a reply"),
+        (b'{"errors": ["model is loading"], "choices": []}', NoResponse, "an error instead of a reply"),
     ],
 )
 def test_what_came_instead_of_a_reply_is_said(content: bytes, kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
         read_object(content)
+
+
+@pytest.mark.parametrize("before", [b"", b"\n\n\n", b" \r\n", b"\xef\xbb\xbf"])
+def test_what_comes_before_a_reply_to_keep_the_connection_open_costs_nothing(before: bytes) -> None:
+    assert read_object(before + b'{"choices": [], "usage": {}}') == {"choices": [], "usage": {}}
 
 
 def test_the_words_of_an_error_that_came_instead_of_a_reply_are_kept() -> None:
@@ -202,6 +235,8 @@ def test_an_odd_field_of_a_message_costs_no_answer(name: str, odd: object) -> No
          "the reply holds reasoning only"),
         ({"message": {"content": None, "tool_calls": []}, "finish_reason": "tool_calls"}, "empty reply (tool_calls)"),
         ({}, "empty reply"),
+        ({"message": {"content": [], "tool_calls": [{"id": "x"}]}}, "empty reply"),
+        ({"message": {"content": "", "refusal": "I cannot"}, "finish_reason": "stop"}, "the model refused"),
     ],
     ids=str,
 )  # fmt: skip
@@ -212,8 +247,9 @@ def test_why_a_reply_is_empty_is_said(choice: dict[str, Any], said: str) -> None
 
 
 @pytest.mark.parametrize("message", [{"content": ""}, {"content": None, "reasoning": "hm"}, {"content": "<think>hm"}])
-def test_a_reply_that_used_up_its_tokens_before_a_word_may_get_more(message: dict[str, Any]) -> None:
+@pytest.mark.parametrize("finish", ["length", "model_length", "max_tokens"])
+def test_a_reply_that_used_up_its_tokens_before_a_word_may_get_more(message: dict[str, Any], finish: str) -> None:
     with pytest.raises(OutOfTokens):
-        answer_in({"message": message, "finish_reason": "length"})
+        answer_in({"message": message, "finish_reason": finish})
     with pytest.raises(OutOfTokens):
-        parts_of([{"choices": [{"delta": message}]}, {"choices": [{"delta": None, "finish_reason": "length"}]}])
+        parts_of([{"choices": [{"delta": message}]}, {"choices": [{"delta": None, "finish_reason": finish}]}])

@@ -64,6 +64,8 @@ def test_a_vector_as_base64_is_read() -> None:
         vectors_of(embedded((0, coded)), 1, 3)
     with pytest.raises(binascii.Error):
         vectors_of(embedded((0, "no base64!")), 1, 2)
+    with pytest.raises(ValueError, match="buffer size"):
+        vectors_of(embedded((0, base64.b64encode(b"12345").decode())), 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +87,8 @@ def test_a_wrong_dimension_is_never_stored() -> None:
         vectors_of(embedded((0, [1.0, 2.0]), (1, [1.0, 2.0, 3.0])), 2, 2)
 
 
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 1e39])
-def test_a_number_that_is_not_finite_as_a_float32_is_never_stored(number: float) -> None:
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 1e39, None, "NaN"])
+def test_a_number_that_is_not_finite_as_a_float32_is_never_stored(number: object) -> None:
     with pytest.raises(NoResponse, match="NaN or infinity"), np.errstate(over="ignore"):
         vectors_of(embedded((0, [1.0, number])), 1, 2)
 

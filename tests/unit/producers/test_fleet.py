@@ -47,6 +47,9 @@ def test_a_provider_shows_what_was_learned_of_it_and_what_it_said_last() -> None
     shown = printed({"providers": [state], "refusals": {"m": [said]}, "counts": {}})
     assert "m closed 0 no refuses temperature" in shown
     assert "m HTTP 429, no quota left: check your plan 1970-01-01 00:00:00+00:00" in shown
+    unnamed = printed({"providers": [state | {"model": ""}], "refusals": {"": [said]}, "counts": {}})
+    assert "(no name) closed 0" in unnamed
+    assert "(no name) HTTP 429" in unnamed
 
 
 def test_a_provider_shows_its_breaker_and_its_pause() -> None:

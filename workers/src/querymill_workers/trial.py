@@ -12,11 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any, Final
 
+import numpy as np
+
 from querymill_shared.settings import Settings
 from querymill_workers import wiring
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.chat import in_shape
 from querymill_workers.inference.client import Limited, NoResponse, Rejected, TimedOut, worded
+from querymill_workers.inference.http_judge import PLAIN_PASSAGES, PLAIN_QUESTION
 from querymill_workers.inference.parameters import REASONING_TOKENS, Parameters
 from querymill_workers.inference.profiles import EmbeddingProfile
 from querymill_workers.inference.prompts import ChatTurn
@@ -24,8 +27,6 @@ from querymill_workers.inference.work import Misfit
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import ProviderUsage
 
-_QUESTION: Final = "How many ships are there?"
-_PASSAGES: Final = ("There are nine ships.", "Bread is baked with flour.")
 #: Few words, because a small model on a busy processor takes seconds for each of them.
 _ANSWERED: Final = (ChatTurn(role="user", content="Say ok."),)
 _SCORES: Final = '{"grounded": 1, "relevant": 1, "complete": 1, "unsupported": []}'
@@ -37,15 +38,19 @@ _REMEDIES: Final = {
     "no connection": "is it running, is the address right?",
     "HTTP 401": "is the key right?",
     "HTTP 403": "is the key right?",
+    "HTTP 404 (": "the page Providers of the documentation has the addresses",
+    "HTTP 405 (": "the page Providers of the documentation has the addresses",
     "HTTP 404": "does this model exist there?",
 }
+#: Whatever the status: the address, the key and the model are right.
+_NO_QUOTA: Final = "no quota left"
 _OF_MISFIT: Final = {
     "embedding models": "set QUERYMILL_EMBEDDING_DIMENSIONS, or name another model",
     "previous embedding model": "set QUERYMILL_PREVIOUS_EMBEDDING_DIMENSIONS, or name another model",
     "rerank endpoint": "name a model whose relevance is from 0 to 1, a logit, or from 0 to 100",
 }
 #: After these it is the address or the key that is to blame, not the model.
-_OF_ADDRESS: Final = ("no connection", "HTTP 401", "HTTP 403", "HTTP 3")
+_OF_ADDRESS: Final = ("no connection", "HTTP 401", "HTTP 403", "HTTP 3", "HTTP 404 (", "HTTP 405 (")
 
 
 class Lacking(Exception):
@@ -84,7 +89,10 @@ def result_of(name: str, attempt: Callable[[], str]) -> Mapping[str, Any]:
         remedy = next((remedy for start, remedy in _REMEDIES.items() if said.startswith(start)), "")
         if isinstance(error, Misfit):
             remedy = _OF_MISFIT[name]
-        reached = not isinstance(error, TimedOut) and not said.startswith(_OF_ADDRESS)
+        is_spent = _NO_QUOTA in said
+        if is_spent:
+            remedy = "top up the account at the provider, or raise the limit of the key"
+        reached = is_spent or (not isinstance(error, TimedOut) and not said.startswith(_OF_ADDRESS))
         return {"name": name, "ok": False, "reached": reached, "said": f"{said}; {remedy}" if remedy else said}
 
 
@@ -116,16 +124,18 @@ def try_chat(settings: Settings) -> str:
 
 
 def try_embeddings(settings: Settings, profile: EmbeddingProfile, base_url: str, key: str) -> str:
-    """Embed two passages and a question.
+    """Embed two passages and a question, and tell whether a model that tells them apart does so at this server.
 
     Raises:
         Limited, NoResponse, Rejected, Refused: The workers could not use the vectors.
     """
     timeout_s = settings.querymill_embedding_timeout_s
     with closing(wiring.embedding_endpoint(settings, profile, base_url, key)) as endpoint:
-        endpoint.ask(_PASSAGES, "passage", timeout_s)
-        endpoint.ask([_QUESTION], "query", timeout_s)
-    return f"vectors of {profile.dimensions} dimensions{_learned(endpoint.parameters)}"
+        passages = endpoint.ask(PLAIN_PASSAGES, "passage", timeout_s).value
+        questions = endpoint.ask([PLAIN_QUESTION, PLAIN_PASSAGES[0]], "query", timeout_s).value
+    is_deaf = profile.asymmetric and np.allclose(passages[0], questions[1], atol=1e-3)
+    said = f"vectors of {profile.dimensions} dimensions{_learned(endpoint.parameters)}"
+    return f"{said}; it embeds questions and passages alike, although the model tells them apart" if is_deaf else said
 
 
 def try_rerank(settings: Settings) -> str:
@@ -135,8 +145,9 @@ def try_rerank(settings: Settings) -> str:
         Limited, NoResponse, Rejected, Refused: The workers could not use the relevances.
     """
     with closing(wiring.rerank_endpoint(settings)) as endpoint:
-        judged = endpoint.ask(_QUESTION, _PASSAGES, settings.querymill_rerank_timeout_s).value
-    relevances = ", ".join(f"{judged[index]:.2f}" if index in judged else "none" for index in range(len(_PASSAGES)))
+        judged = endpoint.ask(PLAIN_QUESTION, PLAIN_PASSAGES, settings.querymill_rerank_timeout_s).value
+    indexes = range(len(PLAIN_PASSAGES))
+    relevances = ", ".join(f"{judged[index]:.2f}" if index in judged else "none" for index in indexes)
     return f"relevance {relevances}{_learned(endpoint.parameters, formula=endpoint.relevance_formula)}"
 
 
@@ -145,6 +156,8 @@ def _learned(parameters: Parameters, *, formula: str = "") -> str:
     refused = parameters.refused
     learned = [
         *([f"without {', '.join(refused)}, which it refuses"] if refused else []),
+        *([f"max_tokens for {', '.join(ignored)}, which it ignores"] if (ignored := parameters.ignored) else []),
+        *([f"at most {most} texts a request"] if (most := parameters.most_texts) else []),
         *([f"with {REASONING_TOKENS:,} tokens more for its reasoning"] if parameters.reasons else []),
         *([f"relevance = {formula}"] if formula else []),
     ]

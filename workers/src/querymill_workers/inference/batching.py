@@ -7,6 +7,7 @@ Each collection has requests of its own, which wait for their grants on its beha
 travel with them where there is room. Long ones do not: no caller's question waits for another caller's long texts.
 """
 
+import math
 import threading
 import time
 from collections import Counter
@@ -59,9 +60,9 @@ class WaitingText:
 
 @value
 class BatchBounds:
-    """The size limits of one request."""
+    """The size limits of one request. How many texts it may hold may be learned later."""
 
-    inputs: int
+    most_texts: Callable[[], int]
     tokens: int
 
 
@@ -72,7 +73,7 @@ class MicroBatcher:
         self._gateway = gateway
         self._ask = ask
         self._lane = lane
-        self._bounds = bounds
+        self.bounds = bounds
         self._waiting: dict[str, list[WaitingText]] = {}
         self._gathering: set[str] = set()
         self._under_way: Counter[str] = Counter()
@@ -131,14 +132,14 @@ class MicroBatcher:
             if response is not None:
                 batch.resolve(response)
             return
-        for half in batch.halves():
-            if len(half.texts) == 1:
-                suspects.append(half)
+        for part in batch.split():
+            if len(part.texts) == 1:
+                suspects.append(part)
                 continue
             try:
-                self._deliver_most(half, suspects)
+                self._deliver_most(part, suspects)
             except Exception as error:  # noqa: BLE001  # one text must not fail the others
-                half.fail(error)
+                part.fail(error)
 
     def _deliver_alone(self, batch: "TextBatch") -> None:
         try:
@@ -204,8 +205,8 @@ class MicroBatcher:
     def _next(self, collection: str) -> list[WaitingText]:
         """Choose the texts of a request: the collection's own, then short ones of others in turn if it has room."""
         taken: list[WaitingText] = []
-        room = self._bounds.tokens
-        for text in self._waiting.get(collection, ())[: self._bounds.inputs]:
+        room, most = self.bounds.tokens, self.bounds.most_texts()
+        for text in self._waiting.get(collection, ())[:most]:
             if taken and text.tokens > room:
                 return taken
             taken.append(text)
@@ -213,12 +214,12 @@ class MicroBatcher:
         if not taken or any(text.tokens > SHORT_TOKENS for text in taken):
             return taken
         others = [
-            [text for text in texts[: self._bounds.inputs] if text.tokens <= SHORT_TOKENS]
+            [text for text in texts[:most] if text.tokens <= SHORT_TOKENS]
             for name, texts in self._waiting.items()
             if name != collection
         ]
         for text in (text for turn in zip_longest(*others) for text in turn if text is not None):
-            if len(taken) >= self._bounds.inputs or text.tokens > room:
+            if len(taken) >= most or text.tokens > room:
                 break
             taken.append(text)
             room -= text.tokens
@@ -237,11 +238,12 @@ class TextBatch:
         self.texts = texts or []
         self.sealed = texts is not None
 
-    def halves(self) -> list["TextBatch"]:
-        """Split a sealed batch into two."""
-        middle = len(self.texts) // 2
-        parts = (self.texts[:middle], self.texts[middle:])
-        return [TextBatch(self._batcher, self.lane, self.collection, half) for half in parts]
+    def split(self) -> list["TextBatch"]:
+        """Split a sealed batch: into two, or into as many as the provider takes, if it has too many texts."""
+        most = self._batcher.bounds.most_texts()
+        size = most if most < len(self.texts) else math.ceil(len(self.texts) / 2)
+        parts = [self.texts[start : start + size] for start in range(0, len(self.texts), size)]
+        return [TextBatch(self._batcher, self.lane, self.collection, part) for part in parts]
 
     def has_left(self) -> bool:
         """Withdraw the texts that nobody waits for any more. Return whether none is left."""

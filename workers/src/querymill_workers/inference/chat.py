@@ -21,6 +21,7 @@ from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.parameters import REASONING_TOKENS, OutOfTokens, Parameters
 from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.inference.replies import (
+    AT_LIMIT,
     events_in,
     field_in,
     first_choice,
@@ -87,6 +88,7 @@ class OpenAIChat:
             def call() -> ProviderResponse[str]:
                 raw = self._create(turns, sent, limit_s)
                 reply = read_object(raw.http_response.content)
+                self.parameters.measure(sent, tokens_of(reply, "completion_tokens"))
                 said = answer_in(first_choice(reply))
                 return ProviderResponse(said, tokens_of(reply), rate_limit_headers(raw.headers))
 
@@ -114,8 +116,9 @@ class OpenAIChat:
             raw = make_call(lambda: self._create(turns, sent, limit_s))
             response = raw.http_response
             reply = ChatStream(
-                events_in(response.iter_bytes()), response.close, renew=partial(renew, response), asked=texts
-            )
+                events_in(response.iter_bytes()), response.close, renew=partial(renew, response), asked=texts,
+                measure=partial(self.parameters.measure, sent),
+            )  # fmt: skip
             try:
                 reply.await_first()
             except BaseException:
@@ -143,7 +146,7 @@ def answer_in(choice: Mapping[str, Any]) -> str:
     said = without_reasoning(text)
     if said.strip():
         return said
-    if finish == "length":
+    if finish in AT_LIMIT:
         raise OutOfTokens("chat model: the reply reached its token limit before a word of an answer")
     reasoned = bool(text.strip() or reasoning_in(message).strip())
     reason = why_empty(choice, finish if isinstance(finish, str) else None, reasoned=reasoned)

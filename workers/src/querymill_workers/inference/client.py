@@ -31,8 +31,11 @@ MAX_RESPONSE_BYTES = 16_000_000
 MAX_PAUSE_S, DAY_S = 600.0, 86_400.0
 #: Statuses that may be due to one of several texts.
 _OF_CONTENT = (400, 413, 422)
-#: Statuses below 500 that may pass. With 424, Text Embeddings Inference says that its backend failed.
-_OF_THE_MOMENT = (408, 409, 424, 425)
+#: Statuses below 500 that may pass. With 424, Text Embeddings Inference says that its backend failed, with 499 Cohere
+#: that it dropped the request.
+_OF_THE_MOMENT = (408, 409, 424, 425, 499)
+#: What the library adds to an address. Providers show whole URLs, so users set those.
+_ADDED = re.compile(r"/(?:chat/completions|completions|embeddings)/?$")
 _NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
 _DURATION = re.compile(rf"({_NUMBER})(ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -75,10 +78,10 @@ class Rejected(Exception):
 
 
 class Limited(Exception):
-    """The provider rate-limited the call (HTTP 429). ``words`` is what it said, which may quote a text."""
+    """The provider rate-limited the call, mostly with HTTP 429. ``words`` is what it said, which may quote a text."""
 
-    def __init__(self, limits: RateLimitHeaders, *, words: str = "") -> None:
-        super().__init__("HTTP 429")
+    def __init__(self, limits: RateLimitHeaders, *, words: str = "", status: int = 429) -> None:
+        super().__init__(f"HTTP {status}")
         self.limits = limits
         self.words = words
 
@@ -106,7 +109,11 @@ def open_client(
     """
     http_client = BoundedClient(transport=transport_to(base_url), timeout_s=timeout_s, max_bytes=max_bytes)
     return openai.OpenAI(
-        base_url=base_url, api_key=key or "none", max_retries=0, timeout=timeout_s, http_client=http_client
+        base_url=_ADDED.sub("", base_url),
+        api_key=key or "none",
+        max_retries=0,
+        timeout=timeout_s,
+        http_client=http_client,
     )
 
 
@@ -114,7 +121,7 @@ def make_call(call: Callable[[], U]) -> U:
     """Make a call with the OpenAI client and turn its errors into three kinds.
 
     Raises:
-        Limited: HTTP 429.
+        Limited: HTTP 429, or another status with the code of a rate limit.
         NoResponse: No connection, no response in time (`TimedOut`), HTTP 5xx, or an unreadable response.
         Rejected: Any other status, including redirects.
     """
@@ -146,16 +153,26 @@ def error_of_status(status: int, headers: Mapping[str, str], *, body: object = N
     limits = rate_limit_headers(headers)
     if limits.retry_after_s is None:
         limits = replace(limits, retry_after_s=_duration_s(pause_in(body)))
-    meaning = meaning_of(body) or _meaning_of_words(status, body, limits)
-    if meaning == "quota" or status == 402:
+    words = words_in(body)
+    meaning = meaning_of(body) or _meaning_of_words(status, words, limits)
+    # With HTTP 402 and a time to come, OpenRouter says that too much is under way at once.
+    if meaning == "quota" or (status == 402 and limits.retry_after_s is None):
         return Rejected(f"HTTP {status}, no quota left", body=body)
-    if status == 429:
-        return Limited(limits, words=words_in(body))
-    if status >= 500 or status in _OF_THE_MOMENT:
-        return NoResponse(f"HTTP {status}", words=words_in(body))
-    redirected = " (redirects are not followed)" if 300 <= status < 400 else ""
+    # A request that is too large by itself for a limit, as Groq says with HTTP 413, would never pass.
+    if status in (402, 429) or (meaning == "limit" and status not in _OF_CONTENT):
+        return Limited(limits, words=words, status=status)
+    if status >= 500 or status in _OF_THE_MOMENT or meaning == "overload":
+        return NoResponse(f"HTTP {status}", words=words)
     of_content = meaning == "content" or (status in _OF_CONTENT and meaning != "call")
-    return Rejected(f"HTTP {status}{redirected}", of_content=of_content, body=body)
+    return Rejected(f"HTTP {status}{_hint(status, words)}", of_content=of_content, body=body)
+
+
+def _hint(status: int, words: str) -> str:
+    """Return what a status says of the address. A provider that knows the path names the model that it lacks."""
+    if 300 <= status < 400:
+        return " (redirects are not followed)"
+    is_path = status == 405 or (status == 404 and "model" not in words.lower() and "deployment" not in words.lower())
+    return " (nothing serves this path: is the address the provider's OpenAI-compatible one?)" if is_path else ""
 
 
 def error_of_body(body: object) -> Exception:
@@ -172,11 +189,9 @@ def error_of_body(body: object) -> Exception:
             return NoResponse("an error instead of a reply", words=words)
 
 
-def _meaning_of_words(status: int, body: object, limits: RateLimitHeaders) -> Meaning | None:
+def _meaning_of_words(status: int, words: str, limits: RateLimitHeaders) -> Meaning | None:
     """Read the words of an error without a telling code. A provider that names a pause speaks of a limit."""
-    return (
-        "quota" if status in (400, 403, 429) and limits.retry_after_s is None and says_quota(words_in(body)) else None
-    )
+    return "quota" if status in (400, 403, 429) and limits.retry_after_s is None and says_quota(words) else None
 
 
 def tokens_of(response: Mapping[str, Any], name: str = "total_tokens") -> int | None:

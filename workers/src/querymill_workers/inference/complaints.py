@@ -12,7 +12,9 @@ MAX_WORDS_CHARS: Final = 300
 QUOTED_CHARS: Final = 12
 
 #: Fields that hold a provider's words, fields that name a parameter, and fields that may quote the request.
-_WORDS: Final = ("message", "msg", "detail", "description", "error", "errors", "raw")
+_WORDS: Final = (
+    "message", "msg", "detail", "description", "error", "errors", "raw", "error_msg", "status_msg", "errmsg",
+)  # fmt: skip
 _NAMES: Final = ("param", "loc", "field", "parameter")
 _QUOTING: Final = ("input", "ctx", "url", "value")
 _MAX_DEPTH: Final = 6
@@ -32,17 +34,24 @@ _OF_NO_USE: Final = (
 #: Of what a provider says, so many statements are read, and so many characters of each.
 _MAX_STATEMENTS: Final = 100
 _MAX_STATEMENT_CHARS: Final = 2_000
+#: Of a page in place of an error, only the words count, of so many characters.
+_MAX_PAGE_CHARS: Final = 4_000
+_TAGS: Final = re.compile(r"<(script|style)\b.*?</\1>|<!--.*?-->|<[^<>]*>", re.IGNORECASE | re.DOTALL)
 
 #: The codes of each meaning. A quota is none of the limits that pass by themselves within minutes.
 _MEANINGS: Final[Mapping["Meaning", frozenset[str]]] = {
     "quota": frozenset((
         "insufficient_quota", "insufficient_user_quota", "quota_exceeded", "exceeded_current_quota_error",
         "insufficient_balance", "insufficient_credits", "insufficient_funds", "billing_hard_limit_reached",
-        "billing_not_active", "payment_required", "credit_balance_too_low", "arrearage",
+        "billing_not_active", "payment_required", "credit_balance_too_low", "arrearage", "billing_error",
+        "credit_limit", "enforced_spend_limit_reached",
     )),
     "limit": frozenset((
         "rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests", "resource_exhausted",
-        "tokens_limit_exceeded", "requests_limit_exceeded",
+        "tokens_limit_exceeded", "requests_limit_exceeded", "rate_limit", "slow_down",
+    )),
+    "overload": frozenset((
+        "capacity_exceeded", "overloaded", "overloaded_error", "server_is_overloaded", "service_unavailable_error",
     )),
     "content": frozenset((
         "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
@@ -58,7 +67,9 @@ _MEANINGS: Final[Mapping["Meaning", frozenset[str]]] = {
 _QUOTA: Final = re.compile(
     r"(?:insufficient|not enough|out of|no) (?:account )?(?:balance|credits?|quota|funds)"
     r"|balance is (?:too low|insufficient)|exceeded your current quota|billing (?:hard )?limit"
-    r"|quota (?:is )?(?:used up|exhausted)|payment required",
+    r"|quota (?:is )?(?:used up|exhausted)|payment required|maximum billing reached"
+    r"|余额不足|欠费"
+    r"|credits? (?:balance )?(?:is|are|has been|have been) (?:depleted|exhausted|used up)",
     re.IGNORECASE,
 )
 #: A limit may be too high for one request. That is no reason to leave it out of every request.
@@ -67,6 +78,13 @@ _OF_SIZE: Final = re.compile(
     r"too (?:large|long|high|big|many)|context[ _](?:length|window)|exceed|less than|at most|maximum|range|reached",
     re.IGNORECASE,
 )
+#: What providers say of a request with too many texts, and a number that is no part of a name.
+_OF_COUNT: Final = re.compile(
+    r"batch|number of (?:texts|inputs|items|requests)|(?:texts|inputs|items|requests) (?:per|in) |array|list size"
+    r"|too many (?:texts|inputs|items)",
+    re.IGNORECASE,
+)
+_A_COUNT: Final = re.compile(r"(?<![\w.-])\d{1,5}(?![.-]?\w)", re.ASCII)
 #: What providers call a parameter besides its name.
 _ALSO_CALLED: Final = {
     "frequency_penalty": r"penalt(?:y|ies)",
@@ -98,8 +116,8 @@ def code_in(body: object) -> str:
 
 
 #: What a provider's code says of an error, whatever its status: the account has no money left, too many calls were
-#: made, the texts are at fault, or the call itself is, with any texts.
-Meaning = Literal["quota", "limit", "content", "call"]
+#: made, the provider has no room for a moment, the texts are at fault, or the call itself is, with any texts.
+Meaning = Literal["quota", "limit", "overload", "content", "call"]
 
 
 def meaning_of(body: object) -> Meaning | None:
@@ -152,6 +170,16 @@ def parameters_in(body: object, sent: Collection[str]) -> list[str]:
     return [min(named)[1]] if named else []
 
 
+def texts_limit_in(words: str, sent: int) -> int | None:
+    """Return how many texts a request may hold, if a provider says that the ``sent`` ones were too many.
+
+    It says it in a number that is smaller than theirs.
+    """
+    if not _OF_COUNT.search(words) or "token" in words.lower():
+        return None
+    return max((number for each in _A_COUNT.findall(words) if 0 < (number := int(each)) < sent), default=None)
+
+
 def _is_refused(name: str, words: str, sent: Collection[str]) -> bool:
     return name in sent and not (name in _LIMITS and _OF_SIZE.search(words))
 
@@ -173,7 +201,7 @@ def _read(body: object) -> list[tuple[list[str], str]]:
 def _statements(body: object, depth: int = 0) -> Iterator[tuple[list[str], str]]:
     """Yield each statement of an error: the path of what it is about, which may be empty, and its words."""
     if isinstance(body, str):
-        yield [], body
+        yield [], _TAGS.sub(" ", body[:_MAX_PAGE_CHARS]) if body.lstrip().startswith("<") else body
     elif depth < _MAX_DEPTH and isinstance(body, list):
         for part in body:
             yield from _statements(part, depth + 1)

@@ -21,7 +21,14 @@ from querymill_shared.values import value
 from querymill_workers.inference.batching import BatchBounds, MicroBatcher, Vector, WaitingText
 from querymill_workers.inference.capabilities import Capabilities
 from querymill_workers.inference.carrying import then
-from querymill_workers.inference.client import NoResponse, ProviderResponse, make_call, rate_limit_headers, tokens_of
+from querymill_workers.inference.client import (
+    NoResponse,
+    ProviderResponse,
+    Rejected,
+    make_call,
+    rate_limit_headers,
+    tokens_of,
+)
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.fleet_cache import FleetCache, StillComing, cache_key
 from querymill_workers.inference.gateway import Gateway
@@ -54,6 +61,13 @@ class OpenAIEndpoint:
         self._client = client
         self._profile = profile
         self.parameters = Parameters(capabilities)
+        #: How many texts a request may hold, as far as was known when `look_up` was called last.
+        self.most_texts = profile.max_inputs
+
+    def look_up(self) -> None:
+        """Look up how many texts a request may hold."""
+        learned = self.parameters.most_texts
+        self.most_texts = min(self._profile.max_inputs, learned or self._profile.max_inputs)
 
     def close(self) -> None:
         """Close the connections."""
@@ -82,7 +96,12 @@ class OpenAIEndpoint:
                 vectors = vectors_of(response, len(texts), self._profile.dimensions)
                 return ProviderResponse(vectors, tokens_of(response), rate_limit_headers(raw.headers))
 
-            return make_call(call)
+            try:
+                return make_call(call)
+            except Rejected as error:
+                self.parameters.learn_size(error, len(texts))
+                self.look_up()
+                raise
 
         return self.parameters.call(wanted, send, timeout_s, texts=texts)
 
@@ -210,6 +229,7 @@ class SharedEmbeddings(Embeddings):
             text.key: WaitingText(text.text, text.tokens, caller.expires_at, caller.collection, caller.has_left)
             for text in texts
         }
+        self._endpoint.look_up()
         self._batcher(caller.lane, input_type).add(list(waiting.values()))
         keys = {text.vector: key for key, text in waiting.items()}
         open_, refused = set(keys), dict[str, Unacceptable]()
@@ -245,7 +265,7 @@ class SharedEmbeddings(Embeddings):
                     self._gateway,
                     lambda texts, timeout_s: self._endpoint.ask(texts, input_type, timeout_s),
                     lane=lane,
-                    bounds=BatchBounds(self._profile.max_inputs, tokens),
+                    bounds=BatchBounds(lambda: self._endpoint.most_texts, tokens),
                 )
             return batcher
 

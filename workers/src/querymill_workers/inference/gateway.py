@@ -161,7 +161,7 @@ class Gateway(Generic[T]):
                 limited += 1
                 if limited >= MAX_LIMITED and work.until() is None:
                     said = f": {error.words}" if error.words else ""
-                    raise Unavailable(f"{self._name}: HTTP 429 on {limited} attempts{said}", code="limit") from None
+                    raise Unavailable(f"{self._name}: {error} on {limited} attempts{said}", code="limit") from None
             except Unanswerable as error:
                 tries += 1
                 same = [*same, str(error)] if str(error) in same[-1:] else [str(error)]

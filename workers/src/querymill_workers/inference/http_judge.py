@@ -1,6 +1,7 @@
 """Judge the relevance of passages with a rerank endpoint: Cohere's or Jina's API, or Text Embeddings Inference's."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -11,7 +12,10 @@ from querymill_workers.inference.account import RateLimitHeaders
 from querymill_workers.inference.bounded import BoundedClient
 from querymill_workers.inference.capabilities import Capabilities
 from querymill_workers.inference.client import (
+    Limited,
+    NoResponse,
     ProviderResponse,
+    Rejected,
     TimedOut,
     error_of_status,
     no_connection,
@@ -42,17 +46,30 @@ TIMEOUT_S = 20.0
 HARMLESS = "hello"
 
 
-#: How a scale is remembered of a model, and how a relevance follows from a score on it.
-_SCALES: Final[Mapping[str, Scale]] = {"scores by logits": "logit", "scores from 0 to 100": "percent"}
-_FORMULAS: Final[Mapping[Scale, str]] = {
+#: A question with a passage that plainly answers it and one that plainly does not: their scores tell the scale.
+PLAIN_QUESTION: Final = "How many ships are there?"
+PLAIN_PASSAGES: Final = ("There are nine ships.", "Bread is baked with flour.")
+
+#: How a scale is remembered of a model, and how a relevance follows from a score on it. Scores from 0 to 1 that are
+#: logits come in now and then, so any other finding counts more.
+_SCALES: Final[Mapping[str, Scale]] = {
+    "scores by logits": "logit",
+    "scores from 0 to 100": "percent",
+    "scores from 0 to 1": "probability",
+}
+_FORMULAS: Final[Mapping[Scale | None, str]] = {
     "probability": "",
     "logit": "1 / (1 + exp(−score)), because the endpoint's scores are logits",
     "percent": "score / 100, because the endpoint's scores go to 100",
+    None: "score, taken for a relevance because all scores so far are from 0 to 1",
 }
 
 
 class RerankEndpoint:
-    """Sends one request to the rerank endpoint at ``base_url`` + ``/rerank`` and checks the reply."""
+    """Sends one request to the rerank endpoint at ``base_url`` + ``/rerank`` and checks the reply.
+
+    ``base_url`` may be that whole URL as well.
+    """
 
     def __init__(
         self,
@@ -64,7 +81,9 @@ class RerankEndpoint:
         capabilities: Capabilities | None = None,
     ) -> None:
         self._client = client
-        self._url = f"{base_url.rstrip('/')}/rerank"
+        address = base_url.rstrip("/")
+        # Providers show the whole URL, so users set it.
+        self._url = address if address.endswith(("/rerank", "/reranking")) else f"{address}/rerank"
         self._model = model
         self._shape = shape
         self.parameters = Parameters(capabilities)
@@ -74,10 +93,10 @@ class RerankEndpoint:
         self._client.close()
 
     @property
-    def scale(self) -> Scale:
-        """What the model's numbers are, as far as is known."""
+    def scale(self) -> Scale | None:
+        """What the model's numbers are, or None if it is not known yet."""
         known = self.parameters.capabilities.known()
-        return next((scale for what, scale in _SCALES.items() if what in known), "probability")
+        return next((scale for what, scale in _SCALES.items() if what in known), None)
 
     @property
     def relevance_formula(self) -> str:
@@ -93,18 +112,40 @@ class RerankEndpoint:
         """
 
         def send(sent: Mapping[str, Any], limit_s: float) -> ProviderResponse[RelevanceByIndex]:
+            until = time.monotonic() + limit_s
             content, limits = post(self._client, self._url, sent, limit_s=limit_s)
             ranking = read_ranking(content)
-            scale = self._learned_scale([entry.score for entry in ranking.entries])
+            scale = self._scale_of([entry.score for entry in ranking.entries], sent, until)
             relevances = relevance_by_index(ranking.entries, count=len(passages), scale=scale)
             return ProviderResponse(relevances, ranking.tokens, limits)
 
         return self.parameters.call(self._body(query, passages), send, timeout_s, texts=[query, *passages])
 
-    def _learned_scale(self, scores: Sequence[float]) -> Scale:
-        scale = scale_of(scores, self.scale)
+    def _scale_of(self, scores: Sequence[float], sent: Mapping[str, Any], until: float) -> Scale:
+        """Return the scale of scores, and remember it.
+
+        While it is not known, scores from 0 to 1 may be logits by chance. So a plain question is asked until there is
+        an answer; without one, they are taken for relevances this time.
+        """
+        known = self.scale
+        scale = scale_of(scores, known or "probability")
+        if known is None and scale == "probability":
+            plain = scores if sent["query"] == PLAIN_QUESTION else self._plain_scores(sent, until)
+            if not plain:
+                return scale
+            scale = scale_of([*scores, *plain])
         self.parameters.capabilities.learn([what for what, of in _SCALES.items() if of == scale])
         return scale
+
+    def _plain_scores(self, sent: Mapping[str, Any], until: float) -> list[float]:
+        """Return the scores of `PLAIN_PASSAGES`, or none if the endpoint does not give them now."""
+        plain = self._body(PLAIN_QUESTION, PLAIN_PASSAGES)
+        asked = {name: value for name, value in plain.items() if name in sent}
+        try:
+            content, _ = post(self._client, self._url, asked, limit_s=max(until - time.monotonic(), 0.001))
+            return [entry.score for entry in read_ranking(content).entries]
+        except (Limited, NoResponse, Rejected):
+            return []
 
     def probe(self, timeout_s: float) -> None:
         """Have a harmless passage judged; see `Gateway`."""
@@ -162,7 +203,7 @@ def post(client: httpx2.Client, url: str, body: Mapping[str, Any], *, limit_s: f
     """Send one request. Return the body, if it is complete within ``limit_s`` seconds, and the rate limit headers.
 
     Raises:
-        Limited: HTTP 429.
+        Limited: A rate limit.
         NoResponse: No response in time (`TimedOut`), or another error that may pass.
         Rejected: Another try would get the same status, or the response is a redirect.
     """

@@ -5,13 +5,14 @@ temperature, a penalty. A request is sent with all that is wanted. What the prov
 older form or left out, and the request is repeated at once. What helped is remembered; see `Capabilities`.
 """
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from querymill_workers.inference.capabilities import Capabilities
 from querymill_workers.inference.client import Limited, NoResponse, Rejected
-from querymill_workers.inference.complaints import code_in, hide_quotes, parameters_in
+from querymill_workers.inference.complaints import code_in, hide_quotes, parameters_in, texts_limit_in
 from querymill_workers.jobs.faults import Refused
 
 T = TypeVar("T")
@@ -23,6 +24,11 @@ DISPENSABLE: Final = frozenset((
 ))  # fmt: skip
 #: How a refused parameter is remembered: ``refuses max_completion_tokens``.
 REFUSES: Final = "refuses "
+#: How a parameter is remembered that a server drops without a word, and by how many tokens the reply tells it.
+IGNORES: Final = "ignores "
+_TOO_LONG_BY: Final = 16
+#: How many texts a request may hold at most: ``takes at most 32 texts``.
+_TAKES: Final = re.compile(r"takes at most (\d{1,5}) texts", re.ASCII)
 #: How a model is remembered whose reasoning uses up the tokens of its reply, and how many it gets for that.
 REASONS: Final = "needs room for reasoning"
 REASONING_TOKENS: Final = 2_000
@@ -48,9 +54,35 @@ class Parameters:
         return sorted(what.removeprefix(REFUSES) for what in self.capabilities.known() if what.startswith(REFUSES))
 
     @property
+    def ignored(self) -> list[str]:
+        """The parameters that the server drops without a word."""
+        return sorted(what.removeprefix(IGNORES) for what in self.capabilities.known() if what.startswith(IGNORES))
+
+    @property
+    def most_texts(self) -> int | None:
+        """How many texts a request may hold, or None if no limit is known."""
+        found = [_TAKES.fullmatch(what) for what in self.capabilities.known()]
+        return min((int(most[1]) for most in found if most), default=None)
+
+    @property
     def reasons(self) -> bool:
         """Whether the model's reasoning counts towards the tokens of a reply."""
         return REASONS in self.capabilities.known()
+
+    def measure(self, sent: Mapping[str, Any], tokens: int | None) -> None:
+        """Learn from the tokens of a reply whether the server keeps to the limit that was sent.
+
+        Some servers know ``max_tokens`` only, and drop what they do not know without a word.
+        """
+        limit = sent.get("max_completion_tokens")
+        if limit is not None and tokens is not None and tokens > limit + _TOO_LONG_BY:
+            self.capabilities.learn([f"{IGNORES}max_completion_tokens"])
+
+    def learn_size(self, error: Rejected, texts: int) -> None:
+        """Learn from the refusal of a request how many texts it may hold, if the provider says so."""
+        most = texts_limit_in(error.words, texts) if error.of_content else None
+        if most is not None:
+            self.capabilities.learn([f"takes at most {most} texts"])
 
     def call(
         self,
@@ -108,6 +140,8 @@ def adapted(wanted: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
     if REASONS in known and "max_completion_tokens" in sent:
         sent["max_completion_tokens"] += REASONING_TOKENS
         sent["reasoning_effort"] = "low"
+    if f"{IGNORES}max_completion_tokens" in known and "max_completion_tokens" in sent:
+        sent["max_tokens"] = sent.pop("max_completion_tokens")
     while name := next((name for name, value in sent.items() if f"{REFUSES}{_form(name, value)}" in known), None):
         value = sent.pop(name)
         if name == "max_completion_tokens":

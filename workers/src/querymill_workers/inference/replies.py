@@ -10,13 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from querymill_workers.inference.client import NoResponse, error_of_body, error_of_status
+from querymill_workers.inference.complaints import words_in
 
 #: The kinds of the parts of a message that are text. A part without a kind is text, too.
 _TEXT: Final = (None, "text", "output_text")
 #: The fields in which servers send reasoning apart from the answer.
 _APART: Final = ("reasoning_content", "reasoning", "thinking")
+#: The fields of a reply that hold what was asked for.
+_CONTENT: Final = ("choices", "data", "embeddings", "output")
 #: Why a provider ends a reply that it does not let through.
 WITHHELD: Final = ("content_filter", "SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "guardrail_intervened")
+#: Why a reply ends at a limit of tokens: the request's or, as Mistral says, the model's.
+AT_LIMIT: Final = ("length", "model_length", "max_tokens", "MAX_TOKENS")
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 #: What a line of a stream may begin with, besides "data". A comment begins with nothing.
 _FIELDS: Final = (b"", b"event", b"id", b"retry")
@@ -36,9 +41,15 @@ def read_object(content: bytes) -> Mapping[str, Any]:
     reply = _unwrapped(_parsed(content))
     if not isinstance(reply, Mapping):
         raise NoResponse(f"a JSON {type(reply).__name__} instead of an object")
-    if error := error_in(reply):
+    if error := error_in(reply) or _words_instead(reply):
         raise error
     return reply
+
+
+def _words_instead(reply: Mapping[str, Any]) -> Exception | None:
+    """Return the error for a reply without anything that was asked for, but with words, or None if it is another."""
+    has_content = any(reply.get(name) for name in _CONTENT)
+    return error_of_body(reply) if not has_content and words_in(reply) else None
 
 
 def error_in(reply: Mapping[str, Any]) -> Exception | None:
@@ -187,6 +198,7 @@ def events_in(content: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
             kind, held = b"", []
         elif field is None:
             other.append(line)
+            yield from _bare(kind, line, is_stream=is_stream)
     yield from _rest(kind, held)
     yield from [] if is_stream else [read_object(b"\n".join(other))]
 
@@ -196,6 +208,12 @@ def _field(line: bytes) -> tuple[bytes | None, bytes]:
     name, colon, value = line.partition(b":")
     name = name.removeprefix(_BOM)
     return name if name == b"data" or (colon and name in _FIELDS) else None, value.strip()
+
+
+def _bare(kind: bytes, line: bytes, *, is_stream: bool) -> Iterator[Mapping[str, Any]]:
+    """Yield the object of a line without a field: Ollama reports an error within a stream that way."""
+    event = _event(kind, line) if is_stream else None
+    yield from [event] if event else []
 
 
 def _rest(kind: bytes, held: Sequence[bytes]) -> Iterator[Mapping[str, Any]]:

@@ -7,6 +7,7 @@ from querymill_workers.inference.client import NoResponse, make_call, tokens_of
 from querymill_workers.inference.complaints import hide_quotes, words_in
 from querymill_workers.inference.parameters import OutOfTokens
 from querymill_workers.inference.replies import (
+    AT_LIMIT,
     error_in,
     field_in,
     first_choice,
@@ -26,18 +27,19 @@ class ChatStream:
     """A reply in progress, without the model's reasoning.
 
     ``asked`` holds the texts of its request, which no error quotes. ``renew`` gives the rest of the reply its time
-    again, and is called with each part. ``fault`` is empty, or what the provider reported after it had sent a part of
-    the reply.
+    again, and is called with each part. ``measure`` gets the reply's tokens at its end. ``fault`` is empty, or what the
+    provider reported after it had sent a part of the reply.
     """
 
     def __init__(
         self, events: Iterable[Mapping[str, Any]], close: Callable[[], object], *, renew: Callable[[], object],
-        asked: Sequence[str] = (),
+        asked: Sequence[str] = (), measure: Callable[[int | None], object] = lambda _: None,
     ) -> None:  # fmt: skip
         self._events = events
         self._close = close
         self._renew = renew
         self._asked = asked
+        self._measure = measure
         self._first: str | None = None
         self._finish: str | None = None
         self._length = 0
@@ -53,7 +55,7 @@ class ChatStream:
     @property
     def is_whole(self) -> bool:
         """Whether the model stopped by itself, and not at the token limit or by an error."""
-        return self._finish != "length" and not self.fault
+        return self._finish not in AT_LIMIT and not self.fault
 
     def await_first(self) -> None:
         """Wait until the reply holds more than blank space.
@@ -87,7 +89,7 @@ class ChatStream:
         self._close()
 
     def _emptiness(self) -> Exception:
-        if self._finish == "length":
+        if self._finish in AT_LIMIT:
             return OutOfTokens("chat model: the reply reached its token limit before a word of an answer")
         reason = why_empty(self._last, self._finish, reasoned=self._has_reasoned)
         return Refused(f"chat model: {reason}", code="provider_refused")
@@ -119,6 +121,7 @@ class ChatStream:
         if self._is_over:
             return None
         self._is_over = True
+        self._measure(self.completion_tokens)
         if is_withheld(self._finish) or self._finish == "error":
             self.fault = f"the provider ended it ({self._finish})"
         rest = self._answer.end()

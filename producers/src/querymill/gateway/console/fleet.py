@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from querymill.fleet import UNNAMED
 from querymill.gateway.console import overview
 from querymill.gateway.console.rendering import render
 from querymill.gateway.http.context import caller_of, context_of, need
@@ -68,6 +69,7 @@ async def show_providers(request: Request) -> Response:
     return render(
         request,
         "providers.html",
+        unnamed=UNNAMED,
         providers=overview.by_model(moment.figures["providers"]),
         learned={state["model"]: state["learned"] for state in moment.figures["providers"] if state.get("learned")},
         refusals=moment.figures["refusals"],
