@@ -82,9 +82,7 @@ def parsed(raw: bytes, remarks: Remarks | None = None, *, label: str = "") -> An
     Raises:
         Unreadable: There is nothing in it.
     """
-    text = _text_of(raw, label)
-    if remarks is not None:
-        remarks.count(count_damaged(raw, text), "letter", "damaged, shown as \ufffd")
+    text = _text_of(raw, label, remarks)
     text = re.sub(r"^\s*<\?xml[^>]*\?>", "", text.replace("\x00", " "))
     try:
         # huge_tree stays off: it is what refuses trees that are nested without end.
@@ -96,15 +94,17 @@ def parsed(raw: bytes, remarks: Remarks | None = None, *, label: str = "") -> An
     return root
 
 
-def _text_of(raw: bytes, label: str) -> str:
+def _text_of(raw: bytes, label: str, remarks: Remarks | None) -> str:
     """Return HTML as text: by its mark, by the label that it was given or gives itself, else by its letters."""
     named = _CHARSET.search(raw[:4_096])
     own = (named[1] or named[2]).decode() if named else ""
     if not raw.startswith(_MARKS):
         for said in filter(None, (label, own)):
             if (text := decoded_as(raw, said)) is not None:
+                if remarks is not None:
+                    remarks.count(count_damaged(raw, text), "letter", "damaged, shown as \ufffd")
                 return text
-    return decoded(raw)
+    return decoded(raw, remarks, otherwise="cp1252")  # as browsers do
 
 
 def pages_of(parts: Sequence[SectionPart]) -> list[Page]:
