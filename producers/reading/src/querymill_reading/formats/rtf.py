@@ -63,12 +63,18 @@ def with_tables(text: str) -> str:
     return "\n".join(written)
 
 
-def text_of_rtf(written: str) -> str:
-    """Return the text of RTF, whose bytes are given as letters of Latin-1."""
+def text_of_rtf(written: str, *, otherwise: str = "") -> str:
+    """Return the text of RTF, whose bytes are given as letters of Latin-1; ``otherwise`` if it names no encoding."""
     page = _CODE_PAGE.search(written.encode("latin-1", "replace"))
-    number = page[1].decode() if page else "1252"
-    shown = _LABEL.sub("{", _DELETED.sub("", _SET_APART.sub(r"{\\line ", written)))
-    return _plain(shown, codec_of(f"windows-{number}") or f"cp{number}")
+    if page is None:
+        return _plain(_shown(written), codec_of(otherwise) or otherwise or "cp1252")
+    number = page[1].decode()
+    return _plain(_shown(written), codec_of(f"windows-{number}") or f"cp{number}")
+
+
+def _shown(written: str) -> str:
+    """Return RTF without what is not shown, and with what the engine leaves out."""
+    return _LABEL.sub("{", _DELETED.sub("", _SET_APART.sub(r"{\\line ", written)))
 
 
 def _plain(written: str, codec: str) -> str:
