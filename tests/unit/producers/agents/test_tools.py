@@ -324,7 +324,8 @@ def test_what_of_a_report_was_left_out_stands_before_its_text_and_before_a_page_
     said_of = [remarks_on(document, units, WantedPart(PlaceSpan(*span), offset)) for *span, offset in spans]
     head = "Left out or read otherwise: "
     assert said_of == [f"{head}page 2: no text; sheet A: 3 hidden rows", f"{head}page 2: no text", "", ""]
-    for odd in ({}, {"remarks": "text"}, {"remarks": []}):
+    odds: list[dict[str, Any]] = [{}, {"remarks": "text"}, {"remarks": []}]
+    for odd in odds:
         assert remarks_on(odd, units, WantedPart(PlaceSpan(1, 3))) == ""
     assert bound(remarks_on({"remarks": ["long " * 500]}, units, WantedPart(PlaceSpan(1, 3)))) <= 200
     text = composed("head", units, WantedPart(PlaceSpan(1, 1)), said_of[0], letter="p", max_tokens=500)

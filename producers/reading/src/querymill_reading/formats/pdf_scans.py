@@ -10,7 +10,7 @@ from typing import Any, Final
 from querymill_reading.document import ReadLimits, Remarks
 from querymill_reading.ocr import Ocr
 
-NO_TEXT: Final = "no text: a scanned picture? It needs a text layer (OCR)"
+NO_TEXT: Final = "no text: a scanned picture? OCR reads it, if that is asked for (--ocr)"
 NOTHING_FOUND: Final = "no text, and OCR found none"
 #: Dots an inch at which scans are read best, and pixels of the longer side of a drawn page.
 DPI: Final = 300
