@@ -71,7 +71,7 @@ def test_a_page_without_text_is_named_and_the_others_are_read(tmp_path: Path) ->
     found = read(tmp_path / "scan.pdf", documents.pdf([], documents.lines("Nine ships.")))
     assert [page.number for page in found.pages] == [2]
     assert [str(remark) for remark in found.remarks] == [
-        "page 1: no text: a scanned picture? It needs a text layer (OCR)"
+        "page 1: no text: a scanned picture? OCR reads it, if that is asked for (--ocr)"
     ]
 
 

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Final
 from querymill_reading.archives import unpack
 from querymill_reading.document import Document, Page, ReadLimits, Remark, Unreadable, reason_of
 from querymill_reading.formats import BY_NAME
+from querymill_reading.ocr import Ocr
 from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 
@@ -105,7 +106,8 @@ def read(request: Mapping[str, Any], limits: ReadLimits, on_page: Any) -> Docume
         raise Unreadable(f"{size} bytes, at most {limits.file_bytes} are read")
     given = request.get("format")
     format_ = BY_NAME[given] if given else recognise(path, name, limits)
-    asked = ReadRequest(path, name, limits, request.get("password"), on_page)
+    ocr = Ocr(**request["ocr"]) if request.get("ocr") else None
+    asked = ReadRequest(path, name, limits, request.get("password"), on_page, ocr)
     return bounded(format_.read(asked), limits)
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self
 
 #: Raise it with every change of the rules, so that files that were read before are read again.
-READING_VERSION: Final = 7
+READING_VERSION: Final = 8
 #: The fields that are proposed, and that options and `metadata.csv` override.
 FIELDS: Final = ("title", "company", "period", "published_at")
 
@@ -133,8 +133,8 @@ class Remarks:
 class ReadLimits:
     """What one file may cost. A process that exceeds its memory or time is ended, and the file is refused.
 
-    ``seconds`` is for the whole file, ``seconds_a_page`` for each page. ``unpacked_bytes`` and ``members`` bound an
-    archive, and every file that is a ZIP archive inside.
+    ``seconds`` is for the whole file, ``seconds_a_page`` for each page. OCR has a time of its own; pages that exceed it
+    are left out. ``unpacked_bytes`` and ``members`` bound an archive, and every file that is a ZIP archive inside.
     """
 
     file_bytes: int = 256 << 20
@@ -143,5 +143,7 @@ class ReadLimits:
     memory_bytes: int = 2 << 30
     seconds: float = 300.0
     seconds_a_page: float = 30.0
+    ocr_seconds: float = 3_600.0
+    ocr_seconds_a_page: float = 60.0
     pages: int = 5_000
     characters: int = 20_000_000

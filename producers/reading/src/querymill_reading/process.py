@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from querymill_reading.document import Document, EngineMissing, ReadLimits, Unreadable
+from querymill_reading.ocr import Ocr
 
 #: After so many files the process is replaced, so that what an engine leaks does not add up.
 FILES_A_PROCESS: Final = 200
@@ -53,7 +55,8 @@ class FileReader:
         """End the process."""
         process, self._process = self._process, None
         if process is not None:
-            process.kill()
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)  # the OCR that it runs, too
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
@@ -72,8 +75,9 @@ class FileReader:
         name: str = "",
         password: str | None = None,
         on_page: Callable[[int], None] = lambda _: None,
+        ocr: Ocr | None = None,
     ) -> Document:
-        """Read a file. ``name`` is what its owner calls it; ``on_page`` is told of each page.
+        """Read a file. ``name`` is what its owner calls it; ``on_page`` is told of each page, ``ocr`` reads pictures.
 
         Pages that end the process or take too long are remarks, as long as they are few and the time of the file lasts.
 
@@ -81,11 +85,12 @@ class FileReader:
             Unreadable: It gives no document, or reading it exceeded a limit; `EngineMissing` if its engine is missing.
         """
         lost: dict[int, str] = {}
-        ends = time.monotonic() + self.limits.seconds
+        ends = time.monotonic() + self.limits.seconds + (self.limits.ocr_seconds if ocr else 0)
+        asked = {"path": str(path), "name": name or path.name, "password": password, "ocr": ocr and asdict(ocr)}
         while True:
-            asked = {"path": str(path), "name": name or path.name, "password": password, "lost": list(lost.items())}
             try:
-                return Document.from_json(self._asked(asked, on_page, ends)["document"])
+                answer = self._asked({**asked, "lost": list(lost.items())}, on_page, ends)
+                return Document.from_json(answer["document"])
             except _Lost as error:
                 if not error.page or len(lost) == MAX_LOST or time.monotonic() >= ends:
                     raise
@@ -117,14 +122,15 @@ class FileReader:
         self._files += 1
         page = 0
         ends = time.monotonic() + self.limits.seconds if ends is None else ends
-        patience = self.limits.seconds_a_page + START_S
+        a_page = self.limits.seconds_a_page + (self.limits.ocr_seconds_a_page if request.get("ocr") else 0)
+        patience = a_page + START_S
         try:
             assert process.stdin is not None  # noqa: S101  # it was made with a pipe
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
             while True:
                 answer = self._line(process, min(patience, ends - time.monotonic()), page)
-                patience = self.limits.seconds_a_page
+                patience = a_page
                 if "page" in answer and "unreadable" not in answer:
                     page = answer["page"]
                     on_page(page)
@@ -174,6 +180,7 @@ class FileReader:
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
                 env={},
+                process_group=0,
             )
         process = self._process
         if self._is_over:

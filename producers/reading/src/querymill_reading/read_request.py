@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from querymill_reading.document import ReadLimits, Remarks
+from querymill_reading.ocr import Ocr
 from querymill_reading.rules.proposals import propose
 
 
@@ -12,7 +13,7 @@ from querymill_reading.rules.proposals import propose
 class ReadRequest:
     """A file to read. ``name`` is what its owner calls it. ``on_page`` is told of each page before it is read.
 
-    It raises `Unreadable` for a page that is to be left out.
+    It raises `Unreadable` for a page that is to be left out. ``ocr`` reads pages that are pictures, if that is wanted.
     """
 
     path: Path
@@ -20,6 +21,7 @@ class ReadRequest:
     limits: ReadLimits = field(default_factory=ReadLimits)
     password: str | None = None
     on_page: Callable[[int], None] = lambda _: None
+    ocr: Ocr | None = None
 
 
 def proposals(

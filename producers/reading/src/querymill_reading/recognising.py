@@ -46,6 +46,13 @@ _OF_OUTLOOK: Final = "__properties_version1.0".encode("utf-16-le")
 _BY_NAME: Final = ("html", "markdown", "text", "csv", "json", "eml")
 #: What a file is that looks like a text and is none that a person reads.
 _NO_TEXT: Final = ((b"%!PS", "PostScript"), (b"-----BEGIN ", "a key or a certificate"))
+#: What XML is that a person would not read as it is written, by its first elements.
+_NO_TEXT_IN_XML: Final = (
+    (re.compile(rb"<\?mso-application|schemas-microsoft-com:office:(?:spreadsheet|word)|office/word/2003/wordml"),
+     "a document of Office 2003 in XML: save it as .docx or .xlsx"),
+    (re.compile(rb"<pkg:package\b"), "a Word file in one piece of XML: save it as .docx"),
+    (re.compile(rb"<svg\b"), "a drawing in SVG, which is not read"),
+)  # fmt: skip
 #: What a ZIP archive is that is no document of ours, by a member.
 _OTHER_ARCHIVES: Final = (
     ("xl/workbook.bin", "a binary workbook (XLSB): save it as .xlsx"),
@@ -86,6 +93,9 @@ def _of_text(head: bytes, by_name: DocumentFormat | None) -> DocumentFormat:
         return by_name
     if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
         return BY_NAME["html"]
+    is_xml = head.lstrip(_BLANKS).startswith((b"<?xml", b"<svg"))
+    if is_xml and (why := next((why for mark, why in _NO_TEXT_IN_XML if mark.search(head)), "")):
+        raise Unreadable(f"it is {why}")
     if by_name is not None:
         raise Unreadable(f"it is no {by_name.name.upper()} file: its beginning is another")
     return _of_letters(head)

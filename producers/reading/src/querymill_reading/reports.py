@@ -12,8 +12,9 @@ from querymill_reading.rules.proposals import day_in, merged
 SOURCE, ROOT, STAMP = "source", "source_root", "source_stamp"
 #: Characters of metadata that a report takes over from its file; labels and remarks only if they fit.
 MAX_OWN_CHARS: Final = 8_000
-#: Remarks that a report keeps; a remark has some 250 characters at most.
+#: Remarks that a report keeps, and characters of each; they come before what else may take the place.
 MAX_REMARKS: Final = 20
+MAX_REMARK_CHARS: Final = 300
 _ALIASES: Final = "aliases"
 
 
@@ -52,10 +53,15 @@ def asked_hash(given: Mapping[str, Any]) -> str:
 
 def _notes(document: Document) -> dict[str, Any]:
     labels = {str(page.number): page.label for page in document.pages if page.label}
-    remarks = [str(remark) for remark in document.remarks[:MAX_REMARKS]]
+    remarks = [cut(str(remark)) for remark in document.remarks[:MAX_REMARKS]]
     if (more := len(document.remarks) - len(remarks)) > 0:
         remarks.append(f"and {more} more")
-    return ({"page_labels": labels} if labels else {}) | ({"remarks": remarks} if remarks else {})
+    return ({"remarks": remarks} if remarks else {}) | ({"page_labels": labels} if labels else {})
+
+
+def cut(remark: str) -> str:
+    """Return a remark that is short enough to be kept."""
+    return remark if len(remark) <= MAX_REMARK_CHARS else f"{remark[: MAX_REMARK_CHARS - 2]} …"
 
 
 _NOT_METADATA: Final = {"sha1", "pages", "format", _ALIASES, *FIELDS}

@@ -84,6 +84,7 @@ def load(
     period: Annotated[str | None, typer.Option(help="documents: the period, as 2022 or 2022 Q3")] = None,
     published_at: Annotated[str | None, typer.Option(help="documents: the day of publication, as 2022-05-20")] = None,
     password: Password = None,
+    ocr: Annotated[bool, typer.Option("--ocr", help="documents: read scanned pages of PDF files by Tesseract")] = False,
     sync: Annotated[
         bool, typer.Option("--sync", help="documents: drop those whose files are no longer in the folder")
     ] = False,
@@ -115,25 +116,30 @@ def load(
     chosen = kind_named(kind)
     refuse_name(collection)
     given = PathOptions(
-        title=title, company=company, period=period, published_at=published_at, password=password, sync=sync,
-        origin=origin, tools=tools, time_zone=time_zone, include_secrets=include_secrets, vectors=vectors,
+        title=title, company=company, period=period, published_at=published_at, password=password, ocr=ocr,
+        sync=sync, origin=origin, tools=tools, time_zone=time_zone, include_secrets=include_secrets, vectors=vectors,
     )  # fmt: skip
-    options = DocumentOptions(given.fields, password, sync)
     histories = HistoryOptions(origin, tools, time_zone)
     as_documents = chosen.loadable.reads_documents and bool(paths) and not (len(paths) == 1 and are_lines(paths[0]))
     refuse_foreign(chosen.loadable, given, as_documents=as_documents)
+    options = DocumentOptions.of(given)
     as_histories = not as_documents and chosen.loadable.reads_histories and are_histories(paths, histories)
     if is_watched:
-        with needing("watch", what="--watch"):
-            from querymill.cli.ingest_watch import Watching, watch
-        asked = Watching(chosen, paths, collection, options, histories, as_json, include_secrets, vectors)
-        watch(asked, as_documents=as_documents, as_histories=as_histories)
+        said = (chosen, paths, collection, options, histories, as_json, include_secrets, vectors)
+        follow(said, as_documents=as_documents, as_histories=as_histories)
     elif as_documents:
         load_documents(chosen, paths, collection, options, as_json=as_json)
     elif as_histories:
         load_histories(chosen, paths, collection, histories, as_json=as_json)
     else:
         load_path(chosen, paths, collection, include_secrets=include_secrets, vectors=vectors, as_json=as_json)
+
+
+def follow(said: tuple[Any, ...], *, as_documents: bool, as_histories: bool) -> None:
+    """Follow what is at the paths; ``said`` are the fields of `Watching`."""
+    with needing("watch", what="--watch"):
+        from querymill.cli.ingest_watch import Watching, watch
+    watch(Watching(*said), as_documents=as_documents, as_histories=as_histories)
 
 
 def refuse_name(collection: str) -> None:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from querymill.code_bases.declared import declared_in
-from querymill.code_bases.letters import Reading, fit_of, reading_as, reads_as_words, script_of, told_by_letters
+from querymill_reading.legacy_encodings import (
+    Reading,
+    escaped_in,
+    fit_of,
+    reading_as,
+    reads_as_words,
+    replaced_in,
+    script_of,
+    told_by_letters,
+)
 from querymill_reading.rules.beginnings import looks_like_text, wide_encoding
 from querymill_shared.contracts.fields import without_nul
 
@@ -21,8 +30,6 @@ BINARY: Final = "binary"
 NOT_UTF8: Final = "not UTF-8: what cannot be read was replaced"
 NOT_READ: Final = "not UTF-8, and in which encoding is undecided (`charset` in .editorconfig says it)"
 UNDECIDED: Final = f"{NOT_READ}: what cannot be read was replaced"
-#: With so many letters in UTF-8, and more than there are bad bytes, a text is UTF-8 that was damaged.
-LEAST_IN_UTF8: Final = 3
 
 #: The mark of UTF-32 begins with that of UTF-16, so it comes first.
 _MARKS: Final = (
@@ -31,8 +38,6 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-#: Seven bits for Japanese: escapes lead to its letters, so that the bytes are ASCII.
-_ESCAPED: Final = re.compile(rb"\x1b\$[@B].*?\x1b\([BJ]", re.DOTALL)
 #: Unmarked Latin-1 with bytes for control characters is what the web reads it as.
 _CONTROL: Final = re.compile("[\x80-\x9f]")
 
@@ -69,7 +74,7 @@ def text_of(raw: bytes, evidence: Evidence = Evidence()) -> Decoded | str:
     if b"\x00" in raw[:LOOKED_AT]:
         return BINARY
     if (text := _decoded(raw, "utf-8-sig")) is not None:
-        escaped = reading_as(raw, "iso2022_jp") if _ESCAPED.search(raw) else None
+        escaped = escaped_in(raw)
         return Decoded(without_nul(text)) if escaped is None else _read_as(escaped)
     replaced = _replaced(raw)
     is_text = looks_like_text(raw[:LOOKED_AT])
@@ -131,13 +136,11 @@ def _is_plausible(text: str) -> bool:
 
 def _replaced(raw: bytes) -> Decoded | None:
     """Return what can be read as UTF-8, None if that is too little; "undecided" if it may be another encoding."""
-    text = without_nul(raw.decode("utf-8-sig", errors="replace"))
-    replaced = text.count("\ufffd") - raw.count("\ufffd".encode())
+    written, replaced, was_utf8 = replaced_in(raw)
+    text = without_nul(written)
     if replaced > len(text) * MAX_REPLACED_SHARE:
         return None
-    in_utf8 = sum(not letter.isascii() for letter in text) - replaced
-    damaged = in_utf8 >= LEAST_IN_UTF8 and in_utf8 > replaced
-    return Decoded(text, NOT_UTF8) if damaged else Decoded(text, UNDECIDED, undecided=True)
+    return Decoded(text, NOT_UTF8) if was_utf8 else Decoded(text, UNDECIDED, undecided=True)
 
 
 def _as_stated(raw: bytes, names: Iterable[str]) -> Reading | None:

@@ -20,7 +20,8 @@ class Ingestion:
     ``outcomes`` counts them by outcome: those of the results, such as "ingested" and "unchanged", "failed", and "bad"
     for lines that break a rule. ``parts`` counts what is stored of them. Of a path, "unread" counts the files that
     should have been read, "left out" those that are passed over by rule, and "dropped" those that were gone. The first
-    1,000 ``failed`` documents, ``bad`` lines and ``unread`` files are named.
+    1,000 ``failed`` documents, ``bad`` lines and ``unread`` files are named. ``remarks`` say what of documents was left
+    out or read otherwise, by the file: of the first 1,000 files of which there is anything to say.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -28,6 +29,7 @@ class Ingestion:
     failed: list[LoadProgress] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
     unread: list[UnreadPath] = field(default_factory=list)
+    remarks: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def is_clean(self) -> bool:
@@ -49,6 +51,11 @@ class Ingestion:
     def add_unread(self, unread: UnreadPath) -> None:
         """Count a file that was not read."""
         self._keep(self.unread, unread, "unread" if unread.failed else "left out")
+
+    def add_remarks(self, place: str, remarks: list[str]) -> None:
+        """Note what of a file was left out or read otherwise."""
+        if remarks and len(self.remarks) < NAMED:
+            self.remarks[place] = remarks
 
     def _keep(self, named: list[E], entry: E, outcome: str) -> None:
         self.outcomes[outcome] += 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from querymill_shared.contracts.errors import QuerymillError
 
 #: The options of each sort of path, as both Python and the command line spell them.
-OF_DOCUMENTS = "title, company, period, published_at and sync are for documents: of reports"
+OF_DOCUMENTS = "title, company, period, published_at, ocr and sync are for documents: of reports"
 OF_HISTORIES = "origin (--from), tools and time_zone are for histories: of conversations and messages"
 OF_FILES = "include_secrets and vectors are for files"
 
@@ -37,6 +37,7 @@ class PathOptions:
         period: documents: the period, as 2022 or 2022 Q3.
         published_at: documents: the day of publication, as 2022-05-20.
         password: documents: what opens encrypted ones.
+        ocr: documents: read scanned pages of PDF files with the Tesseract of this machine.
         sync: documents: drop those whose files are no longer in the folder.
         origin: histories: the tool that wrote them, such as "claude-code"; None to recognise it.
         tools: histories: how tool calls are shown: "none", "summary" or "full".
@@ -50,6 +51,7 @@ class PathOptions:
     period: str | None = None
     published_at: str | None = None
     password: str | None = None
+    ocr: bool = False
     sync: bool = False
     origin: str | None = None
     tools: str | None = None

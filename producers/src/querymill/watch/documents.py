@@ -76,6 +76,7 @@ class DocumentFollower:
             told.failures.append((document["source"], reason))
             return
         told.counts[result.outcome] += 1
+        told.remarks += [(document["source"], remark) for remark in document["remarks"]]
         self.feed.stored[document["source"]] = (id_, document["stamp"])
 
     def _drop(self, meant: set[Path], told: WatchReport) -> None:

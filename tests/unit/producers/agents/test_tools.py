@@ -15,9 +15,12 @@ from mcp_types import CallToolResult, TextContent
 
 from querymill import AnswerQuestion, JobFailed
 from querymill.agents.access import Access
+from querymill.agents.budget import bound
 from querymill.agents.server import TOOLS, serve_tools
+from querymill.agents.tools.reading import Unit, WantedPart, composed, remarks_on
 from querymill.agents.tools.replies import LEAST_TOKENS
 from querymill.keys import Scope
+from querymill.presenting.places import PlaceSpan
 from querymill.testing import MemoryMill
 from tests.fakes.access import MemoryAccess
 from tests.fixtures.tokens import CHINESE, counted
@@ -312,6 +315,22 @@ def test_reading_goes_on_where_it_stopped_until_all_is_read(access: MemoryAccess
         part = going_on[1]
     assert pieces.count("depreciation of ships") >= 280
     assert re.sub(r"\[page \d\]|\s", "", pieces).endswith("depreciationofships")
+
+
+def test_what_of_a_report_was_left_out_stands_before_its_text_and_before_a_page_that_it_is_of() -> None:
+    units = [Unit(number, f"page {number}", "text") for number in (1, 2, 3)]
+    document = {"remarks": ["page 2: no text", "sheet \u202eA: 3 hidden rows", 4]}
+    spans = [(1, 3, 0), (2, 2, 0), (2, 2, 5), (3, 3, 0)]
+    said_of = [remarks_on(document, units, WantedPart(PlaceSpan(*span), offset)) for *span, offset in spans]
+    head = "Left out or read otherwise: "
+    assert said_of == [f"{head}page 2: no text; sheet A: 3 hidden rows", f"{head}page 2: no text", "", ""]
+    odds: list[dict[str, Any]] = [{}, {"remarks": "text"}, {"remarks": []}]
+    for odd in odds:
+        assert remarks_on(odd, units, WantedPart(PlaceSpan(1, 3))) == ""
+    assert bound(remarks_on({"remarks": ["long " * 500]}, units, WantedPart(PlaceSpan(1, 3)))) <= 200
+    text = composed("head", units, WantedPart(PlaceSpan(1, 1)), said_of[0], letter="p", max_tokens=500)
+    mark = re.findall(r"marks ([0-9a-f]+);", text)[0]
+    assert text.split(f"\n{mark}\n")[1].startswith(said_of[0])
 
 
 def test_documents_that_break_a_rule_are_named_and_nothing_is_stored(access: MemoryAccess) -> None:

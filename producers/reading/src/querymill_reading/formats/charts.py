@@ -22,10 +22,7 @@ def texts_of_chart(root: Any) -> Iterator[str]:
 
     All types of plots write their series alike.
     """
-    title = root.find(f"{_CHART}chart/{_CHART}title/{_CHART}tx/{_CHART}rich")
-    lines = title.iter(f"{_DRAWING}p") if title is not None else ()
-    named = " ".join(filter(None, (" ".join("".join(line.itertext(f"{_DRAWING}t")).split()) for line in lines)))
-    if named:
+    if named := title_of_chart(root):
         yield named
     for plot in root.iter(f"{_CHART}plotArea"):
         series = list(plot.iter(f"{_CHART}ser"))
@@ -37,6 +34,13 @@ def texts_of_chart(root: Any) -> Iterator[str]:
         table = grid_table([["", *names], *rows])
         if table is not None:
             yield table.markdown()
+
+
+def title_of_chart(root: Any) -> str:
+    """Return the title of a chart, or nothing."""
+    title = root.find(f"{_CHART}chart/{_CHART}title/{_CHART}tx/{_CHART}rich")
+    lines = title.iter(f"{_DRAWING}p") if title is not None else ()
+    return " ".join(filter(None, (" ".join("".join(line.itertext(f"{_DRAWING}t")).split()) for line in lines)))
 
 
 def texts_of_diagram(root: Any) -> Iterator[str]:

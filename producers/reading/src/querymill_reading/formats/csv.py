@@ -4,7 +4,6 @@ from collections import Counter
 from pathlib import PurePath
 
 from querymill_reading.document import Document, Page, Remarks, Unreadable
-from querymill_reading.formats.encodings import count_damaged
 from querymill_reading.formats.text import decoded
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.beginnings import LOOKED_AT, looks_like_text
@@ -17,9 +16,8 @@ def read(asked: ReadRequest) -> Document:
     raw = asked.path.read_bytes()
     if not looks_like_text(raw[:LOOKED_AT]):
         raise Unreadable("not a text")
-    text = decoded(raw)
     remarks = Remarks()
-    remarks.count(count_damaged(raw, text), "letter", "damaged, shown as \ufffd")
+    text = decoded(raw, remarks)
     rows = rows_in(text)
     widths = Counter(len(row) for row in rows if any(row))
     usual = widths.most_common(1)[0][0] if widths else 0

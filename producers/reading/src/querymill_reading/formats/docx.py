@@ -1,14 +1,15 @@
 """DOCX: the sections under its headings, with its tables; text boxes, notes and what was inserted belong to it."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import docx
 from docx.document import Document as Opened
 from docx.oxml.ns import qn
 
-from querymill_reading.document import Document, Page, Remarks
+from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.charts import DIAGRAM, DIAGRAM_DATA, texts_of_chart, texts_of_diagram
+from querymill_reading.formats.docx_lists import Lists
 from querymill_reading.formats.docx_text import (
     CELL,
     PARAGRAPH,
@@ -32,6 +33,8 @@ _RELATED: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relati
 _NOTES: Final = ("footnotes", "endnotes")
 _COMMENTS: Final = "/comments"
 _REPEATED: Final = ("/header", "/footer")
+_NUMBERING: Final = "/numbering"
+_DELETED_MARK: Final = f"{qn('w:pPr')}/{qn('w:rPr')}/{qn('w:del')}"
 _EMBEDDED: Final = ("/oleObject", "/package")
 #: Columns that a cell may span; more are written to exhaust the memory.
 MAX_SPAN: Final = 200
@@ -42,7 +45,7 @@ def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits)
     remarks = Remarks()
-    opened, damaged = opened_by(docx.Document, asked.path, "DOCX")
+    opened, damaged = opened_by(_with_body, asked.path, "DOCX")
     for member, why in damaged.items():
         remarks.note(why, member)
     parts = list(_parts(opened, remarks))
@@ -65,30 +68,56 @@ def read(asked: ReadRequest) -> Document:
     return Document("docx", pages, merged(proposed), kept, remarks.noted)
 
 
+def _with_body(source: str | BinaryIO) -> Opened:
+    opened = docx.Document(source)
+    if opened.element.find(qn("w:body")) is None:
+        raise Unreadable("it has no body")
+    return opened
+
+
 def _parts(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
     levels: dict[str | None, int] = {}
     with remarks.part("styles"):
         levels = _levels(opened)
+    lists = _lists(opened, remarks)
     counts = dict.fromkeys((TABLE, PARAGRAPH), 0)
     for element in within(opened.element.body, (TABLE, PARAGRAPH)):
         counts[element.tag] += 1
         if element.tag == TABLE:
             with remarks.part(f"table {counts[TABLE]}"):
-                table = grid_table(list(_grid(element)))
+                table = grid_table(list(_grid(element, lists)))
                 if table is not None:
                     yield SectionPart(table.markdown())
         else:
             with remarks.part(f"paragraph {counts[PARAGRAPH]}"):
-                yield from _of_paragraph(element, levels)
+                yield from _of_paragraph(element, levels, lists)
             yield from _drawn(element, opened, remarks)
+    lists.note_unknown(remarks)
 
 
-def _of_paragraph(element: Any, levels: Mapping[str | None, int]) -> Iterator[SectionPart]:
-    text = text_of(element)
-    if text.strip():
+def _lists(opened: Opened, remarks: Remarks) -> Lists:
+    """Return the lists that number the paragraphs; none if they are damaged."""
+    with remarks.part("numbers of lists"):
+        numbering = next((xml_of(content) for _, content in _related(opened, _NUMBERING)), None)
+        return Lists.of(numbering, opened.styles.element)
+    return Lists()
+
+
+def _numbered(paragraph: Any, lists: Lists) -> str:
+    """Return the text of a paragraph, behind what stands before it in a list."""
+    text = text_of(paragraph).strip()
+    if not text and paragraph.find(_DELETED_MARK) is not None:
+        return ""  # it was deleted whole, and is no item any more
+    label = lists.label_of(paragraph)
+    return f"{label} {text}".strip() if text else ""
+
+
+def _of_paragraph(element: Any, levels: Mapping[str | None, int], lists: Lists) -> Iterator[SectionPart]:
+    text = _numbered(element, lists)
+    if text:
         style = element.find(f"{qn('w:pPr')}/{_STYLE}")
         level = levels.get(style.get(qn("w:val")), 0) if style is not None else 0
-        yield SectionPart(" ".join(text.split()) if level else text.strip(), level)
+        yield SectionPart(" ".join(text.split()) if level else text, level)
 
 
 def _drawn(paragraph: Any, opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
@@ -102,7 +131,7 @@ def _drawn(paragraph: Any, opened: Opened, remarks: Remarks) -> Iterator[Section
                     yield from map(SectionPart, texts_in(xml_of(relation.target_part.blob)))
 
 
-def _grid(table: Any) -> Iterator[list[str]]:
+def _grid(table: Any, lists: Lists) -> Iterator[list[str]]:
     """Yield the rows; a merged cell stands in each of its columns.
 
     One that is merged with that above is empty, but a name of rows is the name of each.
@@ -111,7 +140,7 @@ def _grid(table: Any) -> Iterator[list[str]]:
     for row in within(table, (ROW,)):
         cells = [""] * min(row.grid_before, MAX_SPAN)
         for cell in within(row, (CELL,)):
-            held = (" ".join(text_of(paragraph).split()) for paragraph in paragraphs_of(cell))
+            held = (" ".join(_numbered(paragraph, lists).split()) for paragraph in paragraphs_of(cell))
             is_below = cell.vMerge == "continue"
             text = "" if is_below else " ".join(filter(None, held))
             if not cells:

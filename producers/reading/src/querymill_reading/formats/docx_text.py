@@ -6,6 +6,7 @@ from typing import Any, Final
 from docx.oxml.ns import qn
 
 from querymill_reading.document import Remarks
+from querymill_reading.rules.pictures import described
 from querymill_reading.rules.symbols import UNKNOWN, sign_of, with_signs
 
 PARAGRAPH, TABLE, ROW, CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
@@ -18,6 +19,9 @@ _BEFORE: Final = {f"{_MATHS}den": "/", f"{_MATHS}sup": "^", f"{_MATHS}sub": "_",
 _SIGN, _BRACKETS, _MATHS_VALUE = f"{_MATHS}chr", f"{_MATHS}d", f"{_MATHS}val"
 _TEXTS: Final = (qn("w:t"), f"{_MATHS}t")
 _WORD_ART: Final = "{urn:schemas-microsoft-com:vml}textpath"
+_OLD_SHAPE: Final = "{urn:schemas-microsoft-com:vml}shape"
+_OF_DRAWING: Final = qn("wp:docPr")
+_DECORATIVE: Final = "{http://schemas.microsoft.com/office/drawing/2017/decorative}decorative"
 #: Elements that stand for a sign.
 _SIGNS: Final = {
     qn("w:tab"): "\t", qn("w:ptab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-",
@@ -151,10 +155,28 @@ def _field(properties: Any) -> str:
     return ""
 
 
+def _picture(properties: Any) -> str:
+    """Return the description of what is drawn; of a picture in a group, if that of the group is another."""
+    text = _in_text(properties.get("descr") or properties.get("title"))
+    if properties.tag == _OF_DRAWING:
+        return "" if any(each.get("val") in ("1", "true") for each in properties.iter(_DECORATIVE)) else text
+    drawing = next(properties.iterancestors(qn("w:drawing")), None)
+    whole = next(drawing.iter(_OF_DRAWING), None) if drawing is not None else None
+    return text if whole is not None and _in_text(whole.get("descr") or whole.get("title")) != text else ""
+
+
+def _in_text(written: str | None) -> str:
+    text = described(written)
+    return f"{text} " if text else ""
+
+
 _OTHERS: Final[Mapping[str, Callable[[Any], str]]] = {
     qn("w:sym"): _symbol,
     qn("w:ffData"): _field,
     _WORD_ART: lambda element: f"{element.get('string') or ''}\n",
+    _OF_DRAWING: _picture,
+    qn("pic:cNvPr"): _picture,
+    _OLD_SHAPE: lambda element: _in_text(element.get("alt")),
 }
 
 

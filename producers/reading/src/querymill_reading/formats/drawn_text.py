@@ -1,8 +1,10 @@
 """DrawingML, which slides and drawings are written in: the text of its paragraphs as it is shown."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from querymill_reading.rules.list_numbers import ListCounter, ListLevel, whole
 from querymill_reading.rules.symbols import with_signs
 
 _DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -10,11 +12,45 @@ _PARAGRAPH, _TEXT, _BREAK, _TAB = (f"{_DRAWING}{name}" for name in ("p", "t", "b
 _MATHS_TEXT: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"
 _FALLBACK: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _PROPERTIES: Final = f"{_DRAWING}rPr"
+#: The names of numbers: their form, and what stands around them.
+_LABEL: Final = re.compile(r"(?P<form>[a-zA-Z0-9]+?)(?P<around>ParenBoth|ParenR|Period|Minus|Plain|)")
+_AROUND: Final = {"ParenBoth": ("(", ")"), "ParenR": ("", ")"), "Period": ("", "."), "Minus": ("-", "-")}
+_FORMS: Final = {
+    "alphaLc": "lowerLetterPlaces", "alphaUc": "upperLetterPlaces", "romanLc": "lowerRoman", "romanUc": "upperRoman",
+    "arabicDb": "decimalFullWidth", "circleNumDb": "decimalEnclosedCircle", "circleNumWdWhite": "decimalEnclosedCircle",
+    "circleNumWdBlack": "decimalEnclosedCircle", "ea1Chs": "chineseCounting", "ea1Cht": "chineseCounting",
+    "ea1JpnKor": "chineseCounting", "ea1JpnChsDb": "chineseCounting",
+}  # fmt: skip
 
 
 def text_in(element: Any) -> str:
-    """Return the paragraphs in an element, a line each; formulas and fields are part of them."""
-    return "\n".join("".join(_pieces(paragraph)) for paragraph in element.iter(_PARAGRAPH))
+    """Return the paragraphs in an element, a line each; formulas, fields and the numbers of lists are part of them."""
+    counter = ListCounter({})
+    lines = []
+    for paragraph in element.iter(_PARAGRAPH):
+        text = "".join(_pieces(paragraph))
+        label = _label_of(paragraph, counter) if text.strip() else ""
+        lines.append(f"{label} {text}" if label else text)
+    return "\n".join(lines)
+
+
+def _label_of(paragraph: Any, counter: ListCounter) -> str:
+    """Return the number of a paragraph that is numbered: items of one form that follow each other are counted."""
+    properties = paragraph.find(f"{_DRAWING}pPr")
+    level = whole(properties.get("lvl")) if properties is not None else 0
+    numbered = properties.find(f"{_DRAWING}buAutoNum") if properties is not None else None
+    found = _LABEL.fullmatch(numbered.get("type") or "") if numbered is not None else None
+    if numbered is None or found is None:
+        counter.end(level)
+        return ""
+    before, after = _AROUND.get(found["around"], ("", ""))
+    asked = ListLevel(
+        _FORMS.get(found["form"], "decimal"), f"{before}%{level + 1}{after}", whole(numbered.get("startAt"), 1)
+    )
+    if counter.levels.get(level) != asked:
+        counter.end(level)
+        counter.levels = {**counter.levels, level: asked}
+    return counter.next_label(level)
 
 
 def _pieces(paragraph: Any) -> Iterator[str]:

@@ -88,4 +88,4 @@ def _text(part: Any, kind: str, remarks: Remarks) -> Iterator[SectionPart]:
         yield from html_parts(content, remarks, label)
     else:
         text = decoded_as(content, label) if label else None
-        yield from plain_parts(decoded(content) if text is None else text)
+        yield from plain_parts(decoded(content, remarks, otherwise="cp1252") if text is None else text)

@@ -10,11 +10,13 @@ from lxml import etree, html
 
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.encodings import count_damaged, decoded_as
+from querymill_reading.formats.html_elements import alternative, is_hidden, labels_of, tag_of
 from querymill_reading.formats.mathml import formula
 from querymill_reading.formats.text import decoded
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.furniture import without_furniture
 from querymill_reading.rules.layout import glued_on
+from querymill_reading.rules.list_numbers import BULLET
 from querymill_reading.rules.proposals import day_in, merged
 from querymill_reading.rules.sections import SectionPart, sections
 from querymill_reading.rules.tables import Cell, is_value, tables
@@ -41,7 +43,6 @@ _BLOCKS: Final = frozenset(
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _BREAK_BEFORE: Final = re.compile(r"(?:page-)?break-before\s*:\s*(?:always|page|left|right)", re.I)
 _BREAK_AFTER: Final = re.compile(r"(?:page-)?break-after\s*:\s*(?:always|page|left|right)", re.I)
-_HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _CHARSET: Final = re.compile(
     rb"<meta[^>]+charset=[\"']?([A-Za-z0-9_-]+)|<\?xml[^>]+encoding=[\"']([A-Za-z0-9_-]+)", re.I
 )
@@ -82,9 +83,7 @@ def parsed(raw: bytes, remarks: Remarks | None = None, *, label: str = "") -> An
     Raises:
         Unreadable: There is nothing in it.
     """
-    text = _text_of(raw, label)
-    if remarks is not None:
-        remarks.count(count_damaged(raw, text), "letter", "damaged, shown as \ufffd")
+    text = _text_of(raw, label, remarks)
     text = re.sub(r"^\s*<\?xml[^>]*\?>", "", text.replace("\x00", " "))
     try:
         # huge_tree stays off: it is what refuses trees that are nested without end.
@@ -96,15 +95,17 @@ def parsed(raw: bytes, remarks: Remarks | None = None, *, label: str = "") -> An
     return root
 
 
-def _text_of(raw: bytes, label: str) -> str:
+def _text_of(raw: bytes, label: str, remarks: Remarks | None) -> str:
     """Return HTML as text: by its mark, by the label that it was given or gives itself, else by its letters."""
     named = _CHARSET.search(raw[:4_096])
     own = (named[1] or named[2]).decode() if named else ""
     if not raw.startswith(_MARKS):
         for said in filter(None, (label, own)):
             if (text := decoded_as(raw, said)) is not None:
+                if remarks is not None:
+                    remarks.count(count_damaged(raw, text), "letter", "damaged, shown as \ufffd")
                 return text
-    return decoded(raw)
+    return decoded(raw, remarks, otherwise="cp1252")  # as browsers do
 
 
 def pages_of(parts: Sequence[SectionPart]) -> list[Page]:
@@ -139,6 +140,8 @@ class Walk:
     level: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
+    labels: dict[Any, str] = field(default_factory=dict)
+    pending: str = ""
 
     def parts(self, root: Any) -> list[SectionPart]:
         """Return the parts of a document, in order."""
@@ -181,6 +184,8 @@ class Walk:
             self.done.extend(SectionPart(text) for text in written)
         elif tag == "br":
             self.held.append("\n")
+        elif tag == "img":
+            self.held.append(alternative(element))
         elif tag == "math":
             self.counts[tag] += 1
             with self.remarks.part(f"formula {self.counts[tag]}"):
@@ -207,8 +212,7 @@ class Walk:
     def _inside(self, element: Any, tag: str, depth: int) -> None:
         before = self.level
         self.level = _HEADINGS.get(tag, before)
-        if tag == "li":
-            self.held.append("• ")
+        self._begin_list(element, tag)
         if element.text:
             self.held.append(element.text)
         for child in element:
@@ -218,13 +222,28 @@ class Walk:
                 self.held.append(child.tail)
         if tag in _HEADINGS:
             self._flush()
+        if tag == "li" and self.pending:
+            self._flush()
+            self.held.clear()  # an item without text
+            self.pending = ""
         self.level = before
+
+    def _begin_list(self, element: Any, tag: str) -> None:
+        """Put the label of an item before it, and make those of a numbered list."""
+        if tag == "ol":
+            self.labels.update(labels_of(element))
+        elif tag == "li":
+            self.held.append(f"{self.labels.pop(element, BULLET)} ")
+            self.pending = "".join(self.held).strip()
 
     def _flush(self) -> None:
         lines = [" ".join(line.split()) for line in "".join(self.held).split("\n")]
         text = "\n".join(line for line in lines if line)
+        if text and text == self.pending:
+            return  # the label of an item stands before the first paragraph in it
         self.held.clear()
-        if not text or text == "•":
+        self.pending = ""
+        if not text:
             return
         level = self.level
         if not level and len(text) < 200 and _ITEM.fullmatch(text):
@@ -235,16 +254,6 @@ class Walk:
         self._flush()
         if self.done and self.done[-1] is not _PAGE_BREAK:
             self.done.append(_PAGE_BREAK)
-
-
-def is_hidden(element: Any) -> bool:
-    """Return whether an element is not shown."""
-    return element.get("hidden") is not None or _HIDDEN.search(element.get("style") or "") is not None
-
-
-def tag_of(element: Any) -> str:
-    """Return the name of an element in small letters."""
-    return element.tag.lower() if isinstance(element.tag, str) else ""
 
 
 def table_texts(table: Any) -> list[str] | None:
@@ -314,9 +323,13 @@ def _cell_pieces(element: Any) -> Iterator[str]:
         yield f" [{sign}]"
     elif tag == "math":
         yield formula(element)
+    elif tag == "img":
+        yield alternative(element)
     elif tag:
+        labels = dict(labels_of(element)) if tag == "ol" else {}
         yield element.text or ""
         for child in element:
+            yield f" {labels[child]}" if child in labels else ""
             if tag_of(child) not in _LEFT_OUT and not is_hidden(child):
                 yield from _cell_pieces(child)
             yield child.tail or ""

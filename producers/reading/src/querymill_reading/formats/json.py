@@ -11,12 +11,12 @@ from querymill_reading.rules.sections import sections
 
 def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
-    text = decoded(asked.path.read_bytes())
+    remarks = Remarks()
+    text = decoded(asked.path.read_bytes(), remarks)
     try:
         value = json.loads(text, parse_float=str, parse_int=str)
     except ValueError as error:
         raise Unreadable(f"broken JSON: {error}") from error
-    remarks = Remarks()
     parts = list(of_root(value))
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     own = value.get("title") or value.get("name") if isinstance(value, dict) else ""

@@ -52,8 +52,8 @@ _NAMES: Final = {
 
 def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
-    text = decoded(asked.path.read_bytes())
     remarks = Remarks()
+    text = decoded(asked.path.read_bytes(), remarks)
     front: dict[str, Any] = {}
     own: dict[str, str] = {}
     with remarks.part("front matter"):

@@ -1,22 +1,22 @@
 """MSG: one mail as Outlook keeps it; attachments are named."""
 
-import codecs
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from oxmsg import Message
+from oxmsg.domain import constants
 
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.letters import head_of, html_parts, plain_parts
+from querymill_reading.formats.msg_strings import MailStrings
 from querymill_reading.formats.rtf import text_of_rtf
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.proposals import merged
 from querymill_reading.rules.sections import SectionPart, sections
 
 _RTF: Final = 0x1009
-#: How Outlook names code pages, and the library a codec.
-_WINDOWS: Final = "windows_"
+_FILE_NAMES: Final = (constants.PID_ATTACH_LONG_FILENAME, constants.PID_ATTACH_FILENAME)
 #: Letters of the names of attachments that a remark has.
 MAX_NAMES: Final = 200
 #: What compressed RTF may refer to from its beginning on, by its specification.
@@ -28,15 +28,6 @@ _DICTIONARY: Final = (
 _WINDOW: Final = 4_096
 
 
-def _code_page(name: str) -> codecs.CodecInfo | None:
-    """Return the codec of a code page by the name that Windows gives it, such as windows-950."""
-    plain = name.replace("-", "_")
-    return codecs.lookup(f"cp{plain.removeprefix(_WINDOWS)}") if plain.startswith(_WINDOWS) else None
-
-
-codecs.register(_code_page)
-
-
 def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     try:
@@ -46,17 +37,18 @@ def read(asked: ReadRequest) -> Document:
     except Exception as error:
         raise Unreadable(f"a broken MSG file: {type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
     remarks = Remarks()
+    strings = MailStrings.of(mail, remarks)
     said: dict[str, str] = {}
-    asks: dict[str, Callable[[Any], str]] = {"From": lambda mail: mail.sender, "To": _recipients, "Date": _date}
+    asks: dict[str, Callable[[Any], str]] = {"From": strings.sender, "To": strings.recipients, "Date": _date}
     for name, ask in asks.items():
         with remarks.part(name):
-            said[name] = ask(mail) or ""
+            said[name] = ask(mail)
     subject = ""
     with remarks.part("Subject"):
-        subject = " ".join((mail.subject or "").split())
-    parts = [*head_of(subject, said), *_body(mail, remarks)]
+        subject = " ".join(strings.text(mail, constants.PID_SUBJECT).split())
+    parts = [*head_of(subject, said), *_body(mail, strings, remarks)]
     with remarks.part("attachments"):
-        names = [attachment.file_name or "a file without a name" for attachment in mail.attachments]
+        names = [strings.text(each, *_FILE_NAMES) or "a file without a name" for each in mail.attachments]
         remarks.count(len(names), "attachment", f"left out: {', '.join(names)[:MAX_NAMES]}")
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     own = {"published_at": said["Date"][:10]} if said.get("Date") else {}
@@ -66,28 +58,26 @@ def read(asked: ReadRequest) -> Document:
     )
 
 
-def _recipients(mail: Any) -> str:
-    return "; ".join(f"{each.name} <{each.email_address}>" for each in mail.recipients)
-
-
 def _date(mail: Any) -> str:
     return mail.sent_date.isoformat(" ", "minutes") if mail.sent_date else ""
 
 
-def _body(mail: Any, remarks: Remarks) -> Iterator[SectionPart]:
+def _body(mail: Any, strings: MailStrings, remarks: Remarks) -> Iterator[SectionPart]:
     """Yield the text of a mail: plain, else in HTML, else in RTF."""
     with remarks.part("text"):
-        if (mail.body or "").strip():
-            yield from plain_parts(mail.body)
+        if body := strings.text(mail, constants.PID_BODY):
+            yield from plain_parts(body)
             return
     with remarks.part("text in HTML"):
-        if (mail.html_body or "").strip():
-            yield from html_parts(mail.html_body.encode(), remarks, "utf-8")
+        written = mail.properties.binary_prop_value(constants.PID_HTML)
+        label = "utf-8" if written is None else strings.web
+        if (written := written or strings.text(mail, constants.PID_BODY_HTML).encode()).strip():
+            yield from html_parts(written, remarks, label)
             return
     with remarks.part("text in RTF"):
         packed = mail.properties.binary_prop_value(_RTF)
         if packed:
-            yield from plain_parts(text_of_rtf(unpacked(packed).decode("latin-1")))
+            yield from plain_parts(text_of_rtf(unpacked(packed).decode("latin-1"), otherwise=strings.page))
 
 
 def unpacked(packed: bytes) -> bytes:

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from querymill_reading.document import Remarks, Unreadable
+from querymill_reading.formats.odf_lists import Lists
 from querymill_reading.formats.packages import content_of
 from querymill_reading.formats.zipped import checked, recovered, xml_of
 from querymill_reading.read_request import ReadRequest
 from querymill_reading.rules.grids import grid_table
+from querymill_reading.rules.pictures import described
 from querymill_reading.rules.sections import SectionPart
 
 OFFICE, TEXT, TABLE, DRAW, STYLE, PRESENTATION = (
@@ -25,10 +27,12 @@ _LEFT_OUT: Final = frozenset(
         f"{TEXT}tracked-changes", f"{TEXT}ruby-text", f"{OFFICE}forms", f"{TEXT}sequence-decls",
         f"{TEXT}variable-decls",
         f"{OFFICE}event-listeners", f"{OFFICE}binary-data", f"{TEXT}user-field-decls", f"{TABLE}shapes", f"{DRAW}desc",
-        "{http://www.w3.org/2000/svg}desc", "{http://www.w3.org/2000/svg}title",
     ]
 )  # fmt: skip
 _BLOCKS: Final = frozenset([f"{TEXT}p", f"{TEXT}h"])
+#: What is said of a picture: its name and its description.
+_SVG: Final = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
+_PICTURE_NAME, _PICTURE_TEXT = f"{_SVG}title", f"{_SVG}desc"
 _SIGNS: Final = {f"{TEXT}s": " ", f"{TEXT}tab": "\t", f"{TEXT}line-break": "\n"}
 _NOTES: Final = {f"{TEXT}note": "Note", f"{OFFICE}annotation": "Comment"}
 #: Cells, rows and blanks that are repeated; more are written to exhaust the memory.
@@ -43,6 +47,7 @@ class Opened:
     body: Any
     styles: Any
     meta: Any
+    lists: Lists = field(default_factory=Lists)
     objects: int = 0
     about: dict[str, str] = field(default_factory=dict)
 
@@ -55,7 +60,8 @@ def opened(asked: ReadRequest, remarks: Remarks) -> Opened:
     """
     if not zipfile.is_zipfile(asked.path):
         root = xml_of(asked.path.read_bytes())
-        return _with_about(Opened(_body(root), root, root, sum(1 for _ in root.iter(f"{DRAW}object-ole"))))
+        objects = sum(1 for _ in root.iter(f"{DRAW}object-ole"))
+        return _with_about(Opened(_body(root), root, root, Lists.of(root), objects))
     checked(asked.path, asked.limits)
     with zipfile.ZipFile(asked.path) as archive:
         names = set(archive.namelist())
@@ -69,6 +75,7 @@ def opened(asked: ReadRequest, remarks: Remarks) -> Opened:
                 if why or (content and parts[name].tag == "lost"):
                     raise Unreadable(why or "broken XML")
     found = Opened(_body(parts["content.xml"]), parts.get("styles.xml"), parts.get("meta.xml"))
+    found.lists = Lists.of(*(parts[name] for name in ("styles.xml", "content.xml") if name in parts))
     found.objects = sum(1 for _ in parts["content.xml"].iter(f"{DRAW}object", f"{DRAW}object-ole"))
     return _with_about(found)
 
@@ -96,14 +103,15 @@ class Reading:
     """Reads paragraphs and tables, and counts what is left out."""
 
     remarks: Remarks
+    lists: Lists = field(default_factory=Lists)
     left: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
 
     def parts(self, element: Any) -> Iterator[SectionPart]:
         """Yield the parts below an element, those in sections, lists, boxes and indexes too."""
         for child in element:
-            if child.tag in _LEFT_OUT:
-                self._leave_out(child)
+            if (beside := self._beside(child)) is not None:
+                yield from [SectionPart(beside)] if beside else []
             elif child.tag in (*_BLOCKS, f"{TABLE}table"):
                 with self.remarks.part(f"{child.tag.rpartition('}')[2]} {child.get(f'{TABLE}name') or ''}".strip()):
                     yield from self._paragraph(child) if child.tag in _BLOCKS else self._table(child)
@@ -122,9 +130,9 @@ class Reading:
     def _paragraph(self, element: Any) -> Iterator[SectionPart]:
         text = self.text(element).strip()
         if text:
+            label = self.lists.label_of(element)
             level = element.get(f"{TEXT}outline-level") or "1" if element.tag == f"{TEXT}h" else "0"
-            is_item = element.getparent().tag == f"{TEXT}list-item"
-            yield SectionPart(f"• {text}" if is_item else text, int(level) if level.isdecimal() else 1)
+            yield SectionPart(f"{label} {text}" if label else text, int(level) if level.isdecimal() else 1)
         yield from map(SectionPart, self.notes)
         self.notes.clear()
 
@@ -137,16 +145,29 @@ class Reading:
         for child in element:
             if child.tag in _NOTES:
                 self._note(child)
-            elif child.tag in _LEFT_OUT:
-                self._leave_out(child)
+            elif (beside := self._beside(child)) is not None:
+                yield beside
             elif child.tag in _SIGNS:
                 yield _SIGNS[child.tag] * repeated(child, f"{TEXT}c")
             elif child.tag == f"{TABLE}table":
                 yield from (f"\n{part.text}\n" for part in self._table(child))
             elif isinstance(child.tag, str):
-                yield "\n" if child.tag in _BLOCKS else ""
+                yield self._begin(child) if child.tag in _BLOCKS else ""
                 yield from self._pieces(child)
             yield child.tail or ""
+
+    def _begin(self, paragraph: Any) -> str:
+        label = self.lists.label_of(paragraph)
+        return f"\n{label} " if label else "\n"
+
+    def _beside(self, element: Any) -> str | None:
+        """Return what is read in place of an element that is no part of the text; None if it is one."""
+        if element.tag in (_PICTURE_NAME, _PICTURE_TEXT):
+            return _described(element)
+        if element.tag in _LEFT_OUT:
+            self._leave_out(element)
+            return ""
+        return None
 
     def _note(self, note: Any) -> None:
         author = note.findtext(f"{DC}creator") or ""
@@ -213,6 +234,15 @@ class Reading:
             one, _, what = said.partition(", ")
             if one:
                 self.remarks.count(count, one, what)
+
+
+def _described(part: Any) -> str:
+    """Return what is said of a picture, once: its description behind its name."""
+    above = part.getparent()
+    if part.tag == _PICTURE_NAME and above.find(_PICTURE_TEXT) is not None:
+        return ""
+    name = above.findtext(_PICTURE_NAME) if part.tag == _PICTURE_TEXT else ""
+    return described(": ".join(filter(None, (name, part.text))))
 
 
 def _within(table: Any, tag: str) -> Iterator[Any]:

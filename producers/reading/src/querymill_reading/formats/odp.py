@@ -9,7 +9,7 @@ def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     remarks = Remarks()
     found = opened(asked, remarks)
-    reading = Reading(remarks)
+    reading = Reading(remarks, found.lists)
     pages: list[Page] = []
     for number, slide in enumerate(found.body.iterchildren(f"{DRAW}page"), 1):
         texts: list[str] = []

@@ -10,7 +10,7 @@ def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     remarks = Remarks()
     found = opened(asked, remarks)
-    reading = Reading(remarks)
+    reading = Reading(remarks, found.lists)
     texts: list[str] = []
     names: list[str] = []
     for number, sheet in enumerate(found.body.iterchildren(f"{TABLE}table"), 1):

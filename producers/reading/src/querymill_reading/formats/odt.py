@@ -10,7 +10,7 @@ def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     remarks = Remarks()
     found = opened(asked, remarks)
-    reading = Reading(remarks)
+    reading = Reading(remarks, found.lists)
     parts = list(reading.parts(found.body))
     with remarks.part("headers and footers"):
         edges = repeated_texts(found.styles, reading)

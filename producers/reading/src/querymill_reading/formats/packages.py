@@ -85,8 +85,18 @@ def _well_formed(content: bytes) -> tuple[bytes, str]:
     try:
         etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
     except etree.XMLSyntaxError as error:
-        return etree.tostring(recovered(content)), f"broken XML: {' '.join(str(error).split())[:200]}"
+        return _recovered(content), f"broken XML: {' '.join(str(error).split())[:200]}"
     return content, ""
+
+
+def _recovered(content: bytes) -> bytes:
+    """Return as much of XML as can be read again: what is recovered may have names that nothing declares."""
+    found: bytes = etree.tostring(recovered(content))
+    try:
+        etree.fromstring(found)
+    except etree.XMLSyntaxError:
+        return b"<lost/>"
+    return found
 
 
 def _with_types(content: bytes, names: Collection[str], damaged: dict[str, str]) -> bytes:

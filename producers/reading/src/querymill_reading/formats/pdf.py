@@ -20,6 +20,7 @@ import pypdfium2.raw as pdfium
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.pdf_forms import letters_of_fields, open_form
 from querymill_reading.formats.pdf_notes import note_embedded, notes_on
+from querymill_reading.formats.pdf_scans import Scans
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.directions import apart
 from querymill_reading.rules.doubles import drawn_once
@@ -29,7 +30,6 @@ from querymill_reading.rules.layout import Rule, TextLine, Word, columns, lines_
 from querymill_reading.rules.letters import Letter, is_turned, words_of
 from querymill_reading.rules.paragraphs import blocks
 
-NO_TEXT: Final = "no text: a scanned picture? It needs a text layer (OCR)"
 #: Letters of a page; more are no text that anybody reads.
 MAX_LETTERS: Final = 200_000
 #: One letter in so many is asked first whether it is turned.
@@ -46,6 +46,7 @@ def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     remarks = Remarks()
     has_form, about = False, {}
+    scans = Scans(asked.ocr, asked.limits, remarks)
     with _opened(asked.path, asked.password) as document:
         with remarks.part("form"):
             has_form = open_form(document)
@@ -56,7 +57,8 @@ def read(asked: ReadRequest) -> Document:
         for number, sheet in enumerate(sheets, 1):
             with remarks.part(page=number):
                 asked.on_page(number)
-                _read_page(document, number, sheet, remarks, has_form=has_form)
+                _read_page(document, number, sheet, remarks, scans, has_form=has_form)
+        scans.note_read()
         labels = [""] * count
         with remarks.part("page labels"):
             labels = [document.get_page_label(at) for at in range(count)]
@@ -65,7 +67,9 @@ def read(asked: ReadRequest) -> Document:
         with remarks.part("properties"):
             about = document.get_metadata_dict(skip_empty=True)
     pages = list(_pages(sheets, labels, remarks))
-    covers = ["\n".join(line.text for column in sheet.columns for line in column) for sheet in sheets[:3]]
+    covers = [
+        sheet.scanned or "\n".join(line.text for column in sheet.columns for line in column) for sheet in sheets[:3]
+    ]
     proposed = proposals(remarks, asked.name, covers, title=about.get("Title", ""), heading=_heading(sheets))
     metadata = {name.lower(): about[name] for name in ("Author", "Subject", "Keywords") if _is_said(about.get(name))}
     return Document("pdf", pages, proposed, metadata, remarks.noted)
@@ -73,11 +77,15 @@ def read(asked: ReadRequest) -> Document:
 
 @dataclass(slots=True)
 class _Sheet:
-    """The lines of a page, by columns, the horizontal rules on it, and the notes that people wrote upon it."""
+    """The lines of a page, by columns, the horizontal rules on it, and the notes that people wrote upon it.
+
+    ``scanned`` is the text of a page that has no lines, only a picture.
+    """
 
     columns: list[list[TextLine]] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    scanned: str = ""
 
 
 def _is_said(value: str | None) -> bool:
@@ -115,7 +123,7 @@ def _opened(source: Path | bytes, password: str | None = None) -> Any:
         raise Unreadable(f"a broken PDF file: {error}") from error
 
 
-def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, has_form: bool) -> None:
+def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scans: Scans, *, has_form: bool) -> None:
     """Read a page, from 1, into ``sheet``."""
     posts: list[Post] = []
     page = document[number - 1]
@@ -144,8 +152,8 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, h
                 sheet.columns.extend(_columns(words, sheet.rules, posts, is_turned=is_turned(once)))
     if not sheet.columns:
         sheet.rules = []
-        if len(remarks.noted) == before:
-            remarks.note(NO_TEXT, page=number)
+        if scans.ocr is not None or len(remarks.noted) == before:
+            sheet.scanned = scans.text_of(document, number)
 
 
 def _columns(words: Sequence[Word], rules: list[Rule], posts: list[Post], *, is_turned: bool) -> list[list[TextLine]]:
@@ -228,7 +236,7 @@ def _pages(sheets: Sequence[_Sheet], labels: Sequence[str], remarks: Remarks) ->
             with remarks.part(page=number):
                 written.extend(blocks(stay, sheet.rules))
         shown = label or cleaned.label
-        written.extend(sheet.notes)
+        written.extend(filter(None, (sheet.scanned, *sheet.notes)))
         yield Page(number, "\n\n".join(written), "" if shown == str(number) else shown)
 
 

@@ -12,10 +12,12 @@ from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table
+from querymill_reading.rules.pictures import described
 
 _SLIDE: Final = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _COMPATIBLE: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
 _SHAPES: Final = frozenset(f"{_SLIDE}{name}" for name in ("sp", "grpSp", "graphicFrame", "cxnSp", "pic", "contentPart"))
+_DECORATIVE: Final = "{http://schemas.microsoft.com/office/drawing/2017/decorative}decorative"
 _EMBEDDED: Final = ("/oleObject", "/package", "/control")
 #: Groups within groups that are followed.
 MAX_DEPTH: Final = 20
@@ -90,6 +92,8 @@ def _texts(slide: Any, number: int, remarks: Remarks) -> Iterator[str]:
     for shape in sorted(shapes, key=lambda each: _place(each, number, remarks)):
         with remarks.part(_name(shape), number):
             yield from _of_shape(shape)
+            if text := _described(shape._element):  # noqa: SLF001
+                yield text
     yield from _said(slide, number, remarks)
 
 
@@ -143,6 +147,14 @@ def _named(element: Any) -> str:
     """Return how PowerPoint's list of a slide's objects calls one."""
     properties = next(element.iter(f"{_SLIDE}cNvPr"), None)
     return (properties.get("name") if properties is not None else None) or "a shape without a name"
+
+
+def _described(element: Any) -> str:
+    """Return the description of what is drawn, unless it is there for decoration."""
+    properties = next(element.iter(f"{_SLIDE}cNvPr"), None)
+    if properties is None or any(each.get("val") in ("1", "true") for each in properties.iter(_DECORATIVE)):
+        return ""
+    return described(properties.get("descr") or properties.get("title"))
 
 
 def _plain_text(shape: Any) -> str:

@@ -15,6 +15,11 @@ from querymill_reading.rules.sections import packed
 _CODE_PAGE: Final = re.compile(rb"\\ansicpg(\d+)")
 #: Text that stands apart, which the engine leaves out: footnotes and text boxes.
 _SET_APART: Final = re.compile(r"\{(?:\\\*)?\\(?:footnote|shptxt)\b ?")
+#: The number of an item, as it is written for programs that know no lists.
+_LABEL: Final = re.compile(r"\{\\(?:listtext|pntext)\b ?")
+_HIDDEN: Final = re.compile(r"\\v1?(?![a-zA-Z0-9])")
+#: The list of styles, which is no text.
+_STYLES: Final = re.compile(r"\{\\stylesheet(?:[^{}]|\{[^{}]*\})*\}")
 _DELETED: Final = re.compile(r"\{\\deleted\b(?!0)[^{}]*\}")
 _TITLE: Final = re.compile(r"\{\\title\s([^{}\\]{1,300})\}")
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
@@ -37,6 +42,7 @@ def read(asked: ReadRequest) -> Document:
     text = text_of_rtf(written)
     for one, mark in _LEFT_OUT.items():
         remarks.count(len(mark.findall(written)), one, "left out")
+    remarks.count(len(_HIDDEN.findall(_STYLES.sub("", written))), "hidden piece of text", "read all the same")
     remarks.count(text.count("\ufffd"), "letter", "damaged, shown as \ufffd")
     groups = packed(_BLANK_LINES.split(with_tables(text)))
     pages = [Page(number, "\n\n".join(group)) for number, group in enumerate(groups, 1)]
@@ -57,12 +63,18 @@ def with_tables(text: str) -> str:
     return "\n".join(written)
 
 
-def text_of_rtf(written: str) -> str:
-    """Return the text of RTF, whose bytes are given as letters of Latin-1."""
+def text_of_rtf(written: str, *, otherwise: str = "") -> str:
+    """Return the text of RTF, whose bytes are given as letters of Latin-1; ``otherwise`` if it names no encoding."""
     page = _CODE_PAGE.search(written.encode("latin-1", "replace"))
-    number = page[1].decode() if page else "1252"
-    shown = _DELETED.sub("", _SET_APART.sub(r"{\\line ", written))
-    return _plain(shown, codec_of(f"windows-{number}") or f"cp{number}")
+    if page is None:
+        return _plain(_shown(written), codec_of(otherwise) or otherwise or "cp1252")
+    number = page[1].decode()
+    return _plain(_shown(written), codec_of(f"windows-{number}") or f"cp{number}")
+
+
+def _shown(written: str) -> str:
+    """Return RTF without what is not shown, and with what the engine leaves out."""
+    return _LABEL.sub("{", _DELETED.sub("", _SET_APART.sub(r"{\\line ", written)))
 
 
 def _plain(written: str, codec: str) -> str:

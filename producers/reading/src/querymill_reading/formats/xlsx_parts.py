@@ -3,20 +3,29 @@
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from openpyxl.utils import range_boundaries
 
 from querymill_reading.document import Remarks
+from querymill_reading.formats.charts import title_of_chart
 from querymill_reading.formats.zipped import xml_of
+from querymill_reading.rules.pictures import described
 
 _MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=[\"']([A-Z]+[0-9]+:[A-Z]+[0-9]+)[\"']")
 _END_OF_CELLS: Final = b"sheetData>"
 _RELATIONS: Final = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 _DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _CELL_TEXT: Final = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+#: What is drawn upon a sheet: pictures, and the properties of all that is.
+_ON_SHEET: Final = (
+    "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}",
+    "{http://purl.oclc.org/ooxml/drawingml/spreadsheetDrawing}",
+)
+_PICTURES: Final = tuple(f"{name}pic" for name in _ON_SHEET)
+_DRAWN_PROPERTIES: Final = tuple(f"{name}cNvPr" for name in _ON_SHEET)
 #: Bytes read at once, of a part that may be large.
 _CHUNK: Final = 1 << 20
 #: Merged cells of a sheet, and columns of one, that are looked at.
@@ -49,11 +58,30 @@ def merged_cells(sheet: Any) -> dict[int, list[Merged]]:
 
 
 def beside(sheet: Any, remarks: Remarks, place: str) -> Iterator[str]:
-    """Yield the text boxes of a sheet, a paragraph each, and the notes on its cells under the names of these."""
-    for kind, member in _related(sheet):
+    """Yield the text boxes of a sheet, a paragraph each, and the notes on its cells under the names of these.
+
+    Of pictures and charts their descriptions and titles are yielded; the figures of charts stand in cells.
+    """
+    archive = sheet.parent._archive  # noqa: SLF001  # the library does not read these parts
+    for kind, member in _related(archive, sheet._worksheet_path.lstrip("/"), ("drawing", "comments")):  # noqa: SLF001
         with remarks.part(f"{place}, {kind}"):
-            root = xml_of(sheet.parent._archive.read(member))  # noqa: SLF001
-            yield from _boxes(root) if kind == "drawing" else _notes(root)
+            root = xml_of(archive.read(member))
+            if kind == "comments":
+                yield from _notes(root)
+                continue
+            yield from _boxes(root)
+            yield from filter(None, (_described(each) for each in root.iter(*_DRAWN_PROPERTIES)))
+            pictures = sum(1 for _ in root.iter(*_PICTURES))
+            remarks.count(pictures, "picture", "left out, but for its description", place)
+            charts = list(_related(archive, member, ("chart", "chartEx")))
+            remarks.count(len(charts), "chart", "left out, but for its title", place)
+            for _, chart in charts:
+                with remarks.part(f"{place}, chart"):
+                    yield from filter(None, (title_of_chart(xml_of(archive.read(chart))),))
+
+
+def _described(properties: Any) -> str:
+    return described(properties.get("descr") or properties.get("title"))
 
 
 def _boxes(drawing: Any) -> Iterator[str]:
@@ -81,9 +109,8 @@ def _after_cells(sheet: Any) -> bytes:
     return kept
 
 
-def _related(sheet: Any) -> Iterator[tuple[str, str]]:
-    """Yield the parts that the part of a sheet names: the last word of their kind, and the member."""
-    archive, path = sheet.parent._archive, sheet._worksheet_path.lstrip("/")  # noqa: SLF001
+def _related(archive: Any, path: str, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the parts of some kinds that a part names: the last word of their kind, and the member."""
     folder, name = posixpath.split(path)
     rels = f"{folder}/_rels/{name}.rels"
     if rels not in archive.NameToInfo:
@@ -92,6 +119,6 @@ def _related(sheet: Any) -> Iterator[tuple[str, str]]:
     for relation in relations.iter(_RELATIONS):
         target = relation.get("Target") or ""
         kind = (relation.get("Type") or "").rpartition("/")[2]
-        if kind not in ("drawing", "comments") or relation.get("TargetMode") == "External":
+        if kind not in kinds or relation.get("TargetMode") == "External":
             continue
         yield kind, target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))

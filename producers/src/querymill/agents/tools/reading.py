@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from querymill.agents.access import Access, run
-from querymill.agents.budget import bound, end_within
+from querymill.agents.budget import bound, end_within, fits
 from querymill.agents.stored_text import clean, clean_line, fence, introduction
 from querymill.agents.tools.faults import Fault
 from querymill.agents.tools.replies import Budget
@@ -28,8 +28,10 @@ NEIGHBOURS: Final[Mapping[Retriever, int]] = {
 }  # fmt: skip
 _PART: Final = re.compile(r"(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?(?:@(?P<offset>\d{1,9}))?")
 _NAMES: Final = {"p": "page", "m": "message", "L": "line"}
-#: Tokens that the last line takes.
+#: Tokens that the last line takes, and those of what is said about the reading of a document.
 _FOOT_TOKENS: Final = 60
+_REMARK_TOKENS: Final = 200
+_OF_A_PAGE: Final = re.compile(r"page (\d{1,9}): ")
 
 
 class ReadArguments(BaseModel):
@@ -80,7 +82,8 @@ async def call(access: Access, arguments: ReadArguments) -> str:
     whole = Place(kind, collection, place.document)
     parts = (title, f"id {whole}", access.link(place))
     head = " · ".join(part for part in parts if part)
-    return composed(head, units, wanted, letter=LETTERS[kind], max_tokens=arguments.max_tokens)
+    said = remarks_on(shown.document, units, wanted) if kind == "reports" else ""
+    return composed(head, units, wanted, said, letter=LETTERS[kind], max_tokens=arguments.max_tokens)
 
 
 def units_of(kind: Retriever, document: Mapping[str, Any]) -> list[Unit]:
@@ -149,14 +152,28 @@ def _named(place: Place, arguments: ReadArguments, messages: Sequence[Mapping[st
     return place.span
 
 
-def composed(head: str, units: Sequence[Unit], wanted: WantedPart, *, letter: str, max_tokens: int) -> str:
-    """Write as many of the wanted units as fit the budget, and how to read the rest."""
+def remarks_on(document: Mapping[str, Any], units: Sequence[Unit], wanted: WantedPart) -> str:
+    """Return what was left out or read otherwise: at the beginning all of it, later that of the pages."""
+    remarks = document.get("remarks")
+    written = [clean_line(each) for each in remarks if isinstance(each, str)] if isinstance(remarks, list) else []
+    if wanted.offset:
+        return ""
+    if wanted.span.first > units[0].number:
+        pages = ((each, _OF_A_PAGE.match(each)) for each in written)
+        written = [each for each, page in pages if page and wanted.span.first <= int(page[1]) <= wanted.span.last]
+    text = f"Left out or read otherwise: {'; '.join(written)}" if written else ""
+    return fits(text, max_tokens=_REMARK_TOKENS)
+
+
+def composed(head: str, units: Sequence[Unit], wanted: WantedPart, said: str, *, letter: str, max_tokens: int) -> str:
+    """Write as many of the wanted units as fit the budget, after what is said about them, and how to read the rest."""
     chosen_units = [unit for unit in units if wanted.span.first <= unit.number <= wanted.span.last]
     texts = [clean(unit.text) for unit in chosen_units]
     texts[0] = texts[0][wanted.offset :]
-    mark = fence(texts)
-    lines = [head, introduction(mark)]
-    left = max_tokens - bound("\n".join(lines)) - 2 * bound(mark) - _FOOT_TOKENS
+    mark = fence([*texts, said])
+    # Names in a file, such as those of its sheets, are part of what is said.
+    lines = [head, introduction(mark), mark, *filter(None, (said,))]
+    left = max_tokens - bound("\n".join(lines)) - bound(mark) - _FOOT_TOKENS
     body: list[str] = []
     going_on = ""
     for place, (unit, text) in enumerate(zip(chosen_units, texts, strict=True)):
@@ -174,7 +191,7 @@ def composed(head: str, units: Sequence[Unit], wanted: WantedPart, *, letter: st
     total = sum(bound(text) for text in texts)
     shown = bound("\n".join(body))
     foot = f"About {shown} of {total} tokens; go on with part={going_on}" if going_on else _end(units, wanted, letter)
-    return "\n".join([*lines, mark, *body, mark, foot])
+    return "\n".join([*lines, *body, mark, foot])
 
 
 def _going_on(first: int, last: int, offset: int) -> str:

@@ -37,7 +37,10 @@ class FileLine:
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """A document that is read: some of its passages, or lines; its metadata; the page, and those before and after."""
+    """A document that is read: some of its passages, or lines; its metadata; the page, and those before and after.
+
+    ``remarks`` say what of the file is not in it, or was read otherwise.
+    """
 
     title: str
     passages: tuple[ShownPassage, ...] = ()
@@ -47,6 +50,7 @@ class DocumentView:
     before: int | None = None
     after: int | None = None
     left_out: int = 0
+    remarks: tuple[str, ...] = ()
 
 
 def reading_of(
@@ -90,10 +94,13 @@ def _report(name: str, document: Mapping[str, Any], hit: HitView | None, page: s
     place = numbers.index(wanted) if wanted in numbers else 0
     text = str(pages[place]["text"])
     marks = place_of(hit.shown, text) if hit else ()
+    said = document.get("remarks")
+    remarks = tuple(map(str, said)) if isinstance(said, list) else ()
     return DocumentView(
         str(document.get("title") or name),
         (ShownPassage(f"Page {numbers[place]} of {len(pages)}", text, marks=marks, is_here=True),),
-        metadata=_metadata(document, "pages"),
+        metadata=_metadata(document, "pages", *(("remarks",) if remarks else ())),
+        remarks=remarks,
         page=numbers[place],
         before=numbers[place - 1] if place > 0 else None,
         after=numbers[place + 1] if place + 1 < len(numbers) else None,

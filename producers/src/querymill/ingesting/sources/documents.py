@@ -16,10 +16,11 @@ import pydantic
 
 from querymill.broken_rules import rule_broken
 from querymill.ingesting.jsonl import STDIN, GoodLine, Lines
-from querymill.ingesting.path_options import UnusablePath
+from querymill.ingesting.path_options import PathOptions, UnusablePath
 from querymill.ingesting.submitting import Stores
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Document, EngineMissing, Unreadable
+from querymill_reading.ocr import Ocr, OcrMissing
 from querymill_reading.process import FileReader
 from querymill_reading.reports import ROOT, SOURCE, STAMP, asked_hash, report_of
 from querymill_reading.sources import FileSource, FileStamp, LeftOut, is_unchanged, paths_at, sources_in
@@ -43,17 +44,26 @@ def _say_nothing(*_: object) -> None:
 class DocumentOptions:
     """What a caller says about documents: fields that override the proposals, a password, and whether to drop.
 
-    ``fields`` hold for all documents of the command.
+    ``fields`` hold for all documents of the command. ``ocr`` reads scanned pages.
     """
 
     fields: Mapping[str, str]
     password: str | None = None
     sync: bool = False
+    ocr: Ocr | None = None
 
-    @property
-    def is_given(self) -> bool:
-        """Whether there is any."""
-        return bool(self.fields or self.password or self.sync)
+    @classmethod
+    def of(cls, options: PathOptions) -> "DocumentOptions":
+        """Take over what is for documents.
+
+        Raises:
+            UnusablePath: OCR is wanted, and this machine has none.
+        """
+        try:
+            ocr = Ocr.found() if options.ocr else None
+        except OcrMissing as error:
+            raise UnusablePath(f"ocr: {error}, or leave it out") from error
+        return cls(options.fields, options.password, options.sync, ocr)
 
 
 @dataclass(slots=True)
@@ -182,13 +192,14 @@ class DocumentFeed:
             return None
         self.seen.add(source.place)
         given = {**source.given, **self.options.fields}
-        asked = asked_hash(given)
+        ocr = self.options.ocr
+        asked = asked_hash({**given, "ocr": ocr.name} if ocr else given)
         try:
             if source.place in self.stored and is_unchanged(self.stored[source.place][1], source.path, asked):
                 self.done.unchanged += 1
                 return None
             stamp = FileStamp.of(source.path, asked)
-            document = self.reader.read(source.path, name=source.name, password=self.options.password)
+            document = self.reader.read(source.path, name=source.name, password=self.options.password, ocr=ocr)
             row = report_of(document, source.id, given, {SOURCE: source.place, ROOT: source.root, STAMP: str(stamp)})
             report = self.lines.document.model_validate(row)
         except (Unreadable, OSError) as error:

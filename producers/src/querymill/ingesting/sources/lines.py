@@ -1,5 +1,7 @@
 """Files of JSON lines: what tells them from documents, and how compressed ones are read."""
 
+import json
+import re
 import shutil
 import sys
 import tempfile
@@ -14,8 +16,11 @@ from querymill_histories.compressed import BROKEN, is_compressed, open_plain, pl
 from querymill_reading.formats import BY_SUFFIX
 from querymill_reading.rules.beginnings import LOOKED_AT
 
-#: The endings of files of JSON lines.
+#: The endings of files of JSON lines. One document in JSON has the last of them, too.
 LINES_SUFFIXES: Final = (".jsonl", ".ndjson", ".json")
+#: What a report has as we write it, in one line or in several; and how much of a file is looked at for it.
+_OUR_PAGES: Final = re.compile(rb'"pages"\s*:\s*\[\s*(?:\]|\{[^{}]*"(?:page|text)"\s*:)')
+_HEAD: Final = 1 << 16
 
 
 @contextmanager
@@ -39,13 +44,36 @@ def plain_file(path: Path) -> Iterator[Path]:
 
 
 def are_lines(path: str) -> bool:
-    """Return whether there are JSON lines at a path, and no document: by the name, else by the first character."""
+    """Return whether there are JSON lines at a path, and no document: by the name, else by the first character.
+
+    A file of the ending .json has lines if it is written as we write reports, or if it begins with more than one line
+    of its own. Any other is one document.
+    """
     if path == str(STDIN):
         peek = getattr(sys.stdin.buffer, "peek", None)
         return peek is None or peek(LOOKED_AT)[:LOOKED_AT].lstrip()[:1] in (b"{", b"")
     if plain_name(Path(path)).suffix.lower() in LINES_SUFFIXES:
-        return True
+        return not (Path(path).suffix.lower() == LINES_SUFFIXES[-1] and _is_one_document(Path(path)))
     if Path(path).suffix.lower() in BY_SUFFIX or not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:
         return file.read(LOOKED_AT).lstrip()[:1] == b"{"
+
+
+def _is_one_document(path: Path) -> bool:
+    """Return whether a file of JSON is one document of somebody else's."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if _OUR_PAGES.search(head):
+        return False
+    lines = [line for line in head.splitlines() if line.strip()]
+    return len(lines) < 2 or not (_is_object(lines[0]) and lines[1].lstrip().startswith(b"{"))
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -54,7 +54,7 @@ def refuse_foreign(kind: Loadable, options: PathOptions, *, as_documents: bool) 
     Raises:
         UnusablePath: There is one; the message says what it is for.
     """
-    if (options.fields or options.sync) and not as_documents:
+    if (options.fields or options.sync or options.ocr) and not as_documents:
         raise UnusablePath(OF_DOCUMENTS)
     if (options.origin or options.tools or options.time_zone) and not kind.reads_histories:
         raise UnusablePath(OF_HISTORIES)
@@ -70,15 +70,19 @@ def _load_documents(
     def leave_out(left: LeftOut) -> None:
         _note(UnreadPath(left.place, left.reason, left.failed), done, tell)
 
-    asked = documents.DocumentOptions(options.fields, options.password, options.sync)
+    asked = documents.DocumentOptions.of(options)
     with tempfile.TemporaryDirectory(prefix="querymill-") as made, FileReader() as reader:
         folder = Path(made)
         found, roots = documents.found_at([path], folder)
         feed = documents.DocumentFeed(mill, reader, lines, collection, asked, read, folder, on_left_out=leave_out)
         feed.learn_what_is_stored(found, roots)
         for advance in ingest(mill, pack(feed.lines_of(found), lines.asking(collection))):
-            # A document is known to the caller by its file. What was read of it is no longer needed.
-            known = None if advance.document is None else read.documents.pop(advance.document)["source"]
+            known = None
+            if advance.document is not None:
+                # A document is known to the caller by its file. What was read of it is no longer needed.
+                document = read.documents.pop(advance.document)
+                known = document["source"]
+                done.add_remarks(known, document["remarks"])
             _advance(replace(advance, document=known), done, tell)
         if not done.outcomes.keys() - {"unread", "left out"} and not read.unchanged and feed.missing:
             raise UnusablePath(f"path: {path}: {feed.missing}")

@@ -298,9 +298,20 @@ def test_a_report_is_read_at_the_page_that_was_cited() -> None:
     page = rendered(
         "reader.html", collection="c", kind="reports", document="a1", reading=reading, hit=None, picture=None
     )
+    assert "Left out or read otherwise" not in page.text
     assert "page 42 says" in page.text
     assert "page 43 says" not in page.text
     assert str(2**60) in page.text
+
+
+def test_what_of_a_report_was_left_out_stands_on_its_page() -> None:
+    document = {"sha1": "a1", "pages": [{"page": 1, "text": "x"}], "remarks": [f"sheet {HOSTILE}: 3 hidden rows", "b"]}
+    reading = reading_of("reports", "a1", document, None)
+    page = rendered(
+        "reader.html", collection="c", kind="reports", document="a1", reading=reading, hit=None, picture=None
+    )
+    assert "Left out or read otherwise: 2" in page.text
+    assert page.text.count("3 hidden rows") == 1
 
 
 def test_a_message_is_read_among_its_neighbours() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from querymill.client.documents import RETRIEVERS
 from querymill.ingesting.loading import load_async
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.files.search import FileSearch
+from tests.fixtures.documents import lines, pdf
 from tests.fixtures.histories import claude_line, write_lines
 from tests.fixtures.mixed_documents import HOSTILE, write_mixed
 
@@ -53,6 +55,45 @@ def test_a_folder_is_read_and_what_cannot_be_read_is_named(mill: MemoryMill, tmp
     ends = [event.document for event in told if isinstance(event, LoadProgress) and event.document is not None]
     assert len(ends) == done.outcomes["ingested"] == mill.list("reports", collection="mixed").total
     assert all(str(document).startswith(f"{folder}/") for document in ends)
+
+
+def test_what_of_a_document_was_left_out_is_said_of_its_file(mill: MemoryMill, tmp_path: Path) -> None:
+    (tmp_path / "mail.html").write_text("<p>Nine ships</p><nav>Home</nav>")
+    (tmp_path / "whole.html").write_text("<p>Ten ships</p>")
+    done = mill.ingest("reports", tmp_path, collection="c")
+    assert done.remarks == {str(tmp_path / "mail.html"): ["1 navigation: left out"]}
+    assert (done.outcomes, done.is_clean) == ({"ingested": 2}, True)
+
+
+def test_without_a_program_for_it_ocr_is_refused_before_anything_is_stored(
+    mill: MemoryMill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "a.txt").write_text("nine ships")
+    with pytest.raises(UnusablePath, match=r"^ocr: tesseract is not on the PATH: install .*, or leave it out"):
+        mill.ingest("reports", tmp_path, collection="c", options=PathOptions(ocr=True))
+    assert mill.collections() == {}
+
+
+def test_scans_that_were_left_out_are_read_once_ocr_is_wanted(
+    mill: MemoryMill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan = tmp_path / "scan.pdf"
+    scan.write_bytes(pdf(lines("Typed."), []))
+    program = tmp_path / "bin" / "tesseract"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\n[ "$1" = --list-langs ] && echo eng || echo Nine ships\n')
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    plain = mill.ingest("reports", scan, collection="c")
+    (missed,) = plain.remarks[str(scan)]
+    assert missed.startswith("page 2: no text")
+    read = mill.ingest("reports", scan, collection="c", options=PathOptions(ocr=True))
+    assert read.outcomes == {"ingested": 1}
+    shown = mill.show("reports", documents(mill, "reports", "c")[0], collection="c")
+    assert [page["text"] for page in shown["pages"]] == ["Typed.", "Nine ships"]
+    assert shown["remarks"] == ["page 2: 1 scanned page: read by OCR (Tesseract, eng), which may misread"]
+    assert mill.ingest("reports", scan, collection="c", options=PathOptions(ocr=True)).outcomes == {"unchanged": 1}
 
 
 def test_documents_whose_files_are_gone_are_dropped_if_that_is_asked(mill: MemoryMill, tmp_path: Path) -> None:
@@ -126,7 +167,8 @@ def test_awaited_a_path_is_read_as_well(mill: MemoryMill, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("kind", "options", "said"),
     [
-        ("messages", PathOptions(title="t"), "^title, company, period, published_at and sync are for documents"),
+        ("messages", PathOptions(title="t"), "^title, company, period, published_at, ocr and sync are for documents"),
+        ("messages", PathOptions(ocr=True), "ocr and sync are for documents"),
         ("reports", PathOptions(origin="codex"), "are for histories"),
         ("messages", PathOptions(vectors=True), "include_secrets and vectors are for files"),
         ("reports", PathOptions(include_secrets=True), "include_secrets and vectors are for files"),

@@ -63,6 +63,10 @@ _HIGH: Final = re.compile(rb"[\xc0-\xe0\xe2-\xff]")
 _IDEOGRAPH: Final = re.compile("[\u3400-\u9fff]")
 _KANA: Final = re.compile("[\u3041-\u3096\u30a1-\u30fc]")
 _HANGUL: Final = re.compile("[\uac00-\ud7a3]")
+#: With so many letters in UTF-8, and more than there are bad bytes, a text is UTF-8 that was damaged.
+LEAST_IN_UTF8: Final = 3
+#: Seven bits for Japanese: escapes lead to its letters, so that the bytes are ASCII.
+_ESCAPED: Final = re.compile(rb"\x1b\$[@B].*?\x1b\([BJ]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +88,27 @@ def reading_as(raw: bytes, encoding: str) -> Reading | None:
         return None
 
 
+def escaped_in(raw: bytes) -> Reading | None:
+    """Return the reading of a text in seven bits whose escapes lead to Japanese letters; None if it has none."""
+    return reading_as(raw, "iso2022_jp") if _ESCAPED.search(raw) else None
+
+
+def replaced_in(raw: bytes) -> tuple[str, int, bool]:
+    """Return bytes as UTF-8 with bad ones replaced, how many these are, and whether the text was UTF-8 before."""
+    text = raw.decode("utf-8-sig", errors="replace")
+    replaced = text.count("\ufffd") - raw.count("\ufffd".encode())
+    in_utf8 = sum(not letter.isascii() for letter in text) - replaced
+    return text, replaced, in_utf8 >= LEAST_IN_UTF8 and in_utf8 > replaced
+
+
 def told_by_letters(raw: bytes) -> Reading | None:
     """Return the one reading of a text that is likely; None if none is, or if several are."""
     detector = EncodingDetector()
     detector.feed(raw, last=True)
     proposed = reading_as(raw, detector.guess(tld=None, allow_utf8=False))
+    guesses = sorted({detector.guess(tld=country, allow_utf8=False) for country in _LATIN_COUNTRIES})
     if proposed is None or not reads_as_words(proposed.text):
-        return _of_one_alphabet(raw, _OF_OLD_MACHINES)
+        return _of_one_alphabet(raw, [*guesses, *_OF_OLD_MACHINES])
     script = script_of(proposed.text)
     if script == "CJK":
         return proposed if _is_clear(raw, proposed) else None
@@ -98,10 +116,7 @@ def told_by_letters(raw: bytes) -> Reading | None:
         letters = _letters(proposed.text)
         enough = letters >= LEAST_LETTERS or (letters >= LEAST_LETTERS_ALONE and _is_alone(raw, proposed))
         return proposed if enough and not _may_be_of_macintosh(raw, proposed) else None
-    guesses = {detector.guess(tld=country, allow_utf8=False) for country in _LATIN_COUNTRIES}
-    return _of_one_alphabet(
-        raw, [proposed.encoding, *sorted(guesses)] + ([] if _HIGH.search(raw) else [*_OF_OLD_MACHINES])
-    )
+    return _of_one_alphabet(raw, [proposed.encoding, *guesses] + ([] if _HIGH.search(raw) else [*_OF_OLD_MACHINES]))
 
 
 def reads_as_words(text: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from querymill.code_bases.letters import told_by_letters
+from querymill_reading.legacy_encodings import told_by_letters
 
 #: By language: its encodings, short comments, of which the last is a word, and a long one.
 TEXTS: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
