@@ -5,7 +5,7 @@ import re
 from typing import Any, Final
 
 #: What gives a JSON text its structure: texts are skipped as one, an unfinished one too.
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{},]', re.DOTALL)
+TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{},]', re.DOTALL)
 _CLOSES: Final = {"{": "}", "[": "]"}
 #: Lines that are looked at.
 _LINES: Final = 50
@@ -30,12 +30,12 @@ def records_in(text: str) -> list[dict[str, Any]]:
 def value_in(text: str) -> Any:
     """Return the JSON value that a text begins with, without what is not whole at its end; None if it is none."""
     try:
-        return json.JSONDecoder().raw_decode(text)[0]
+        return json.JSONDecoder(strict=False).raw_decode(text)[0]
     except (ValueError, RecursionError):
         pass
     end, closing = _last_whole(text)
     try:
-        return json.loads(text[:end] + closing)
+        return json.loads(text[:end] + closing, strict=False)
     except (ValueError, RecursionError):
         return None
 
@@ -44,7 +44,7 @@ def _last_whole(text: str) -> tuple[int, str]:
     """Return up to where a text consists of whole values, and the brackets that are open there."""
     open_: list[str] = []
     end, closing = 0, ""
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         match token[0]:
             case "{" | "[":
                 open_.append(token[0])
