@@ -19,7 +19,9 @@ def records_in(text: str) -> list[dict[str, Any]]:
     text = text.lstrip()
     if text.startswith("["):
         value = value_in(text)
-        return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+        listed = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+        if listed:
+            return listed
     whole = value_in(text) if text.startswith("{") else None
     records = [whole] if isinstance(whole, dict) else []
     lines = text.split("\n", _LINES)[:_LINES]

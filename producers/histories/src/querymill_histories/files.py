@@ -152,6 +152,18 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | UnreadPlace]:
                 yield UnreadPlace(f"{path}:{number}", "not a JSON object")
 
 
+def taken(path: Path, take: Callable[[int, dict[str, Any]], None]) -> Iterator[UnreadPlace]:
+    """Give each line of a file of JSON lines to ``take``. Yield the lines that are broken; they cost no other."""
+    for line in lines_of(path):
+        if isinstance(line, UnreadPlace):
+            yield line
+            continue
+        try:
+            take(*line)
+        except BROKEN as error:
+            yield UnreadPlace(f"{path}:{line[0]}", reason_of(error))
+
+
 def _reason_of_line(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error.msg} at column {error.colno}"

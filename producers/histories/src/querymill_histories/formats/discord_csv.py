@@ -49,7 +49,7 @@ def _rows(path: Path, left_out: Counter[str]) -> Iterator[Row]:
                 left_out[CUT] += bool(row)  # the exporter was stopped while it wrote
                 continue
             _, author, date, text, files, *_ = [*row, ""]
-            text, sent = text.strip(), len(list(filter(None, map(str.strip, files.split(",")))))
+            text, sent = text.replace("\r\n", "\n").strip(), len(list(filter(None, map(str.strip, files.split(",")))))
             left_out[ATTACHMENTS] += sent
             if OF_DISCORD.fullmatch(text):
                 left_out[SYSTEM_LINES] += 1

@@ -92,7 +92,7 @@ def _of_csv(path: Path, left_out: Counter[str]) -> Iterator[dict[str, Any]]:
             if len(row) < len(_COLUMNS) - 1:
                 left_out[CUT] += bool(row)
             else:
-                yield dict(zip(_COLUMNS, [*row, ""], strict=False))
+                yield dict(zip(_COLUMNS, (cell.replace("\r\n", "\n") for cell in (*row, "")), strict=False))
 
 
 def _messages(

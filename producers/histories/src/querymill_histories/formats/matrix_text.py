@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from querymill_histories.compressed import plain_name
 from querymill_histories.files import text_lines
 from querymill_histories.rules.authors import AUTHOR, are_said, authors_of
 from querymill_histories.rules.day_order import WrittenDate, order_of
@@ -53,8 +54,9 @@ def read_text(path: Path, asked: ReadOptions) -> Session:
             at = stamp.moment(order)
             left_out[NO_TIMES] += at is None
             said.append(HistoryMessage(who, words, None, at and at.replace(tzinfo=asked.zone), number))
-    match = _NAME.fullmatch(path.stem)
-    name = match["name"] if match else path.stem
+    stem = plain_name(path).stem
+    match = _NAME.fullmatch(stem)
+    name = match["name"] if match else stem
     id_ = f"matrix-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
     about = {"dates": order.described, "time_zone": str(asked.zone)}
     return Session(id_, path, list(said), name, None, about, left_out=+left_out)

@@ -98,11 +98,14 @@ class TelegramPage(HTMLParser):
         else:
             self._hold(classes, given.get("title", ""))
 
+    def _hold_votes(self, held: tuple[str, int, list[str]], classes: set[str]) -> None:
+        if held[0] == "answer" and "details" in classes:
+            held[2].append(" (")
+            self._votes = self._depth
+
     def _hold(self, classes: set[str], title: str) -> None:
         if self._held is not None:
-            if self._held[0] == "answer" and "details" in classes:
-                self._held[2].append(" (")
-                self._votes = self._depth
+            self._hold_votes(self._held, classes)
         elif self._message is None:
             if self._header and "text" in classes:
                 self._held = ("name", self._depth, [])
@@ -112,10 +115,8 @@ class TelegramPage(HTMLParser):
             self._held = ("author", self._depth, [])
         elif classes & _TEXTS:
             self._held = ("answer" if "answer" in classes else "text", self._depth, [])
-        elif "media_wrap" in classes:
-            self._message.files += 1
-        elif "media_poll" in classes:
-            self._message.files -= 1
+        else:
+            self._message.files += ("media_wrap" in classes) - ("media_poll" in classes)
 
     def handle_endtag(self, tag: str) -> None:
         """Note where one ends."""

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from querymill_histories.compressed import plain_name
 from querymill_histories.files import each, text_lines
 from querymill_histories.rules.authors import AUTHOR, are_said, authors_of
 from querymill_histories.rules.day_order import WrittenDate, order_of
@@ -98,7 +99,8 @@ def _read(path: Path, asked: ReadOptions) -> Read:
 
 def name_of(path: Path) -> str | None:
     """Return the name of a chat: it is in the name of the file, on an iPhone in that of the folder."""
-    stem = path.parent.name if path.stem == "_chat" else path.stem
+    stem = plain_name(path).stem
+    stem = path.parent.name if stem == "_chat" else stem
     match = _NAME.match(stem)
     return match["name"] if match else None
 

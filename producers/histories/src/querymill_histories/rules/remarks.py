@@ -5,6 +5,7 @@ from typing import Final
 ATTACHMENTS: Final = "attachments"
 SYSTEM_LINES: Final = "system lines"
 WITHOUT_TEXT: Final = "messages without a text"
+WITHOUT_MESSAGE: Final = "sessions without a message"
 DELETED: Final = "deleted messages"
 THOUGHTS: Final = "hidden thoughts"
 CUT: Final = "records that are cut"
