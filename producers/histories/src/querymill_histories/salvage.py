@@ -4,13 +4,12 @@ import json
 import re
 from typing import Any, Final
 
-from querymill_histories.beginnings import TOKEN, value_in
+from querymill_histories.beginnings import TOKEN, end_of, value_in
 
 #: A text that is broken in more places is read as far as there.
 _MOST: Final = 50
 #: What may follow a value, such as the zeros of a file that was cut by a crash.
 _NOTHING: Final = "\0 \t\r\n"
-_PLAIN: Final = re.compile(r"[^,\]}]*")
 #: How many characters of a text have to follow an error, to know that it is none of what is not read yet.
 _SURELY: Final = 16
 
@@ -66,22 +65,6 @@ def _record_around(text: str, at: int, start: int) -> tuple[int, int] | None:
             open_.pop()
     within = (place for place in reversed(open_) if text[place] == "{" and place != start)
     return next(((place, end) for place in within if (end := end_of(text, place)) is not None and end > at), None)
-
-
-def end_of(text: str, at: int) -> int | None:
-    """Return where a value ends that begins at a place, by its brackets; None if it does not end."""
-    if text[at : at + 1] not in ("{", "["):
-        match = _PLAIN.match(text, at)
-        return match.end() if match and match.end() < len(text) else None
-    depth = 0
-    for token in TOKEN.finditer(text, at):
-        if token[0] in ("{", "["):
-            depth += 1
-        elif token[0] in ("}", "]"):
-            depth -= 1
-            if depth == 0:
-                return token.end()
-    return None
 
 
 def goes_on(error: json.JSONDecodeError, text: str) -> bool:

@@ -42,6 +42,8 @@ from querymill_shared.urls import mask
 _COUNTED: Final = (
     "grown", "ingested", "unchanged", "superseded", "forgotten", "dropped", "compared", "messages", "files",
 )  # fmt: skip
+#: Remarks of a round that are printed, and those that ``--json`` has.
+REMARKED, NAMED = 20, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +195,17 @@ def _teller(
         for place, reason in told.failures:
             console.print(f"{place}: {reason}", style="red", markup=False)
             record.refuse(reason, place=place)
+        for place, remark in told.remarks[:REMARKED]:
+            console.print(f"{place}: {remark}", style="yellow", markup=False)
+        if len(told.remarks) > REMARKED:
+            console.print(f"and {len(told.remarks) - REMARKED} more remarks", style="yellow")
         record.close()
         counts = {name: told.counts[name] for name in _COUNTED if told.counts[name]}
         failed = [{"document": place, "reason": reason} for place, reason in told.failures]
         if asked.as_json:
-            echo(json.dumps({**counts, "failed": failed}, ensure_ascii=False))
+            remarks = [{"document": place, "remark": remark} for place, remark in told.remarks[:NAMED]]
+            said = {"remarks": remarks} if remarks else {}
+            echo(json.dumps({**counts, "failed": failed, **said}, ensure_ascii=False))
         elif counts.keys() - {"unchanged", "files", "compared"}:
             console.print(", ".join(f"{number} {name}" for name, number in counts.items()), markup=False)
 

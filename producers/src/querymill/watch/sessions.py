@@ -19,10 +19,11 @@ Row = Mapping[str, Any]
 
 @dataclass(slots=True)
 class WatchReport:
-    """What was done, by what, and what was not, with the reasons."""
+    """What was done, by what, and what was not, with the reasons. ``remarks`` say what of a file was read otherwise."""
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[tuple[str, str]] = field(default_factory=list)
+    remarks: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)

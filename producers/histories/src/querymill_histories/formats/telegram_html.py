@@ -100,7 +100,7 @@ class TelegramPage(HTMLParser):
 
     def _hold_votes(self, held: tuple[str, int, list[str]], classes: set[str]) -> None:
         if held[0] == "answer" and "details" in classes:
-            held[2].append(" (")
+            held[2][:] = ["".join(held[2]).rstrip(), " ("]
             self._votes = self._depth
 
     def _hold(self, classes: set[str], title: str) -> None:
