@@ -16,6 +16,8 @@ from tests.fixtures.foreign_histories import LINES, TEXTS, WHOLE
 from tests.unit.histories.test_foreign_chats import FILES, PARTS
 
 ODD: Final[tuple[Any, ...]] = (None, -1, float("nan"), True, "\ud800", [], [None], {"a": None}, "9" * 50)
+#: What may stand where an object does.
+NO_OBJECTS: Final[tuple[Any, ...]] = (7, None, [[]])
 WHOLES: Final = FILES | WHOLE | {("openai", "parts.json"): PARTS}
 ALL: Final = {
     **{key: json.dumps(value) for key, value in WHOLES.items()},
@@ -102,7 +104,7 @@ def test_a_record_that_is_odd_is_counted_and_costs_no_other(tmp_path: Path, name
     for place in records_in(whole):
         path.write_text(json.dumps(without(whole, place)))
         read_without, told_without = told_of(name, path)
-        for odd in (7, None, [[]]):
+        for odd in NO_OBJECTS:
             path.write_text(json.dumps(with_odd(whole, place, odd)))
             read, told = told_of(name, path)
             assert read >= read_without, f"{place} as {odd!r} cost another record"

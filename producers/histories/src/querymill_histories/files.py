@@ -12,10 +12,11 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from querymill_histories.beginnings import end_of
 from querymill_histories.compressed import BROKEN as DAMAGED
 from querymill_histories.compressed import open_plain, plain_name
 from querymill_histories.rules.remarks import NOT_UTF8
-from querymill_histories.salvage import end_of, goes_on, value_of
+from querymill_histories.salvage import goes_on, value_of
 from querymill_histories.session import HEAD_BYTES, Head, Read, ReadOptions, Session, UnreadPlace
 
 #: Characters that are read of a large list at first; twice as many each time an element does not fit.
@@ -229,13 +230,12 @@ def _elements(path: Path, file: TextIO, held: str) -> Iterator[Any]:
         try:
             value, end = decoder.raw_decode(held, at)
         except (json.JSONDecodeError, RecursionError) as error:
-            is_syntax = isinstance(error, json.JSONDecodeError)
-            ends = None if is_syntax and goes_on(error, held) else end_of(held, at)
+            ends = None if goes_on(error, held) else end_of(held, at)
             if ends is None and (more := file.read(max(_CHUNK, len(held) - at))):
                 held, at = held[at:] + more, 0
                 continue
             ends = end_of(held, at)
-            why = f"not JSON: {error.msg}" if is_syntax else reason_of(error)
+            why = f"not JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else reason_of(error)
             yield UnreadPlace(f"{path}: element {number + 1}", why, is_cut=ends is None)
             if ends is None:
                 return

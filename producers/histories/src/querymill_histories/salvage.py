@@ -67,6 +67,8 @@ def _record_around(text: str, at: int, start: int) -> tuple[int, int] | None:
     return next(((place, end) for place in within if (end := end_of(text, place)) is not None and end > at), None)
 
 
-def goes_on(error: json.JSONDecodeError, text: str) -> bool:
+def goes_on(error: Exception, text: str) -> bool:
     """Return whether an error may be one only because the text is not read to its end."""
+    if not isinstance(error, json.JSONDecodeError):
+        return False
     return error.msg.startswith("Unterminated string") or error.pos > len(text) - _SURELY

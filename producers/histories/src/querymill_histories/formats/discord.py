@@ -53,8 +53,8 @@ def _read(path: Path, asked: ReadOptions) -> Read:
         yield _named(path, text.said, text.left_out, text.about.get("Channel"), text.about.get("Guild"))
     elif is_html(head):
         page = read_page(path)
-        server, *others = page.names or [None]
-        yield _named(path, page.said, page.left_out, others[0] if others else None, server)
+        server, channel, *_ = [*page.names, None, None]
+        yield _named(path, page.said, page.left_out, channel, server)
     else:
         lost: list[UnreadPlace] = []
         yield _of_json(path, mapping(object_of(path, lost)))
