@@ -1,17 +1,22 @@
 """Read JSON, JSON lines and SQLite files of other programs, which may be writing to them, without changing anything."""
 
 import json
+import re
 import shutil
 import sqlite3
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from querymill_histories.beginnings import end_of
 from querymill_histories.compressed import BROKEN as DAMAGED
 from querymill_histories.compressed import open_plain, plain_name
+from querymill_histories.rules.remarks import NOT_UTF8
+from querymill_histories.salvage import goes_on, value_of
 from querymill_histories.session import HEAD_BYTES, Head, Read, ReadOptions, Session, UnreadPlace
 
 #: Characters that are read of a large list at first; twice as many each time an element does not fit.
@@ -20,6 +25,9 @@ _CHUNK: Final = 1 << 20
 _MAX_LINE_BYTES: Final = 64 << 20
 #: A larger file of one JSON object is not read into memory.
 _MAX_OBJECT_BYTES: Final = 1 << 30
+
+#: What stands between the elements of a list.
+_BETWEEN: Final = re.compile(r"[, \t\r\n]*")
 
 #: What a damaged file raises when it is read, and one whose values are of other types than the format has.
 BROKEN: Final = (
@@ -73,6 +81,9 @@ def each_record(
     """
     for number, record in enumerate(elements_of(path), 1):
         place = f"{path}: {what.split()[0]} {number}"
+        if isinstance(record, UnreadPlace):
+            yield record
+            continue
         try:
             yield session_of(path, number, record) if is_known(record) else UnreadPlace(place, f"no {what}")
         except BROKEN as error:
@@ -96,6 +107,33 @@ def reason_of(error: Exception) -> str:
             return str(error)
 
 
+def text_lines(path: Path, left_out: Counter[str]) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text with their numbers, from 1. Characters that are not UTF-8 are counted and replaced.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with open_plain(path) as file:
+        number = 0
+        while octets := file.readline(_MAX_LINE_BYTES):
+            number += 1
+            try:
+                line = octets.decode()
+            except UnicodeDecodeError:
+                line = octets.decode(errors="replace")
+                left_out[NOT_UTF8] += 1
+            yield number, line.rstrip("\r\n")
+
+
+def text_in(path: Path, left_out: Counter[str]) -> str:
+    """Return a text, each line of which ends with a line feed.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    return "".join(f"{line}\n" for _, line in text_lines(path, left_out))
+
+
 def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | UnreadPlace]:
     """Read JSON lines with their numbers, from 1. A broken line is named."""
     with open_plain(path) as file:
@@ -105,7 +143,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | UnreadPlace]:
             if not line.strip(b"\0 \t\r\n\xef\xbb\xbf"):
                 continue
             try:
-                row = json.loads(line.decode("utf-8-sig"))
+                row = json.loads(line.decode("utf-8-sig"), strict=False)
             except (ValueError, RecursionError) as error:
                 yield UnreadPlace(f"{path}:{number}", _reason_of_line(error), is_cut=not line.endswith(b"\n"))
                 continue
@@ -115,14 +153,30 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]] | UnreadPlace]:
                 yield UnreadPlace(f"{path}:{number}", "not a JSON object")
 
 
+def taken(path: Path, take: Callable[[int, dict[str, Any]], None]) -> Iterator[UnreadPlace]:
+    """Give each line of a file of JSON lines to ``take``. Yield the lines that are broken; they cost no other."""
+    for line in lines_of(path):
+        if isinstance(line, UnreadPlace):
+            yield line
+            continue
+        try:
+            take(*line)
+        except BROKEN as error:
+            yield UnreadPlace(f"{path}:{line[0]}", reason_of(error))
+
+
 def _reason_of_line(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error.msg} at column {error.colno}"
     return reason_of(error)
 
 
-def object_of(path: Path) -> Any:
+def object_of(path: Path, lost: list[UnreadPlace] | None = None) -> Any:
     """Read a file that holds one JSON value; lines before it, which a command printed, are skipped.
+
+    Args:
+        path: The file.
+        lost: Gets the parts that are broken, in place of an error; the rest is read.
 
     Raises:
         OSError: It cannot be read.
@@ -133,42 +187,62 @@ def object_of(path: Path) -> Any:
         read = file.read(_MAX_OBJECT_BYTES + 1)
     if len(read) > _MAX_OBJECT_BYTES:
         raise ValueError(f"larger than {_MAX_OBJECT_BYTES >> 20} MiB")
-    text = read.decode("utf-8-sig")
-    if text.lstrip()[:1] in ("{", "["):
-        return json.loads(text)
-    start = text.find("\n{")
-    return json.loads(text if start < 0 else text[start:])
+    losses: list[str] = []
+    try:
+        text = read.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        if lost is None:
+            raise
+        text = read.decode("utf-8-sig", "replace")
+        losses.append(f"{text.count(chr(0xFFFD))} characters that are not UTF-8")
+    start = 0 if text.lstrip()[:1] in ("{", "[") else max(text.find("\n{"), 0)
+    if lost is None:
+        return json.loads(text[start:], strict=False)
+    value = value_of(text[start:], losses)
+    lost += [UnreadPlace(f"{path}", why, is_cut=why.endswith("is read")) for why in losses]
+    return value
 
 
 def elements_of(path: Path) -> Iterator[Any]:
     """Yield the elements of a JSON list one by one; of another value, that value. Only one is in memory.
 
+    One that is broken is named, and the next is read.
+
     Raises:
         OSError: The file cannot be read.
-        ValueError: It is not JSON from here on.
+        ValueError: It is not JSON.
     """
-    with TextIOWrapper(open_plain(path), encoding="utf-8-sig") as file:
+    with TextIOWrapper(open_plain(path), encoding="utf-8", errors="replace") as file:
         held = file.read(_CHUNK).lstrip()
         if held.startswith("["):
-            yield from _elements(file, held[1:])
+            yield from _elements(path, file, held[1:])
             return
-    yield object_of(path)
+    lost: list[UnreadPlace] = []
+    yield object_of(path, lost)
+    yield from lost
 
 
-def _elements(file: TextIO, held: str) -> Iterator[Any]:
+def _elements(path: Path, file: TextIO, held: str) -> Iterator[Any]:
     """Yield the elements of a list, of which ``held`` is read."""
-    decoder = json.JSONDecoder()
-    while not (held := held.lstrip(", \t\r\n")).startswith("]"):
+    decoder = json.JSONDecoder(strict=False)
+    at = number = 0
+    while not held.startswith("]", at := _BETWEEN.match(held, at).end()):  # type: ignore[union-attr]
         try:
-            value, end = decoder.raw_decode(held)
-        except json.JSONDecodeError:
-            more = file.read(max(_CHUNK, len(held)))
-            if not more:
-                raise
-            held += more
-            continue
-        yield value
-        held = held[end:]
+            value, end = decoder.raw_decode(held, at)
+        except (json.JSONDecodeError, RecursionError) as error:
+            ends = None if goes_on(error, held) else end_of(held, at)
+            if ends is None and (more := file.read(max(_CHUNK, len(held) - at))):
+                held, at = held[at:] + more, 0
+                continue
+            ends = end_of(held, at)
+            why = f"not JSON: {error.msg}" if isinstance(error, json.JSONDecodeError) else reason_of(error)
+            yield UnreadPlace(f"{path}: element {number + 1}", why, is_cut=ends is None)
+            if ends is None:
+                return
+            end = ends
+        else:
+            yield value
+        number, at = number + 1, end
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from querymill.ingesting.sources.paths import refuse_foreign
 from querymill.ingesting.submitting import pack
 from querymill_histories.compressed import BROKEN as DAMAGED
 from querymill_histories.compressed import open_plain
+from querymill_histories.finding import why_unknown
 
 #: What may become of a document that did not fail.
 STORED: Final = ("ingested", "unchanged", "superseded", "forgotten")
@@ -195,7 +196,8 @@ def load_lines(chosen: Kind[Any], path: Path, collection: str, *, as_json: bool)
             if outcome.result is None:
                 console.print(f"{outcome.document}: {outcome.reason}", style="red")
     if done.outcomes.keys() <= {"bad"}:
-        raise WrongUse(f"path: {path} holds no line that can be loaded")
+        why = f"; as a history: {why_unknown(path)}" if chosen.loadable.reads_histories and path != STDIN else ""
+        raise WrongUse(f"path: {path} holds no line that can be loaded{why}")
     report(done, counted=lines.counted, as_json=as_json)
     if not done.is_clean:
         raise typer.Exit(Exit.FAILED)

@@ -1,7 +1,7 @@
 """Following histories: which files must be read when some have changed, and which sessions are then sent."""
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,8 @@ from querymill.watch.sessions import SessionSender, WatchReport
 from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import FoundFiles, format_of, walked
 from querymill_histories.formats import BY_NAME, FORMATS
-from querymill_histories.rows import rows_of
+from querymill_histories.rows import counted, rows_of
+from querymill_histories.rules.remarks import WITHOUT_MESSAGE
 from querymill_histories.session import HistoryFormat, ReadOptions, Session, Tools, UnreadPlace
 
 #: A file that changed less than this many seconds ago may be half written.
@@ -138,6 +139,7 @@ class HistoryFollower:
             rows |= {id_: self._named(row) for id_, row in parts.items()}
             for path in session.files:
                 of_file[path] |= parts.keys()
+            self._remark(session, told, is_empty=not parts)
         waiting = {id_ for id_ in rows if self._is_shorter(rows[id_])}
         lost = self.sender.send([row for id_, row in rows.items() if id_ not in waiting], told) | waiting
         done = {
@@ -188,13 +190,11 @@ class HistoryFollower:
         for read in known.read(paths, self.asked):
             if isinstance(read, Session):
                 sessions.append(read)
-            elif not read.is_cut:  # else the rest of the line is still to come
-                path = Path(read.place)
-                if path in paths and is_young(path):
-                    broken.add(path)
-                else:
-                    self._tell(read, told)
-        return sessions, broken
+            elif (path := Path(read.place)) in paths and is_young(path):
+                broken.add(path)
+            elif not (read.is_cut and any(map(is_young, paths))):  # else the rest of the line is still to come
+                self._tell(read, told)
+        return [session for session in sessions if session.source not in broken], broken
 
     def _named(self, row: dict[str, Any]) -> dict[str, Any]:
         """Keep the name of a session that only another file has."""
@@ -205,6 +205,14 @@ class HistoryFollower:
         """Return whether a session has lost messages in a file that may be half written."""
         mark = self.sent.mark(row["session_id"])
         return mark is not None and len(row["messages"]) < mark.count and is_young(Path(row["source"]))
+
+    def _remark(self, session: Session, told: WatchReport, *, is_empty: bool) -> None:
+        """Say what a file holds and its session does not: once, and again when it is more."""
+        left_out = session.left_out + Counter({WITHOUT_MESSAGE: int(is_empty)})
+        said = (str(session.source), f"left out: {', '.join(counted(left_out))}")
+        if +left_out and said not in self.told_once:
+            self.told_once.add(said)
+            told.remarks.append(said)
 
     def _tell(self, unread: UnreadPlace, told: WatchReport) -> None:
         if (unread.place, unread.reason) not in self.told_once:

@@ -88,6 +88,6 @@ def _take(
         except OSError as error:  # a file went while it was looked at
             follower.later = later | changed
             remark(str(error))
-        if told.counts or told.failures:
+        if told.counts or told.failures or told.remarks:
             tell(told)
         return

@@ -67,7 +67,7 @@ def home(request: pytest.FixtureRequest, mill: MemoryMill, tmp_path: Path) -> It
     yield from followed(mill, tmp_path, lines, kind)
 
 
-def spoken(number: int, text: str | None = None, **more: Any) -> dict[str, Any]:
+def spoken(number: int, text: Any = None, **more: Any) -> dict[str, Any]:
     kind = "user" if number % 2 else "assistant"
     parent = f"u{number - 1}" if number > 1 else None
     return claude_line(kind, f"u{number}", parent, text or f"line {number}", second=number, **more)
@@ -226,3 +226,15 @@ def test_files_of_a_folder_that_is_new_are_found_and_others_are_no_history(home:
     (home.folder / "new" / "notes.txt").write_text("nothing")
     assert home.take(home.folder / "new").counts == Counter(ingested=1, messages=1, files=1)
     assert BY_NAME[home.follower.sent.files[home.folder / "new" / "s1.jsonl"].format].name == "claude-code"
+
+
+def test_what_is_left_out_is_said_once_and_again_when_it_is_more(home: Home) -> None:
+    thought = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "line 2"}]
+    path = write_lines(home.folder / "s1.jsonl", [spoken(1), spoken(2, thought)])
+    assert home.take().remarks == [(str(path), "left out: 1 hidden thoughts")]
+    grow(path, spoken(3))
+    assert home.take(path).remarks == []
+    grow(path, spoken(4, thought))
+    assert home.take(path).remarks == [(str(path), "left out: 2 hidden thoughts")]
+    empty = write_json(home.folder / "conversations.json", [{"title": "T", "mapping": {"a": {"message": None}}}])
+    assert home.take(empty).remarks == [(str(empty), "left out: 1 sessions without a message")]

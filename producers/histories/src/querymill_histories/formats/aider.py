@@ -2,12 +2,14 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from querymill_histories.files import each
+from querymill_histories.files import each, text_lines
 from querymill_histories.rules.contents import given
+from querymill_histories.rules.remarks import THOUGHTS
 from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
@@ -20,6 +22,7 @@ from querymill_histories.session import (
     ReadOptions,
     Session,
     ToolCall,
+    UnreadPlace,
 )
 
 _START: Final = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
@@ -43,24 +46,29 @@ def recognise(head: Head) -> bool:
 def _read(path: Path, asked: ReadOptions) -> Read:
     started: str | None = None
     lines: list[tuple[int, str]] = []
-    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
-        for number, line in enumerate(file, 1):
-            if match := _START.match(line):
-                if started:
-                    yield _session(path, started, lines, asked)
-                started, lines = match[1], []
-            else:
-                lines.append((number, line.rstrip("\r\n")))
+    left_out: Counter[str] = Counter()
+    for number, line in text_lines(path, left_out):
+        if match := _START.match(line):
+            if started:
+                yield _session(path, started, lines, left_out, asked)
+                left_out = Counter()
+            started, lines = match[1], []
+        else:
+            lines.append((number, line))
     if started:
-        yield _session(path, started, lines, asked)
+        yield _session(path, started, lines, left_out, asked)
+    else:
+        yield UnreadPlace(str(path), "no line says when a chat was started")
 
 
-def _session(path: Path, started: str, lines: list[tuple[int, str]], asked: ReadOptions) -> Session:
+def _session(
+    path: Path, started: str, lines: list[tuple[int, str]], left_out: Counter[str], asked: ReadOptions
+) -> Session:
     at = moment(started, asked.zone)
     id_ = f"aider-{hashlib.sha256(f'{path.absolute()} {started}'.encode()).hexdigest()[:16]}"
     models = dict.fromkeys(match[1] for _, line in lines if (match := _MODEL.match(line)))
     about = given({"cwd": str(path.absolute().parent), "models": list(models), "time_zone": str(asked.zone)})
-    return Session(id_, path, list(_entries(runs(lines))), None, at, about)
+    return Session(id_, path, list(_entries(runs(lines), left_out)), None, at, about, left_out=+left_out)
 
 
 def runs(lines: list[tuple[int, str]]) -> list[_Run]:
@@ -84,7 +92,7 @@ def runs(lines: list[tuple[int, str]]) -> list[_Run]:
     return [run for run in found if any(map(str.strip, run[1]))]
 
 
-def _entries(found: list[_Run]) -> Iterator[HistoryMessage | ToolCall]:
+def _entries(found: list[_Run], left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
     asked = ""
     for role, lines, number in found:
         text = "\n".join(lines).strip()
@@ -92,10 +100,13 @@ def _entries(found: list[_Run]) -> Iterator[HistoryMessage | ToolCall]:
             yield ToolCall("aider", "\n".join(line.removeprefix("> ") for line in lines), line=number)
             continue
         if role == ASSISTANT:
-            text = _THINKING.sub("", text).strip()
+            text, thoughts = _THINKING.subn("", text)
+            left_out[THOUGHTS] += thoughts
+            text = text.strip()
             asked = ""
         else:
             command, text = text, typed_of(text)
+            left_out["commands to the tool"] += not text
             if text == asked:
                 continue  # a question that a command asked stands twice
             asked = text if command != text else ""

@@ -4,13 +4,22 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from querymill_histories.files import each, each_record
 from querymill_histories.rules.branches import shown_nodes
-from querymill_histories.rules.contents import given, mapping, text_of, word
-from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
+from querymill_histories.rules.contents import given, mapping, spoken, text_of, word
+from querymill_histories.rules.remarks import (
+    ATTACHMENTS,
+    HIDDEN,
+    INSTRUCTIONS,
+    OTHER_BRANCHES,
+    THOUGHTS,
+    WITHOUT_TEXT,
+    unknown_kind,
+)
 from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
@@ -91,26 +100,43 @@ def _entries(nodes: dict[str, Any], node: str, left_out: Counter[str]) -> Iterat
     id_, at = word(message.get("id")) or node, moment(message.get("create_time"))
     if report := _research(message, metadata):
         yield HistoryMessage(ASSISTANT, report, id_, at)
-    elif message and not (metadata.get("is_visually_hidden_from_conversation") or message.get("weight") == 0):
-        left_out[ATTACHMENTS] += _attachments(content, metadata)
-        author, text = mapping(message.get("author")), _text(content)
-        role, recipient = author.get("role"), message.get("recipient")
-        if role == "tool":
-            yield ToolCall(str(author.get("name") or role), None, text, id_, at)
-        elif role == ASSISTANT and recipient not in (None, "all"):
-            document = _document(recipient, text)
-            yield (
-                HistoryMessage(ASSISTANT, document, id_, at)
-                if document
-                else ToolCall(str(recipient), text, "", id_, at)
-            )
-        elif role in (USER, ASSISTANT) and _is_shown(str(content.get("content_type")), text, left_out):
-            yield HistoryMessage(str(role), text, id_, at)
+    elif metadata.get("is_visually_hidden_from_conversation") or message.get("weight") == 0:
+        left_out[HIDDEN] += _is_said(message) and bool(_text(content, Counter()))
+    elif message:
+        yield from _shown(message, content, metadata, HistoryMessage("", "", id_, at), left_out)
 
 
-def _is_shown(kind: str, text: str, left_out: Counter[str]) -> bool:
+def _shown(
+    message: dict[str, Any],
+    content: dict[str, Any],
+    metadata: dict[str, Any],
+    place: HistoryMessage,
+    left_out: Counter[str],
+) -> Iterator[HistoryMessage | ToolCall]:
+    """Yield what is shown of a message. ``place`` has its id and its time."""
+    files = _attachments(content, metadata)
+    left_out[ATTACHMENTS] += files
+    author, text = mapping(message.get("author")), _text(content, left_out)
+    role, recipient = author.get("role"), message.get("recipient")
+    if role == "tool":
+        yield ToolCall(str(author.get("name") or role), None, text, place.id, place.at)
+    elif role == ASSISTANT and recipient not in (None, "all"):
+        if document := _document(recipient, text):
+            yield replace(place, role=ASSISTANT, text=document)
+        else:
+            yield ToolCall(str(recipient), text, "", place.id, place.at)
+    elif role == "system":
+        left_out[INSTRUCTIONS] += bool(text)
+    elif role not in (USER, ASSISTANT):
+        left_out[f"messages of the role {str(role)[:60]!r}"] += 1
+    elif _is_shown(str(content.get("content_type")), text, left_out, has_files=files > 0):
+        yield replace(place, role=str(role), text=text)
+
+
+def _is_shown(kind: str, text: str, left_out: Counter[str], *, has_files: bool) -> bool:
     """Return whether a content is shown as a message. What is not is counted."""
     if kind in _SHOWN:
+        left_out[WITHOUT_TEXT] += not (text or has_files)
         return bool(text)
     if kind in _THOUGHTS:
         left_out[THOUGHTS] += 1
@@ -132,13 +158,13 @@ def _attachments(content: dict[str, Any], metadata: dict[str, Any]) -> int:
 
 def _research(message: dict[str, Any], metadata: dict[str, Any]) -> str:
     """Return the report of a research task. It is shown in a frame, whose state is kept in a message of a tool."""
-    text = _text(mapping(message.get("content")))
+    text = _text(mapping(message.get("content")), Counter())
     states = [mapping(metadata.get("chatgpt_sdk")).get("widget_state")]
     if text.startswith(_FRAME):
         states.append(text.removeprefix(_FRAME).strip())
     for state in states:
         report = mapping(mapping(_from_json(state)).get("report_message"))
-        if found := _text(mapping(report.get("content"))):
+        if found := _text(mapping(report.get("content")), Counter()):
             return found
     return ""
 
@@ -158,12 +184,13 @@ def _from_json(value: Any) -> Any:
         return None
 
 
-def _text(content: dict[str, Any]) -> str:
+def _text(content: dict[str, Any], left_out: Counter[str]) -> str:
     """Return the text of a content: its parts are texts, and objects such as pictures or a dictation."""
     parts = content.get("parts")
     if isinstance(parts, list):
-        return _CITATION.sub("", "\n".join(filter(None, map(text_of, parts)))).strip()
-    return _CITATION.sub("", str(content.get("text") or content.get("result") or "")).strip()
+        told = [part if isinstance(part, str) else text_of(part) or word(part) or "" for part in parts]
+        return _CITATION.sub("", "\n".join(filter(None, told))).strip()
+    return _CITATION.sub("", spoken(content.get("text") or content.get("result"), left_out)).strip()
 
 
 FORMAT: Final = HistoryFormat("chatgpt", recognise, each(_read))

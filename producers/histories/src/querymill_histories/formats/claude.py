@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from querymill_histories.files import each, each_record
 from querymill_histories.rules.branches import path_to
-from querymill_histories.rules.contents import given, mapping, mappings, result_of, word
-from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
+from querymill_histories.rules.contents import given, mapping, mappings, records, result_of, spoken, word
+from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, WITHOUT_TEXT, unknown_kind
 from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
@@ -54,9 +54,10 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
 
 
 def _session(path: Path, number: int, row: dict[str, Any]) -> Session:
-    held = list(mappings(row["chat_messages"]))
+    left_out: Counter[str] = Counter()
+    held = list(records(row["chat_messages"], left_out))
     messages = shown_branch(held, row.get("current_leaf_message_uuid"))
-    left_out = Counter({OTHER_BRANCHES: len(held) - len(messages)})
+    left_out[OTHER_BRANCHES] += len(held) - len(messages)
     entries = [entry for message in messages for entry in _entries(message, left_out)]
     about = given(
         {"models": list(filter(None, [word(row.get("model"))])), "project": mapping(row.get("project")).get("name")}
@@ -90,9 +91,9 @@ def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[Histor
         return
     content = message.get("content")
     blocks = list(mappings(content))
-    texts = [str(block.get("text") or "") for block in blocks if block.get("type") == "text"]
+    texts = [spoken(block.get("text"), left_out) for block in blocks if block.get("type") == "text"]
     if not blocks:
-        texts = [str(message.get("text") or "")]
+        texts = [spoken(message.get("text"), left_out)]
     results = {
         block.get("tool_use_id"): result_of(block.get("content"))
         for block in blocks
@@ -110,7 +111,10 @@ def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[Histor
             left_out[unknown_kind(kind)] += 1
     if text := "\n\n".join(filter(None, map(_visible, texts))):
         yield HistoryMessage(role, text, word(message.get("uuid")), at)
-    yield from _attached(message, role, at, left_out)
+    attached = list(_attached(message, role, at, left_out))
+    has_files = any(message.get(name) for name in ("attachments", "files", "files_v2"))
+    left_out[WITHOUT_TEXT] += not (text or blocks or attached or has_files)
+    yield from attached
 
 
 def _attached(

@@ -2,12 +2,15 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from querymill_histories.compressed import plain_name
 from querymill_histories.files import BROKEN, object_of, reason_of
-from querymill_histories.rules.contents import given, mapping, mappings, word
+from querymill_histories.rules.contents import given, mapping, mappings, records, word
+from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, THOUGHTS
 from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
@@ -50,23 +53,27 @@ def recognise(head: Head) -> bool:
 
 def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read tasks; of the two files with messages, the one that a person saw."""
-    seen_in = {path.parent for path in paths if path.name not in (_SENT, *_BESIDE)}
+    seen_in = {path.parent for path in paths if plain_name(path).name not in (_SENT, *_BESIDE)}
     for path in paths:
-        if path.name in _BESIDE or (path.name == _SENT and path.parent in seen_in):
+        name = plain_name(path).name
+        if name in _BESIDE or (name == _SENT and path.parent in seen_in):
             continue
+        left_out: Counter[str] = Counter()
+        lost: list[UnreadPlace] = []
         try:
-            rows = list(mappings(object_of(path)))
-            entries = list(_sent(rows) if path.name == _SENT else _seen(rows))
+            rows = list(records(object_of(path, lost), left_out))
+            entries = list((_sent if name == _SENT else _seen)(rows, left_out))
+            yield from lost
         except BROKEN as error:
             yield UnreadPlace(str(path), reason_of(error))
             continue
-        id_ = path.parent.name if path.name in (*_SEEN, _SENT) else path.stem
+        id_ = path.parent.name if name in (*_SEEN, _SENT) else path.stem
         folder = next((match[1] for row in rows[:20] if (match := _FOLDER.search(str(row)))), None)
         started = moment(rows[0].get("ts")) if rows else None
-        yield Session(id_, path, entries, None, started or moment(id_), given({"cwd": folder}))
+        yield Session(id_, path, entries, None, started or moment(id_), given({"cwd": folder}), left_out=+left_out)
 
 
-def _seen(rows: list[dict[str, Any]]) -> Iterator[HistoryMessage | ToolCall]:
+def _seen(rows: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
     is_first, before = True, ""
     for row in rows:
         kind = str(row.get("say") or row.get("ask"))
@@ -75,7 +82,12 @@ def _seen(rows: list[dict[str, Any]]) -> Iterator[HistoryMessage | ToolCall]:
         if kind in _CALLS:
             called = _read_json(str(row.get("text") or ""))
             yield ToolCall(str(mapping(called).get("tool") or kind), called, "", id_, at)
+        left_out[ATTACHMENTS] += sum(
+            len(held) for name in ("images", "files") if isinstance(held := row.get(name), list)
+        )
+        left_out[THOUGHTS] += kind == "reasoning"
         if kind not in _SAYS or not text:
+            left_out[SYSTEM_LINES] += kind not in (*_SAYS, *_CALLS, "reasoning")
             continue
         role = USER if is_first and kind == "text" else _SAYS[kind]
         is_first = False
@@ -85,7 +97,7 @@ def _seen(rows: list[dict[str, Any]]) -> Iterator[HistoryMessage | ToolCall]:
 
 
 def _spoken(row: dict[str, Any], kind: str) -> str:
-    text = str(row.get("text") or "")
+    text = word(row.get("text")) or ""
     if kind in ("followup", "plan_mode_respond"):
         asked = mapping(_read_json(text))
         return str(asked.get("question") or asked.get("response") or ("" if asked else text))
@@ -99,9 +111,11 @@ def _read_json(text: str) -> Any:
         return text
 
 
-def _sent(rows: list[dict[str, Any]]) -> Iterator[HistoryMessage | ToolCall]:
+def _sent(rows: list[dict[str, Any]], left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
     for row in rows:
         content = row.get("content")
+        left_out[ATTACHMENTS] += sum(block.get("type") in ("image", "document") for block in mappings(content))
+        left_out[THOUGHTS] += sum(block.get("type") == "thinking" for block in mappings(content))
         blocks = [content] if isinstance(content, str) else [
             str(block.get("text") or "") for block in mappings(content) if block.get("type") == "text"
         ]  # fmt: skip

@@ -1,15 +1,16 @@
 """Codex: a rollout of JSON lines for each session. Every message of a recent one stands twice, as item and as event."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from querymill_histories.compressed import plain_name
-from querymill_histories.files import each, lines_of, object_of
-from querymill_histories.rules.contents import given, mapping, mappings, result_of, text_of, word
+from querymill_histories.files import each, object_of, taken
+from querymill_histories.rules.contents import given, mapping, records, result_of, text_of, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
+from querymill_histories.rules.remarks import ATTACHMENTS, INJECTED, INSTRUCTIONS, THOUGHTS, UNDONE, unknown_kind
 from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
@@ -29,6 +30,9 @@ _EVENTS: Final = {"user_message": USER, "agent_message": ASSISTANT}
 #: Characters of an id at the end of a file's name.
 _ID_CHARS: Final = 36
 _CALLS: Final = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call")
+_FILES: Final = ("input_image", "image", "input_file", "input_audio")
+#: Kinds of items that the tool writes for itself.
+_OF_TOOL: Final = ("ghost_snapshot", "compaction", "compaction_summary", "other", "state")
 _RESULTS: Final = ("function_call_output", "custom_tool_call_output", "tool_search_output")
 
 
@@ -47,17 +51,15 @@ def recognise(head: Head) -> bool:
 
 def _read(path: Path, _asked: ReadOptions) -> Read:
     rollout = _Rollout(path)
-    if path.suffix == ".json":
-        whole = mapping(object_of(path))
+    if plain_name(path).suffix == ".json":
+        lost: list[UnreadPlace] = []
+        whole = mapping(object_of(path, lost))
+        yield from lost
         rollout.describe(mapping(whole.get("session")))
-        for row in mappings(whole.get("items")):
+        for row in records(whole.get("items"), rollout.left_out):
             rollout.take_item(row, None, None)
     else:
-        for line in lines_of(path):
-            if isinstance(line, UnreadPlace):
-                yield line
-            else:
-                rollout.take(*line)
+        yield from taken(path, rollout.take)
     if not rollout.is_of_agent:
         yield rollout.session()
 
@@ -76,6 +78,7 @@ class _Rollout:
         self.items: list[HistoryMessage | ToolCall] = []
         self.results: dict[str, str] = {}
         self.name: str | None = None
+        self.left_out: Counter[str] = Counter()
 
     def take(self, number: int, row: dict[str, Any]) -> None:
         """Take a line."""
@@ -128,14 +131,22 @@ class _Rollout:
             self.name = word(payload.get("thread_name")) or self.name
         elif kind == "thread_rolled_back":
             for entries in (self.events, self.items):
-                _roll_back(entries, payload.get("num_turns"))
+                _roll_back(entries, payload.get("num_turns"), self.left_out if entries is self.items else Counter())
 
     def take_item(self, payload: dict[str, Any], number: int | None, at: Any) -> None:
         """Take an item of the conversation with the model."""
         kind = payload.get("type", "message")
         if kind == "message" and payload.get("role") in (USER, ASSISTANT):
-            text = "\n\n".join(filter(None, map(_part, _parts(payload))))
-            self._say(self.items, payload["role"], text, number, at)
+            parts = list(_parts(payload, self.left_out))
+            told = [typed(part) for part in parts]  # each part of an item is one text
+            self.left_out[INJECTED] += sum(
+                bool(part.strip()) and not said for part, said in zip(parts, told, strict=True)
+            )
+            self._say(self.items, payload["role"], "\n\n".join(filter(None, told)), number, at)
+        elif kind == "message":
+            self.left_out[INSTRUCTIONS] += 1
+        elif kind == "reasoning":
+            self.left_out[THOUGHTS] += 1
         elif kind in _CALLS:
             call = ToolCall(
                 str(payload.get("name") or kind),
@@ -148,6 +159,8 @@ class _Rollout:
             self.events.append(call)
         elif kind in _RESULTS:
             self.results[str(payload.get("call_id"))] = result_of(payload.get("output") or payload.get("tools"))
+        elif kind not in _OF_TOOL:
+            self.left_out[unknown_kind(kind)] += 1
 
     def _say(self, entries: list[HistoryMessage | ToolCall], role: str, text: str, number: int | None, at: Any) -> None:
         text = typed(text) if role == USER else text.strip()
@@ -164,28 +177,29 @@ class _Rollout:
             for entry in entries
         ]
         about = given(self.about | {"models": self.models})
-        return Session(self.id or self.path.stem, self.path, with_results, self.name, moment(self.started), about)
+        id_, at = self.id or self.path.stem, moment(self.started)
+        return Session(id_, self.path, with_results, self.name, at, about, left_out=+self.left_out)
 
 
-def _parts(payload: dict[str, Any]) -> Iterator[str]:
+def _parts(payload: dict[str, Any], left_out: Counter[str]) -> Iterator[str]:
     content = payload.get("content")
     if isinstance(content, str):
         yield content
-    yield from (text_of(part) for part in mappings(content))
+        return
+    for part in records(content, left_out):
+        left_out[ATTACHMENTS] += part.get("type") in _FILES
+        yield text_of(part)
 
 
-def _part(text: str) -> str:
-    """Return a part without what was injected: each part of an item is one text."""
-    return typed(text)
-
-
-def _roll_back(entries: list[HistoryMessage | ToolCall], turns: Any) -> None:
+def _roll_back(entries: list[HistoryMessage | ToolCall], turns: Any, left_out: Counter[str]) -> None:
     """Take back the last turns, each from what was typed on."""
     typed_at = [
         number for number, entry in enumerate(entries) if isinstance(entry, HistoryMessage) and entry.role == USER
     ]
     if isinstance(turns, int) and turns > 0 and typed_at:
-        del entries[typed_at[-min(turns, len(typed_at))] :]
+        back_to = typed_at[-min(turns, len(typed_at))]
+        left_out[UNDONE] += sum(isinstance(entry, HistoryMessage) for entry in entries[back_to:])
+        del entries[back_to:]
 
 
 def read(paths: Sequence[Path], asked: ReadOptions) -> Read:

@@ -1,11 +1,14 @@
 """Copilot Chat: a session as VS Code stores or exports it, in newer versions as a log of changes."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from querymill_histories.compressed import plain_name
 from querymill_histories.files import each, lines_of, object_of
-from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
+from querymill_histories.rules.contents import given, mapping, mappings, records, text_of, word
+from querymill_histories.rules.remarks import ATTACHMENTS, THOUGHTS, UNDONE
 from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
@@ -34,25 +37,32 @@ def recognise(head: Head) -> bool:
 
 def _read(path: Path, _asked: ReadOptions) -> Read:
     whole: Any = {}
-    if path.suffix == ".jsonl":
+    if plain_name(path).suffix == ".jsonl":
         for line in lines_of(path):
             if isinstance(line, UnreadPlace):
                 yield line
                 continue
             try:
                 whole = applied(whole, line[1])
-            except (KeyError, IndexError, TypeError):
+            except (KeyError, IndexError, TypeError, AttributeError):
                 yield UnreadPlace(f"{path}:{line[0]}", "changes what is not there")
     else:
-        whole = object_of(path)
+        lost: list[UnreadPlace] = []
+        whole = object_of(path, lost)
+        yield from lost
     whole = mapping(whole)
-    requests = [request for request in mappings(whole.get("requests")) if not is_undone(request)]
-    entries = [entry for request in requests for entry in _entries(request)]
+    left_out: Counter[str] = Counter()
+    held = list(records(whole.get("requests"), left_out))
+    requests = [request for request in held if not is_undone(request)]
+    left_out[UNDONE] += len(held) - len(requests)
+    entries = [entry for request in requests for entry in _entries(request, left_out)]
     models = dict.fromkeys(filter(None, (word(request.get("modelId")) for request in requests)))
-    if requests:
-        id_ = word(whole.get("sessionId")) or f"copilot-{word(requests[0].get('requestId')) or path.stem}"
-        started = moment(requests[0].get("timestamp")) or moment(whole.get("creationDate"))
-        yield Session(id_, path, entries, word(whole.get("customTitle")), started, given({"models": list(models)}))
+    if requests or left_out:
+        first = requests[0] if requests else {}
+        id_ = word(whole.get("sessionId")) or f"copilot-{word(first.get('requestId')) or path.stem}"
+        started = moment(first.get("timestamp")) or moment(whole.get("creationDate"))
+        about = given({"models": list(models)})
+        yield Session(id_, path, entries, word(whole.get("customTitle")), started, about, left_out=+left_out)
 
 
 def is_undone(request: dict[str, Any]) -> bool:
@@ -71,7 +81,7 @@ def applied(whole: Any, change: dict[str, Any]) -> Any:
         KeyError, IndexError, TypeError: The place is not there.
     """
     kind, place, value = change.get("kind"), change.get("k") or [], change.get("v")
-    if kind == _ALL:
+    if kind == _ALL and isinstance(value, dict):
         return value
     target = whole
     for step in place[:-1]:
@@ -92,13 +102,15 @@ def applied(whole: Any, change: dict[str, Any]) -> Any:
     return whole
 
 
-def _entries(request: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
+def _entries(request: dict[str, Any], left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
     asked_at = moment(request.get("timestamp"))
     id_ = word(request.get("requestId"))
+    left_out[ATTACHMENTS] += len(list(mappings(mapping(request.get("variableData")).get("variables"))))
     if text := text_of(request.get("message")).strip():
         yield HistoryMessage(USER, text, id_, asked_at)
-    items = list(mappings(request.get("response")))
+    items = list(records(request.get("response"), left_out))
     for item in items:
+        left_out[THOUGHTS] += item.get("kind") == "thinking"
         if item.get("kind") == "toolInvocationSerialized":
             said = text_of_markdown(item.get("pastTenseMessage") or item.get("invocationMessage"))
             yield ToolCall(str(item.get("toolId") or "tool"), said, "", word(item.get("toolCallId")), asked_at)

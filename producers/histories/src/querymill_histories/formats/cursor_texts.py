@@ -2,15 +2,19 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_histories.files import lines_of
-from querymill_histories.rules.contents import mapping, mappings, word
+from querymill_histories.compressed import plain_name
+from querymill_histories.files import head_of, taken, text_in
+from querymill_histories.rules.contents import mapping, mappings, spoken, word
 from querymill_histories.rules.injected import typed
-from querymill_histories.session import ASSISTANT, USER, Head, HistoryMessage, Read, Session, ToolCall, UnreadPlace
+from querymill_histories.rules.remarks import INJECTED, SYSTEM_LINES, THOUGHTS, unknown_kind
+from querymill_histories.session import ASSISTANT, USER, Head, HistoryMessage, Read, Session, ToolCall
 
+_ROLES: Final = {"user": USER, "assistant": ASSISTANT}
 _TITLE: Final = re.compile(
     r"\ufeff?#[ \t]+(?P<title>[^\n]+)\n+_Exported on [^\n]{5,80} from Cursor \([^)\n]{1,40}\)_\s*\n"
 )
@@ -26,7 +30,9 @@ def is_text(head: Head) -> bool:
     """Return whether a file is an export or a transcript."""
     if _TITLE.match(head.text) or head.text.lstrip("\ufeff").startswith("user:\n<user_query>"):
         return True
-    return head.packed.startswith(('{"role":"user","message":{"content":', '{"role":"assistant","message":{"content":'))
+    return any(
+        str(record.get("role")) in _ROLES and "content" in mapping(record.get("message")) for record in head.records
+    )
 
 
 def read_text(path: Path) -> Read:
@@ -35,27 +41,24 @@ def read_text(path: Path) -> Read:
     Raises:
         OSError: It cannot be read.
     """
-    with path.open("rb") as file:
-        is_lines = file.read(1) == b"{"
-    if is_lines:
+    stem = plain_name(path).stem
+    left_out: Counter[str] = Counter()
+    if head_of(path).records:
         entries: list[HistoryMessage | ToolCall] = []
-        for line in lines_of(path):
-            if isinstance(line, UnreadPlace):
-                yield line
-            else:
-                entries += _of_line(line[1])
-        yield Session(path.stem, path, entries)
+        yield from taken(path, lambda _, row: entries.extend(_of_line(row, left_out)))
+        yield Session(stem, path, entries, left_out=+left_out)
         return
-    whole = path.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n")
+    whole = text_in(path, left_out)
     exported = _TITLE.match(whole)
     if exported is None:
-        yield Session(path.stem, path, list(_of_transcript(whole)))
+        left_out[THOUGHTS] += sum(mark["what"] == "Thinking" for mark in _MARK.finditer(whole))
+        yield Session(stem, path, list(_of_transcript(whole)), left_out=+left_out)
         return
     said = list(_of_export(whole))
     # Nothing in it is an id: a later export of the same chat begins in the same way.
     known_by = f"{exported['title']}\n{said[0].text if said else ''}"
     id_ = f"cursor-{hashlib.sha256(known_by.encode()).hexdigest()[:16]}"
-    yield Session(id_, path, list(said), exported["title"].strip())
+    yield Session(id_, path, list(said), exported["title"].strip(), left_out=+left_out)
 
 
 def _cut(pattern: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], str]]:
@@ -72,18 +75,22 @@ def _of_export(whole: str) -> Iterator[HistoryMessage]:
             yield HistoryMessage(USER if turn["who"] == "User" else ASSISTANT, text)
 
 
-def _of_line(row: dict[str, Any]) -> Iterator[HistoryMessage | ToolCall]:
-    role = {"user": USER, "assistant": ASSISTANT}.get(str(row.get("role")))
+def _of_line(row: dict[str, Any], left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
+    role = _ROLES.get(str(row.get("role")))
+    left_out[SYSTEM_LINES] += role is None
     content = mapping(row.get("message")).get("content")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content)
     for part in parts:
         if part.get("type") == "text" and role is not None:
-            text = str(part.get("text") or "")
-            shown = asked_in(text) if role == USER else text.strip()
+            text = spoken(part.get("text"), left_out)
+            shown = asked_in(text) if role == USER else text
+            left_out[INJECTED] += bool(text) and not shown
             if shown:
                 yield HistoryMessage(role, shown)
         elif part.get("type") == "tool_use":
             yield ToolCall(str(part.get("name")), part.get("input"), "", word(part.get("id")))
+        elif part.get("type") != "text":
+            left_out[unknown_kind(part.get("type"))] += 1
 
 
 def asked_in(text: str) -> str:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from querymill_histories.files import each, each_record
 from querymill_histories.rules.branches import shown_nodes
-from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
-from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, unknown_kind
+from querymill_histories.rules.contents import given, mapping, mappings, records, spoken, word
+from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, WITHOUT_TEXT, unknown_kind
 from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
@@ -70,12 +70,14 @@ def _entries(
     id_, at = word(message.get("id")) or node, moment(message.get("inserted_at"))
     files = message.get("files")
     left_out[ATTACHMENTS] += len(files) if isinstance(files, list) else 0
-    fragments = list(mappings(message.get("fragments")))
-    if not fragments and (text := text_of(message.get("content")).strip()):
+    fragments = list(records(message.get("fragments"), left_out))
+    if not fragments and (text := spoken(message.get("content"), left_out)):
         left_out[THOUGHTS] += bool(message.get("reasoning_content"))
-        yield HistoryMessage(str(message.get("role") or turn).lower(), text, id_, at)
+        yield HistoryMessage((word(message.get("role")) or turn).lower(), text, id_, at)
+    elif not fragments:
+        left_out[WITHOUT_TEXT] += 1
     for fragment in fragments:
-        kind, text = str(fragment.get("type")), text_of(fragment.get("content")).strip()
+        kind, text = str(fragment.get("type")), spoken(fragment.get("content"), left_out)
         if kind in _ROLES:
             if text:
                 yield HistoryMessage(_ROLES[kind], text, id_, at)

@@ -1,4 +1,4 @@
-"""Discord: a channel as DiscordChatExporter writes it, as JSON, as a web page or as CSV."""
+"""Discord: a channel as DiscordChatExporter writes it, in four forms, or as it is in a download of the own data."""
 
 import csv
 import re
@@ -10,18 +10,20 @@ from typing import Any, Final
 from querymill_histories.files import each, head_of, object_of
 from querymill_histories.formats.discord_csv import is_csv, messages_in_csv
 from querymill_histories.formats.discord_html import is_html, read_page
-from querymill_histories.rules.contents import given, mapping, mappings, word
+from querymill_histories.formats.discord_package import is_package, read_package
+from querymill_histories.formats.discord_text import is_text, read_text
+from querymill_histories.rules.contents import given, mapping, mappings, records, spoken, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.polls import of_poll
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
-from querymill_histories.rules.times import moment
-from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
+from querymill_histories.rules.times import counted_moment
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 #: Types of messages that a person wrote, by name and by number.
 _WRITTEN: Final = ("Default", "Reply", "0", "19", "20", "ChatInputCommand", "ThreadStarterMessage")
 
 #: The endings of its forms: what says most first.
-_FORMS: Final = (".json", ".html", ".csv")
+_FORMS: Final = (".json", ".html", ".txt", ".csv")
 #: What stands for the server of a chat of two.
 _ALONE: Final = "Direct Messages"
 _FILE: Final = re.compile(r"(?P<names>.+) \[(?P<id>\d{15,20})\]")
@@ -29,7 +31,7 @@ _FILE: Final = re.compile(r"(?P<names>.+) \[(?P<id>\d{15,20})\]")
 
 def recognise(head: Head) -> bool:
     """Return whether a file is a channel of Discord."""
-    if is_csv(head) or is_html(head):
+    if is_csv(head) or is_html(head) or is_text(head) or is_package(head):
         return True
     first = head.packed[:8_000]
     return first.startswith('{"guild":{') and '"channel":{' in first
@@ -37,33 +39,47 @@ def recognise(head: Head) -> bool:
 
 def _read(path: Path, asked: ReadOptions) -> Read:
     head = head_of(path)
-    if is_csv(head):
+    if is_package(head):
+        yield from read_package(path, asked)
+    elif is_csv(head):
+        left_out: Counter[str] = Counter()
         try:
-            yield _named(path, list(messages_in_csv(path, asked)))
+            said = list(messages_in_csv(path, asked, left_out))
         except csv.Error as error:
             raise ValueError(f"not CSV: {error}") from error
+        yield _named(path, said, left_out)
+    elif is_text(head):
+        text = read_text(path, asked)
+        yield _named(path, text.said, text.left_out, text.about.get("Channel"), text.about.get("Guild"))
     elif is_html(head):
         page = read_page(path)
-        server, *others = page.names
-        channel = others[0].rpartition(" / ")[2] if others else None
-        yield _named(path, page.said, channel, None if server == _ALONE else server)
+        server, channel, *_ = [*page.names, None, None]
+        yield _named(path, page.said, page.left_out, channel, server)
     else:
-        yield _of_json(path)
+        lost: list[UnreadPlace] = []
+        yield _of_json(path, mapping(object_of(path, lost)))
+        yield from lost
 
 
-def _named(path: Path, said: list[HistoryMessage], channel: str | None = None, server: str | None = None) -> Session:
+def _named(
+    path: Path,
+    said: list[HistoryMessage],
+    left_out: Counter[str],
+    channel: str | None = None,
+    server: str | None = None,
+) -> Session:
     """Return a channel whose file is named after it: ``server - category - channel [id].csv``."""
     match = _FILE.match(path.name)
     parts = match["names"].split(" - ") if match else []
+    channel, server = channel and channel.rpartition(" / ")[2], None if server == _ALONE else server
     if channel is None and parts:
         channel, server = parts[-1], parts[0] if len(parts) > 1 and parts[0] != _ALONE else None
     title = f"{channel} ({server})" if channel and server else channel
     id_ = match["id"] if match else path.stem
-    return Session(id_, path, list(said), title, None, given({"server": server}))
+    return Session(id_, path, list(said), title, None, given({"server": server}), left_out=+left_out)
 
 
-def _of_json(path: Path) -> Session:
-    whole = mapping(object_of(path))
+def _of_json(path: Path, whole: dict[str, Any]) -> Session:
     channel, guild = mapping(whole.get("channel")), mapping(whole.get("guild"))
     server = word(guild.get("name")) if word(guild.get("id")) not in (None, "0") else None
     name = word(channel.get("name"))
@@ -76,9 +92,9 @@ def _of_json(path: Path) -> Session:
 
 def _messages(whole: dict[str, Any], left_out: Counter[str]) -> Iterator[HistoryMessage]:
     seen: set[str | None] = set()
-    for row in mappings(whole.get("messages")):
-        id_, text = word(row.get("id")), _text(row)
-        if id_ in seen:
+    for row in records(whole.get("messages"), left_out):
+        id_, text = word(row.get("id")), _text(row, left_out)
+        if id_ and id_ in seen:
             continue
         seen.add(id_)
         files = len(list(mappings(row.get("attachments")))) + len(list(mappings(row.get("stickers"))))
@@ -91,14 +107,14 @@ def _messages(whole: dict[str, Any], left_out: Counter[str]) -> Iterator[History
             continue
         author = mapping(row.get("author"))
         who = word(author.get("nickname")) or word(author.get("name")) or "unknown"
-        yield HistoryMessage(who, text, id_, moment(row.get("timestamp")))
+        yield HistoryMessage(who, text, id_, counted_moment(row.get("timestamp"), left_out))
 
 
-def _text(row: dict[str, Any]) -> str:
+def _text(row: dict[str, Any], left_out: Counter[str]) -> str:
     """Return the text of a message, of one that it forwards, or of a card that a program wrote."""
-    if text := str(row.get("content") or "").strip():
+    if text := spoken(row.get("content"), left_out):
         return text
-    if text := str(mapping(row.get("forwardedMessage")).get("content") or "").strip():
+    if text := spoken(mapping(row.get("forwardedMessage")).get("content"), left_out):
         return text
     if poll := mapping(row.get("poll")):
         answers = [

@@ -1,5 +1,6 @@
 """Discord: a channel as DiscordChatExporter writes it as a web page. The ids of messages tell their times."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -9,14 +10,29 @@ from pathlib import Path
 from typing import Final
 
 from querymill_histories.compressed import open_plain
+from querymill_histories.rules.remarks import ATTACHMENTS, NOT_UTF8, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.session import Head, HistoryMessage
 
 #: Since then Discord counts milliseconds; an id holds them above its lower bits.
 _EPOCH: Final = datetime(2015, 1, 1, tzinfo=UTC)
 _LOWER_BITS: Final = 22
 _VOID: Final = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"])
-_AUTHOR: Final = frozenset(["chatlog__author", "chatlog__author-name"])
-_TEXT, _EDITED, _NAME = "chatlog__content", "chatlog__edited-timestamp", "preamble__entry"
+#: Elements whose texts are held, and as what.
+_HOLDS: Final = {
+    "author": frozenset(["chatlog__author", "chatlog__author-name"]),
+    "text": frozenset(["chatlog__content"]),
+    "name": frozenset(["preamble__entry"]),
+    "card": frozenset(
+        [
+            "chatlog__embed-title",
+            "chatlog__embed-description",
+            "chatlog__embed-field-name",
+            "chatlog__embed-field-value",
+        ]
+    ),
+}
+_FILES: Final = frozenset(["chatlog__attachment", "chatlog__sticker"])
+_EDITED, _OF_DISCORD = "chatlog__edited-timestamp", "chatlog__system-notification"
 #: Characters that are parsed at a time.
 _CHUNK: Final = 1 << 20
 
@@ -47,36 +63,50 @@ class _Held:
         return "".join(self.pieces).strip()
 
 
+@dataclass(slots=True)
+class _Message:
+    """A message that is being read: its texts, those of the cards of programs, and what else is seen of it."""
+
+    id: str
+    texts: list[str] = field(default_factory=list)
+    cards: list[str] = field(default_factory=list)
+    files: int = 0
+    is_of_discord: bool = False
+
+
 class DiscordPage(HTMLParser):
-    """Gathers the messages of a page, and the names above them: those of the server and of the channel."""
+    """Gathers the messages of a page, the names above them, of the server and of the channel, and what is left out."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: list[str] = []
         self.said: list[HistoryMessage] = []
+        self.left_out: Counter[str] = Counter()
         self._depth = 0
         self._held: _Held | None = None
         self._left_out = 0
-        self._author, self._id = "unknown", ""
+        self._author = "unknown"
+        self._message: _Message | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note where a message, an author or a text begins."""
         given = {name: value or "" for name, value in attrs}
+        classes = set(given.get("class", "").split())
         if tag in _VOID:
             self._add("\n" if tag == "br" else given.get("alt", "") if tag == "img" else "")
             return
         self._depth += 1
-        classes = set(given.get("class", "").split())
-        self._id = given.get("data-message-id") or self._id
+        if (id_ := given.get("data-message-id")) and (self._message is None or self._message.id != id_):
+            self.end_message()
+            self._message = _Message(id_)
         if self._held is not None:
             if _EDITED in classes and not self._left_out:
                 self._left_out = self._depth
-        elif classes & _AUTHOR:
-            self._held = _Held("author", self._depth)
-        elif _TEXT in classes:
-            self._held = _Held("text", self._depth)
-        elif _NAME in classes:
-            self._held = _Held("name", self._depth)
+        elif of := next((of for of, names in _HOLDS.items() if classes & names), None):
+            self._held = _Held(of, self._depth)
+        elif self._message is not None:
+            self._message.files += bool(classes & _FILES)
+            self._message.is_of_discord |= _OF_DISCORD in classes
 
     def handle_endtag(self, tag: str) -> None:
         """Note where one ends."""
@@ -98,14 +128,28 @@ class DiscordPage(HTMLParser):
             self._held.pieces.append(text)
 
     def _end(self, held: _Held) -> None:
-        match held.of:
-            case "author":
-                self._author = held.text or "unknown"
-            case "name":
-                self.names.append(held.text)
-            case _:
-                if held.text:
-                    self.said.append(HistoryMessage(self._author, held.text, self._id or None, time_of(self._id)))
+        if held.of == "author":
+            self._author = held.text or "unknown"
+        elif held.of == "name":
+            self.names.append(held.text)
+        else:
+            # Older pages give the id to the text itself.
+            self._message = self._message or _Message("")
+            (self._message.texts if held.of == "text" else self._message.cards).append(held.text)
+
+    def end_message(self) -> None:
+        """Keep the message that is being read, or count it."""
+        message, self._message = self._message, None
+        if message is None:
+            return
+        text = "\n".join(filter(None, message.texts)) or "\n".join(filter(None, message.cards))
+        self.left_out[ATTACHMENTS] += message.files
+        if text:
+            self.said.append(HistoryMessage(self._author, text, message.id or None, time_of(message.id)))
+        elif message.is_of_discord:
+            self.left_out[SYSTEM_LINES] += 1
+        else:
+            self.left_out[WITHOUT_TEXT] += not message.files
 
 
 def read_page(path: Path) -> DiscordPage:
@@ -113,13 +157,14 @@ def read_page(path: Path) -> DiscordPage:
 
     Raises:
         OSError: It cannot be read.
-        ValueError: It is not UTF-8.
     """
     page = DiscordPage()
-    with TextIOWrapper(open_plain(path), encoding="utf-8-sig") as file:
+    with TextIOWrapper(open_plain(path), encoding="utf-8", errors="replace") as file:
         for piece in _pieces(file):
             page.feed(piece)
+            page.left_out[NOT_UTF8] += piece.count("\ufffd")
     page.close()
+    page.end_message()
     return page
 
 

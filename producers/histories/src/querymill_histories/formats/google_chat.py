@@ -1,6 +1,5 @@
 """Google Chat: the messages of a conversation or space, as Google Takeout has them, with a description beside them."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
@@ -8,21 +7,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from querymill_histories.files import BROKEN, each, object_of
-from querymill_histories.rules.contents import mapping, mappings, word
-from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, WITHOUT_TEXT
+from querymill_histories.rules.contents import mapping, mappings, records, spoken, word
+from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, NO_TIMES, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
-from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
+from querymill_histories.rules.written_dates import written_moment
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 #: Files beside the messages, which hold none.
 _BESIDE: Final = ("group_info.json", "user_info.json")
-#: ``Tuesday, January 9, 2024 at 10:00:00 PM UTC``: the day of the week and the "at" vary, and so do the blanks.
-_DATE: Final = re.compile(
-    r"(?:\w+,\s)?(?P<month>[A-Z][a-z]+)\s(?P<day>\d{1,2}),\s(?P<year>\d{4})(?:\sat|,)?\s"
-    r"(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:\s(?P<half>[AP]M))?(?:\s(?P<zone>[A-Z]{2,4}))?"
-)
 #: The field of a link's address.
 _URL: Final = "private_do_not_access_or_else_safe_url_wrapped_value"
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def recognise(head: Head) -> bool:
@@ -40,7 +34,9 @@ def _read(path: Path, asked: ReadOptions) -> Read:
         return
     about = _described(path.with_name("group_info.json"))
     left_out: Counter[str] = Counter()
-    said = list(_messages(mapping(object_of(path)), asked, left_out))
+    lost: list[UnreadPlace] = []
+    said = list(_messages(mapping(object_of(path, lost)), asked, left_out))
+    yield from lost
     people = [word(member.get("name")) or word(member.get("email")) or "" for member in mappings(about.get("members"))]
     folder = path.parent.name if path.stem == "messages" else path.stem
     name = word(about.get("name")) or ", ".join(filter(None, people)) or folder
@@ -55,20 +51,25 @@ def _described(path: Path) -> dict[str, Any]:
 
 
 def _messages(whole: dict[str, Any], asked: ReadOptions, left_out: Counter[str]) -> Iterator[HistoryMessage]:
-    for row in mappings(whole.get("messages")):
+    for row in records(whole.get("messages"), left_out):
         files = len(list(mappings(row.get("attached_files"))))
         left_out[ATTACHMENTS] += files
         creator = mapping(row.get("creator"))
-        text = str(row.get("text") or "").strip() or _cards(row)
+        text = spoken(row.get("text"), left_out) or _cards(row)
         if row.get("message_state") == "DELETED" or "deletion_metadata" in row:
             left_out[DELETED] += 1
         elif text:
-            who = word(creator.get("name")) or word(creator.get("email")) or "unknown"
-            yield HistoryMessage(
-                who, text, word(row.get("message_id")), time_of(word(row.get("created_date")) or "", asked)
-            )
+            date = word(row.get("created_date")) or ""
+            at = time_of(date, asked)
+            left_out[NO_TIMES] += bool(date) and at is None
+            yield HistoryMessage(name_of(creator), text, word(row.get("message_id")), at)
         elif not files:
             left_out[WITHOUT_TEXT] += 1
+
+
+def name_of(person: dict[str, Any]) -> str:
+    """Return the name of a person or of a program, or the address."""
+    return word(person.get("name")) or word(person.get("email")) or "unknown"
 
 
 def _cards(row: dict[str, Any]) -> str:
@@ -79,16 +80,8 @@ def _cards(row: dict[str, Any]) -> str:
 
 
 def time_of(date: str, asked: ReadOptions) -> datetime | None:
-    """Read a time in English words, or in figures; one that names no zone is in the caller's."""
-    match = _DATE.fullmatch(" ".join(date.split()))
-    if match is None or match["month"][:3] not in _MONTHS:
-        return moment(date, asked.zone)
-    hour = int(match["hour"])
-    if match["half"]:
-        hour = hour % 12 + (12 if match["half"] == "PM" else 0)
-    day = f"{match['year']}-{_MONTHS.index(match['month'][:3]) + 1:02}-{int(match['day']):02}"
-    zone = "+00:00" if match["zone"] in ("UTC", "GMT") else ""
-    return moment(f"{day}T{hour:02}:{match['minute']}:{match['second']}{zone}", asked.zone)
+    """Read a time in the words of the account's language, or in figures; one that names no zone is in the caller's."""
+    return moment(date, asked.zone) or written_moment(date, asked.zone)
 
 
 FORMAT: Final = HistoryFormat("google-chat", recognise, each(_read))

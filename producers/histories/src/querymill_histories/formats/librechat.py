@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from querymill_histories.files import each, each_record
 from querymill_histories.rules.branches import path_to
-from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
+from querymill_histories.rules.contents import given, mapping, mappings, records, spoken, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, WITHOUT_TEXT, unknown_kind
 from querymill_histories.rules.times import moment
 from querymill_histories.session import (
@@ -48,11 +48,12 @@ def _read(path: Path, _asked: ReadOptions) -> Read:
 
 def _session(path: Path, _number: int, row: dict[str, Any]) -> Session:
     held = next((messages for name in _LISTS if isinstance(messages := row.get(name), list)), [])
-    nodes = dict(_flat(held, None))
+    left_out: Counter[str] = Counter()
+    nodes = dict(_flat(held, None, left_out))
     parents = {id_: parent if parent in nodes else None for id_, (parent, _) in nodes.items()}
     is_tree = any(parents.values())
     shown = path_to(parents, None) if is_tree else list(nodes)
-    left_out = Counter({OTHER_BRANCHES: len(nodes) - len(shown)})
+    left_out[OTHER_BRANCHES] += len(nodes) - len(shown)
     entries = [entry for id_ in shown for entry in _entries(nodes[id_][1], left_out)]
     options = mapping(row.get("options"))
     about = given({"models": list(filter(None, [word(options.get("model")) or word(row.get("model"))]))})
@@ -60,9 +61,11 @@ def _session(path: Path, _number: int, row: dict[str, Any]) -> Session:
     return Session(id_, path, entries, word(row.get("title")), moment(row.get("createdAt")), about, left_out=+left_out)
 
 
-def _flat(messages: Any, parent: str | None) -> Iterator[tuple[str, tuple[str | None, dict[str, Any]]]]:
+def _flat(
+    messages: Any, parent: str | None, left_out: Counter[str]
+) -> Iterator[tuple[str, tuple[str | None, dict[str, Any]]]]:
     """Yield messages by id, with the id of what they answer: that which they name, or that above them."""
-    waiting = [(message, parent) for message in reversed(list(mappings(messages)))]
+    waiting = [(message, parent) for message in reversed(list(records(messages, left_out)))]
     number = 0
     while waiting:
         message, above = waiting.pop()
@@ -70,14 +73,14 @@ def _flat(messages: Any, parent: str | None) -> Iterator[tuple[str, tuple[str | 
         id_ = word(message.get("messageId")) or f"message-{number}"
         named = word(message.get("parentMessageId"))
         yield id_, (named if named and named != _ROOT else above, message)
-        waiting += [(child, id_) for child in reversed(list(mappings(message.get("children"))))]
+        waiting += [(child, id_) for child in reversed(list(records(message.get("children"), left_out)))]
 
 
 def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[HistoryMessage | ToolCall]:
     role = USER if message.get("isCreatedByUser") else ASSISTANT
     id_, at = word(message.get("messageId")), moment(message.get("createdAt"))
     left_out[ATTACHMENTS] += len(list(mappings(message.get("files"))))
-    parts = list(mappings(message.get("content")))
+    parts = list(records(message.get("content"), left_out))
     texts: list[str] = []
     for part in parts:
         kind = part.get("type")
@@ -93,7 +96,7 @@ def _entries(message: dict[str, Any], left_out: Counter[str]) -> Iterator[Histor
             left_out[THOUGHTS] += 1
         else:
             left_out[unknown_kind(kind)] += 1
-    text = "\n\n".join(filter(None, map(str.strip, texts))) or text_of(message.get("text")).strip()
+    text = "\n\n".join(filter(None, map(str.strip, texts))) or spoken(message.get("text"), left_out)
     if text:
         yield HistoryMessage(role, text, id_, at)
     elif not parts:

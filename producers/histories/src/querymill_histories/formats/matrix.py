@@ -1,18 +1,24 @@
-"""Matrix: a room as Element exports it in JSON, as a list of events."""
+"""Matrix: a room as Element exports it in JSON, as a list of events, as web pages or as plain text."""
 
+import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from querymill_histories.files import each, object_of
-from querymill_histories.rules.contents import mapping, mappings, word
+from querymill_histories.files import each, head_of, object_of
+from querymill_histories.formats.matrix_html import is_html, read_page
+from querymill_histories.formats.matrix_text import is_text, read_text
+from querymill_histories.rules.contents import mapping, mappings, records, spoken, word
+from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.polls import of_poll
-from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, SYSTEM_LINES
-from querymill_histories.rules.times import moment
-from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
+from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, SYSTEM_LINES, WITHOUT_TEXT
+from querymill_histories.rules.times import counted_moment
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
+#: How the ids of rooms begin that were exported as web pages.
+_OF_PAGES: Final = "matrix-pages-"
 _SAID: Final = ("m.text", "m.notice", "m.emote")
 _POLLS: Final = ("m.poll.start", "org.matrix.msc3381.poll.start")
 #: Above an answer, what it answers is quoted.
@@ -20,17 +26,34 @@ _ANSWERED: Final = re.compile(r"\A> <[^>\n]+>.*(?:\n>.*)*\n\n")
 
 
 def recognise(head: Head) -> bool:
-    """Return whether a file holds the events of a room."""
+    """Return whether a file holds a room."""
+    if is_html(head) or is_text(head):
+        return True
     for record in head.records[:1]:
         is_event = any("origin_server_ts" in row and "sender" in row for row in mappings(record.get("messages")))
         return is_event or ("room_name" in record and isinstance(record.get("messages"), list))
     return False
 
 
-def _read(path: Path, _asked: ReadOptions) -> Read:
-    room = mapping(object_of(path))
-    events = list(mappings(room.get("messages")))
+def _read(path: Path, asked: ReadOptions) -> Read:
+    head = head_of(path)
+    if is_html(head):
+        page = read_page(path, asked.zone)
+        id_ = f"{_OF_PAGES}{hashlib.sha256((page.name or path.parent.name).encode()).hexdigest()[:16]}"
+        about = {"time_zone": str(asked.zone)}
+        yield Session(id_, path, list(page.said), page.name or None, None, about, left_out=+page.left_out)
+    elif is_text(head):
+        yield read_text(path, asked)
+    else:
+        yield from _of_json(path)
+
+
+def _of_json(path: Path) -> Read:
+    lost: list[UnreadPlace] = []
+    room = mapping(object_of(path, lost))
+    yield from lost
     left_out: Counter[str] = Counter()
+    events = list(records(room.get("messages"), left_out))
     names = {str(event.get("state_key")): name for event in events if event.get("type") == "m.room.member"
              and (name := word(mapping(event.get("content")).get("displayname")))}  # fmt: skip
     edits = dict(_edits(events))
@@ -60,7 +83,7 @@ def _messages(
     events: list[dict[str, Any]], names: dict[str, str], edits: dict[str, dict[str, Any]], left_out: Counter[str]
 ) -> Iterator[HistoryMessage]:
     for event in sorted(events, key=_sent):
-        id_, kind, sender = word(event.get("event_id")), event.get("type"), str(event.get("sender") or "unknown")
+        id_, kind, sender = word(event.get("event_id")), event.get("type"), word(event.get("sender")) or "unknown"
         content = mapping(event.get("content"))
         if mapping(content.get("m.relates_to")).get("rel_type") == "m.replace":
             continue
@@ -72,17 +95,20 @@ def _messages(
         elif kind == "m.room.encrypted":
             left_out["messages that could not be decrypted"] += 1
         elif kind in ("m.room.message", "m.sticker"):
-            text = _text(edits.get(str(id_)) or content)
+            text = _text(edits.get(str(id_)) or content, left_out)
+            left_out[WITHOUT_TEXT] += not text and content.get("msgtype") in _SAID
             left_out[ATTACHMENTS] += content.get("msgtype") not in _SAID
         else:
             left_out[SYSTEM_LINES] += 1
         if text:
-            yield HistoryMessage(names.get(sender, sender), text, id_, moment(event.get("origin_server_ts")))
+            yield HistoryMessage(
+                names.get(sender, sender), text, id_, counted_moment(event.get("origin_server_ts"), left_out)
+            )
 
 
-def _text(content: dict[str, Any]) -> str:
+def _text(content: dict[str, Any], left_out: Counter[str]) -> str:
     """Return the text of a message, or the caption of a file, which is not the name of the file."""
-    body = str(content.get("body") or "")
+    body = spoken(content.get("body"), left_out)
     if content.get("msgtype") not in _SAID:
         return body.strip() if content.get("filename") not in (None, body) else ""
     return _ANSWERED.sub("", body).strip()
@@ -99,4 +125,15 @@ def _worded(value: Any) -> str:
     return word(named) or next((word(part.get("body")) or "" for part in mappings(named)), "")
 
 
-FORMAT: Final = HistoryFormat("matrix", recognise, each(_read))
+def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
+    """Read rooms; the pages of one room are one session."""
+    pages: list[Session] = []
+    for found in each(_read)(paths, asked):
+        if isinstance(found, Session) and found.id.startswith(_OF_PAGES):
+            pages.append(found)
+        else:
+            yield found
+    yield from one_each(sorted(pages, key=lambda page: (page.source.parent, len(page.source.name), page.source.name)))
+
+
+FORMAT: Final = HistoryFormat("matrix", recognise, read, read_with="new")

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from querymill_histories.files import each, object_of
-from querymill_histories.rules.contents import mapping, mappings, word
+from querymill_histories.rules.contents import mapping, mappings, records, spoken, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, SYSTEM_LINES, WITHOUT_TEXT
-from querymill_histories.rules.times import moment
-from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
+from querymill_histories.rules.times import counted_moment
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 #: Fields of what was sent with a message.
 _MEDIA: Final = ("photos", "videos", "audio_files", "files", "gifs", "media")
@@ -38,42 +38,45 @@ def in_utf8(text: str) -> str:
 
 
 def _read(path: Path, _asked: ReadOptions) -> Read:
-    thread = mapping(object_of(path))
+    lost: list[UnreadPlace] = []
+    thread = mapping(object_of(path, lost))
+    yield from lost
     left_out: Counter[str] = Counter()
     said = list(_messages(thread, left_out))
     said.reverse()  # the newest stands first
     said.sort(key=lambda one: one.at.timestamp() if one.at else 0.0)
-    people = [in_utf8(str(person.get("name") or "")) if isinstance(person, dict) else str(person)
-              for person in thread.get("participants") or ()]  # fmt: skip
-    name = in_utf8(word(thread.get("title")) or "") or word(thread.get("threadName")) or ", ".join(people)
+    held = thread.get("participants")
+    people = [in_utf8(word(mapping(person).get("name")) or word(person) or "")
+              for person in (held if isinstance(held, list) else ())]  # fmt: skip
+    name = in_utf8(word(thread.get("title")) or "") or word(thread.get("threadName")) or ", ".join(filter(None, people))
     id_ = word(thread.get("thread_path")) or word(thread.get("threadName")) or path.parent.name
     yield Session(id_, path, list(said), name or None, said[0].at if said else None, left_out=+left_out)
 
 
 def _messages(thread: dict[str, Any], left_out: Counter[str]) -> Iterator[HistoryMessage]:
-    for row in mappings(thread.get("messages")):
+    for row in records(thread.get("messages"), left_out):
         files = sum(len(list(mappings(row.get(field)))) for field in _MEDIA) + bool(row.get("sticker"))
         left_out[ATTACHMENTS] += files
-        who, text, at = _message(row)
+        who, text, at = _message(row, left_out)
         if row.get("is_unsent") or row.get("isUnsent"):
             left_out[DELETED] += 1
         elif row.get("type") in _EVENTS or "call_duration" in row:
             left_out[SYSTEM_LINES] += 1
         elif text:
-            yield HistoryMessage(who or "unknown", text, None, moment(at))
+            yield HistoryMessage(who or "unknown", text, None, counted_moment(at, left_out))
         elif not files:
             left_out[WITHOUT_TEXT] += 1
 
 
-def _message(row: dict[str, Any]) -> tuple[str, str, Any]:
+def _message(row: dict[str, Any], left_out: Counter[str]) -> tuple[str, str, Any]:
     """Return who wrote a message, its text with the link that it shares, and when."""
     if "senderName" in row:
-        return str(row["senderName"] or "").strip(), str(row.get("text") or "").strip(), row.get("timestamp")
+        return word(row["senderName"]) or "", spoken(row.get("text"), left_out), row.get("timestamp")
     share = mapping(row.get("share"))
-    text = in_utf8(str(row.get("content") or ""))
+    text = in_utf8(spoken(row.get("content"), left_out))
     shared = [in_utf8(part) for name in ("share_text", "link") if (part := word(share.get(name)))]
     parts = [text, *(part for part in shared if part not in text)]
-    return in_utf8(str(row.get("sender_name") or "")), "\n".join(filter(None, parts)).strip(), row.get("timestamp_ms")
+    return in_utf8(word(row.get("sender_name")) or ""), "\n".join(filter(None, parts)).strip(), row.get("timestamp_ms")
 
 
 def read(paths: Sequence[Path], asked: ReadOptions) -> Read:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from querymill_histories.files import each, each_record
 from querymill_histories.rules.branches import path_to
-from querymill_histories.rules.contents import given, mapping, mappings, text_of, word
-from querymill_histories.rules.remarks import ATTACHMENTS, OTHER_BRANCHES, THOUGHTS, WITHOUT_TEXT
+from querymill_histories.rules.contents import given, mapping, records, spoken, word
+from querymill_histories.rules.remarks import ATTACHMENTS, NO_OBJECTS, OTHER_BRANCHES, THOUGHTS, WITHOUT_TEXT
 from querymill_histories.rules.times import moment
 from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
 
@@ -47,10 +47,11 @@ def _session(path: Path, number: int, row: dict[str, Any]) -> Session:
         shown = path_to(parents, word(history.get("currentId")))
         messages = [nodes[id_] for id_ in shown]
         left_out[OTHER_BRANCHES] = len(nodes) - len(shown)
+        left_out[NO_OBJECTS] = len(mapping(history.get("messages"))) - len(nodes)
     else:
-        messages = list(mappings(chat.get("messages")))
+        messages = list(records(chat.get("messages"), left_out))
     entries = list(_messages(messages, left_out))
-    about = given({"models": [model for model in chat.get("models") or () if isinstance(model, str)]})
+    about = given({"models": chat.get("models")})
     id_ = word(row.get("id")) or word(chat.get("id")) or f"{path.stem}-{number}"
     title = word(row.get("title")) or word(chat.get("title"))
     at = moment(row.get("created_at")) or moment(chat.get("timestamp"))
@@ -61,7 +62,7 @@ def _messages(messages: list[dict[str, Any]], left_out: Counter[str]) -> Iterato
     for message in messages:
         files = message.get("files")
         left_out[ATTACHMENTS] += len(files) if isinstance(files, list) else 0
-        whole = text_of(message.get("content"))
+        whole = spoken(message.get("content"), left_out)
         text = _DETAILS.sub("", _THINK.sub("", whole)).strip()
         left_out[THOUGHTS] += text != whole.strip()
         if text:

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from querymill_histories.compressed import open_plain
 from querymill_histories.files import each, elements_of, lines_of
 from querymill_histories.rules.contents import given, mapping, mappings, result_of, text_of, word
 from querymill_histories.rules.remarks import ATTACHMENTS, THOUGHTS, WITHOUT_TEXT, unknown_kind
@@ -44,6 +45,7 @@ _FILES: Final = (
     "document",
     "video_url",
 )
+_LINES_LOOKED_AT: Final = 5
 #: Fields of a line that other formats have: they are recognised before, and their lines are no messages.
 _OF_OTHERS: Final = ("uuid", "sessionId", "session_id", "text", "ts")
 
@@ -60,8 +62,8 @@ def is_message(value: Any) -> bool:
     if any(name in row for name in _OF_OTHERS):
         return False
     has_content = isinstance(row.get("content"), str | list) or "tool_calls" in row or "function_call" in row
-    return (row.get("role") in _ROLES and has_content) or (
-        row.get("from") in _OTHER_ROLES and isinstance(row.get("value"), str)
+    return (word(row.get("role")) in _ROLES and has_content) or (
+        word(row.get("from")) in _OTHER_ROLES and isinstance(row.get("value"), str)
     )
 
 
@@ -112,17 +114,16 @@ def _rows(path: Path) -> Iterator[tuple[int, int | None, Any]]:
 
 
 def _has_lines(path: Path) -> bool:
-    """Return whether a file is JSON lines: its first line, or the one after a broken one, is a whole object."""
-    with path.open("rb") as file:
-        for _ in range(3):
-            line = file.readline(64 << 20).lstrip(b"\xef\xbb\xbf").strip()
-            if line.startswith(b"["):
-                return False
+    """Return whether a file is JSON lines: one of its first is a whole object."""
+    with open_plain(path) as file:
+        for _ in range(_LINES_LOOKED_AT):
+            line = file.readline(64 << 20).strip()
             try:
                 if isinstance(json.loads(line), dict):
                     return True
             except (ValueError, RecursionError):
-                continue
+                if line.startswith(b"["):
+                    return False
     return False
 
 
@@ -185,7 +186,7 @@ def _texts(content: Any, left_out: Counter[str]) -> Iterator[str]:
             left_out[ATTACHMENTS] += 1
         elif kind in _THOUGHTS:
             left_out[THOUGHTS] += 1
-        elif part is not None and kind not in ("tool_use", "tool_result"):
+        elif (part is not None or isinstance(content, list)) and kind not in ("tool_use", "tool_result"):
             left_out[unknown_kind(kind)] += 1
 
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from querymill_histories.files import BROKEN, object_of, reason_of
 from querymill_histories.formats.slack_blocks import text_of
-from querymill_histories.rules.contents import mapping, mappings, word
-from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
-from querymill_histories.rules.times import moment
+from querymill_histories.rules.contents import mapping, mappings, records, word
+from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, SYSTEM_LINES, WITHOUT_TEXT
+from querymill_histories.rules.times import counted_moment
 from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 #: Lists of channels, and other files of an export that hold no messages.
@@ -47,12 +47,16 @@ def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
     """Read channels: the days of one are one session, in the order of time."""
     for folder, files in _days(paths).items():
         messages: dict[str, dict[str, Any]] = {}
+        left_out: Counter[str] = Counter()
         for path in dict.fromkeys(files):
+            lost: list[UnreadPlace] = []
             try:
-                messages |= {str(row["ts"]): row for row in mappings(object_of(path)) if row.get("ts")}
+                for row in records(object_of(path, lost), left_out):
+                    messages[word(row.get("ts")) or f"{path} {len(messages)}"] = row
             except BROKEN as error:
                 yield UnreadPlace(str(path), reason_of(error))
-        yield _session(folder, [messages[ts] for ts in sorted(messages, key=_seconds)])
+            yield from lost
+        yield _session(folder, [messages[ts] for ts in sorted(messages, key=_seconds)], left_out)
 
 
 def _days(paths: Sequence[Path]) -> dict[Path, list[Path]]:
@@ -82,24 +86,29 @@ def _list_at(path: Path) -> Iterator[dict[str, Any]]:
         return
 
 
-def _session(folder: Path, rows: list[dict[str, Any]]) -> Session:
+def _session(folder: Path, rows: list[dict[str, Any]], left_out: Counter[str]) -> Session:
     names = {str(user.get("id")): name_of(user) for user in _list_at(folder.parent / "users.json")}
     listed = [channel for file in _CHANNELS for channel in _list_at(folder.parent / file)]
     channel = next((each for each in listed if folder.name in (each.get("name"), each.get("id"))), {})
     id_ = word(channel.get("id")) or folder.name
     entries: list[HistoryMessage] = []
-    left_out: Counter[str] = Counter()
     for row in rows:
         files = len(list(mappings(row.get("files"))))
         left_out[ATTACHMENTS] += files
-        text = text_of(row, names)
-        if row.get("hidden") or row.get("subtype") not in _WRITTEN or _UPLOADED.match(str(row.get("text") or "")):
+        text = text_of(row, names, left_out)
+        if row.get("subtype") == "tombstone":
+            left_out[DELETED] += 1
+        elif row.get("hidden") or row.get("subtype") not in _WRITTEN or _UPLOADED.match(str(row.get("text") or "")):
             left_out[SYSTEM_LINES] += 1
         elif text:
-            entries.append(HistoryMessage(author_of(row, names), text, f"{id_}-{row['ts']}", moment(row["ts"])))
+            ts = word(row.get("ts"))
+            at = counted_moment(ts or "without", left_out)
+            entries.append(HistoryMessage(author_of(row, names), text, f"{id_}-{ts}" if ts else None, at))
         elif not files:
             left_out[WITHOUT_TEXT] += 1
-    members = [names.get(str(member), str(member)) for member in channel.get("members") or ()]
+    listed_members = channel.get("members")
+    members = [names.get(str(member), str(member)) for member in listed_members] if isinstance(
+        listed_members, list) else []  # fmt: skip
     name = word(channel.get("name")) or (", ".join(members) if members and folder.name == id_ else folder.name)
     return Session(id_, folder, list(entries), name, left_out=+left_out)
 

@@ -1,10 +1,12 @@
 """Slack: the text of a message, which stands in its ``text``, in blocks, or in what is attached below it."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from querymill_histories.rules.contents import mapping, mappings, word
+from querymill_histories.rules.contents import mapping, mappings, spoken, word
+from querymill_histories.rules.remarks import PREVIEWS
 
 _LINK: Final = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 #: Where blocks hold more of them, or texts.
@@ -20,19 +22,20 @@ _MAX_DEPTH: Final = 20
 _LINES: Final = ("rich_text_section", "rich_text_quote", "rich_text_preformatted", "section", "header", "context")
 
 
-def text_of(row: dict[str, Any], names: Mapping[str, str]) -> str:
+def text_of(row: dict[str, Any], names: Mapping[str, str], left_out: Counter[str]) -> str:
     """Return the text of a message as Slack shows it, "" if it has none.
 
     Programs often leave ``text`` empty, and write blocks; what they attach has a text or blocks of its own.
     """
-    own = plain(str(row.get("text") or ""), names).strip() or _of_blocks(row.get("blocks"), names)
-    cards = [_of_card(card, names) for card in mappings(row.get("attachments"))]
+    own = plain(spoken(row.get("text"), left_out), names).strip() or _of_blocks(row.get("blocks"), names)
+    cards = [_of_card(card, names, left_out) for card in mappings(row.get("attachments"))]
     return "\n\n".join(dict.fromkeys(filter(None, (own, *(card for card in cards if card not in own)))))
 
 
-def _of_card(card: dict[str, Any], names: Mapping[str, str]) -> str:
+def _of_card(card: dict[str, Any], names: Mapping[str, str], left_out: Counter[str]) -> str:
     """Return the text of an attachment. That of a link that Slack unfolded is not the author's."""
     if card.get("from_url") or card.get("original_url") or card.get("is_app_unfurl"):
+        left_out[PREVIEWS] += 1
         return ""
     fields = [
         f"{word(each.get('title')) or ''}: {word(each.get('value')) or ''}" for each in mappings(card.get("fields"))

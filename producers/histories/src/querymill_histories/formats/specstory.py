@@ -2,15 +2,18 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from querymill_histories.files import each
+from querymill_histories.compressed import plain_name
+from querymill_histories.files import each, text_lines
 from querymill_histories.rules.contents import given
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.injected import typed
+from querymill_histories.rules.remarks import INJECTED, OF_AGENTS, THOUGHTS
 from querymill_histories.rules.times import moment
 from querymill_histories.session import (
     ASSISTANT,
@@ -56,29 +59,33 @@ def _moment(text: str | None, asked: ReadOptions) -> datetime | None:
 
 
 def _read(path: Path, asked: ReadOptions) -> Read:
-    text = path.read_bytes().decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    lines = text.split("\n")
+    left_out: Counter[str] = Counter()
+    lines = [line for _, line in text_lines(path, left_out)]
     starts = [number for number, line in enumerate(lines) if _SESSION.match(line)]
     for start, end in zip(starts or [0], [*starts[1:], len(lines)], strict=True):
-        yield _session(path, lines[start:end], start, asked, heading=lines[:start])
+        yield _session(path, lines[start:end], start, left_out, asked, heading=lines[:start])
+        left_out = Counter()
 
 
-def _session(path: Path, lines: list[str], start: int, asked: ReadOptions, *, heading: list[str]) -> Session:
+def _session(
+    path: Path, lines: list[str], start: int, left_out: Counter[str], asked: ReadOptions, *, heading: list[str]
+) -> Session:
     match = _SESSION.match(lines[0])
     entries: list[HistoryMessage | ToolCall] = []
     models: dict[str, None] = {}
     for number, speaker, body in _blocks(lines):
         if speaker["side"]:
+            left_out[OF_AGENTS] += 1
             continue  # what an agent asked another one, and that one's answers
         about = speaker["about"] or ""
         is_user = speaker["who"] in ("User", "Human")
         if not is_user and (model := _MODEL.match(_TIME.sub("", about).strip())):
             models[model[1]] = None
-        entries += _entries(USER if is_user else ASSISTANT, body, _moment(about, asked), start + number)
-    id_ = match["id"] if match else f"specstory-{hashlib.sha256(path.name.encode()).hexdigest()[:16]}"
-    started = _moment(match["at"] if match else None, asked) or _moment(path.stem, asked)
+        entries += _entries(USER if is_user else ASSISTANT, body, _moment(about, asked), start + number, left_out)
+    id_ = match["id"] if match else f"specstory-{hashlib.sha256(plain_name(path).name.encode()).hexdigest()[:16]}"
+    started = _moment(match["at"] if match else None, asked) or _moment(plain_name(path).stem, asked)
     about_it = given({"models": list(models), "tool": match["tool"] if match else None, "cwd": _folder(path)})
-    return Session(id_, path, entries, title_of(path, heading), started, about_it)
+    return Session(id_, path, entries, title_of(path, heading), started, about_it, left_out=+left_out)
 
 
 def _blocks(lines: list[str]) -> Iterator[tuple[int, re.Match[str], str]]:
@@ -96,13 +103,17 @@ def _blocks(lines: list[str]) -> Iterator[tuple[int, re.Match[str], str]]:
         yield *held, "\n".join(body)
 
 
-def _entries(role: str, body: str, at: datetime | None, line: int) -> Iterator[HistoryMessage | ToolCall]:
-    body = _THOUGHT.sub("", body)
+def _entries(
+    role: str, body: str, at: datetime | None, line: int, left_out: Counter[str]
+) -> Iterator[HistoryMessage | ToolCall]:
+    body, thoughts = _THOUGHT.subn("", body)
+    left_out[THOUGHTS] += thoughts
     for tool in _TOOL.finditer(body):
         named = re.search(r'data-tool-name="([^"]*)"', tool["about"] or "")
         name = named[1] if named else (tool["old"] or "tool").strip("* \n")
         yield ToolCall(name, None, (tool["inside"] or tool["rest"] or "").strip(), None, at, line)
     text = _RULE.sub("", _TOOL.sub("", body).strip()).strip()
+    left_out[INJECTED] += role == USER and bool(text) and not typed(text)
     if text := typed(text) if role == USER else text:
         yield HistoryMessage(role, text, None, at, line)
 
@@ -112,7 +123,7 @@ def title_of(path: Path, heading: Sequence[str]) -> str | None:
     for line in heading:
         if line.startswith("# ") and (title := _TIME.sub("", line[2:]).strip(" ()Z")):
             return title
-    return _TIME.sub("", path.stem).strip("-_ Z").replace("-", " ") or None
+    return _TIME.sub("", plain_name(path).stem).strip("-_ Z").replace("-", " ") or None
 
 
 def _folder(path: Path) -> str | None:

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from querymill_histories.files import each, head_of, object_of
 from querymill_histories.formats.telegram_html import is_html, read_page
-from querymill_histories.rules.contents import given, mapping, mappings, word
+from querymill_histories.rules.contents import given, mapping, mappings, records, spoken, word
 from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.polls import of_poll
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
-from querymill_histories.rules.times import moment
-from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session
+from querymill_histories.rules.times import counted_moment, moment
+from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
 #: How the ids of chats begin that were exported as web pages.
 _OF_PAGES: Final = "telegram-"
@@ -47,7 +47,9 @@ def _read(path: Path, asked: ReadOptions) -> Read:
     if is_html(head_of(path)):
         yield _of_page(path, asked)
         return
-    whole = mapping(object_of(path))
+    lost: list[UnreadPlace] = []
+    whole = mapping(object_of(path, lost))
+    yield from lost
     if "messages" in whole:
         yield _session(path, whole, asked)
     for part in ("chats", "left_chats"):
@@ -60,7 +62,8 @@ def _of_page(path: Path, asked: ReadOptions) -> Session:
     page = read_page(path, asked.zone)
     folder = path.parent.name if path.parent.name.startswith("chat_") else ""
     id_ = f"{_OF_PAGES}{hashlib.sha256(f'{folder} {page.name}'.encode()).hexdigest()[:16]}"
-    return Session(id_, path, list(page.said), page.name or None, None, {"time_zone": str(asked.zone)})
+    about = {"time_zone": str(asked.zone)}
+    return Session(id_, path, list(page.said), page.name or None, None, about, left_out=+page.left_out)
 
 
 def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
@@ -84,33 +87,31 @@ def _session(path: Path, chat: dict[str, Any], asked: ReadOptions) -> Session:
 
 
 def _messages(chat: dict[str, Any], asked: ReadOptions, left_out: Counter[str]) -> Iterator[HistoryMessage]:
-    for row in mappings(chat.get("messages")):
-        text = text_of(row.get("text") or row.get("text_entities")).strip()
+    for row in records(chat.get("messages"), left_out):
+        text = spoken(row.get("text"), left_out, "") or spoken(row.get("text_entities"), left_out, "")
         left_out[ATTACHMENTS] += any(field in row for field in _MEDIA)
         poll = mapping(row.get("poll"))
         if poll:
-            answers = [(text_of(answer.get("text")), answer.get("voters")) for answer in mappings(poll.get("answers"))]
-            text = "\n".join(filter(None, (text, of_poll(text_of(poll.get("question")), answers))))
+            answers = [
+                (spoken(answer.get("text"), left_out, ""), answer.get("voters"))
+                for answer in mappings(poll.get("answers"))
+            ]
+            text = "\n".join(filter(None, (text, of_poll(spoken(poll.get("question"), left_out, ""), answers))))
+        if tasks := mapping(row.get("todo_list")):
+            listed = [(spoken(task.get("text"), left_out, ""), None) for task in mappings(tasks.get("answers"))]
+            text = "\n".join(filter(None, (text, of_poll(spoken(tasks.get("title"), left_out, ""), listed))))
         if row.get("type") != "message":
             left_out[SYSTEM_LINES] += 1
         elif text:
             author = word(row.get("from")) or word(row.get("from_id")) or "unknown"
-            yield HistoryMessage(author, text, word(row.get("id")), _time(row, asked))
+            yield HistoryMessage(author, text, word(row.get("id")), _time(row, left_out, asked))
         elif not any(field in row for field in _MEDIA):
             left_out[WITHOUT_TEXT] += 1
 
 
-def _time(row: dict[str, Any], asked: ReadOptions) -> datetime | None:
+def _time(row: dict[str, Any], left_out: Counter[str], asked: ReadOptions) -> datetime | None:
     """Return the time of a message: ``date`` is local, and only newer exports have the other."""
-    return moment(row.get("date_unixtime")) or moment(row.get("date"), asked.zone)
-
-
-def text_of(text: Any) -> str:
-    """Return a text: a string, or a list of strings and of objects such as links, which follow each other."""
-    if isinstance(text, str):
-        return text
-    parts = text if isinstance(text, list) else []
-    return "".join(part if isinstance(part, str) else str(mapping(part).get("text") or "") for part in parts)
+    return moment(row.get("date_unixtime")) or counted_moment(row.get("date"), left_out, asked.zone)
 
 
 FORMAT: Final = HistoryFormat("telegram", recognise, read, read_with="new")

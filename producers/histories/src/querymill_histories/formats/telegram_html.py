@@ -1,12 +1,16 @@
 """Telegram: a chat as its desktop program exports it as web pages, ``messages.html``, ``messages2.html`` and so on."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone, tzinfo
 from html.parser import HTMLParser
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Final
 
+from querymill_histories.compressed import open_plain
+from querymill_histories.rules.remarks import ATTACHMENTS, NO_TIMES, NOT_UTF8, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.session import Head, HistoryMessage
 
 _VOID: Final = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"])
@@ -15,6 +19,8 @@ _TIME: Final = re.compile(
     r"(?P<day>\d\d)\.(?P<month>\d\d)\.(?P<year>\d{4}) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
     r"(?: (?:UTC|GMT)(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?"
 )
+#: Elements that hold what was said: also the question of a poll, and its answers.
+_TEXTS: Final = frozenset(["text", "question", "answer"])
 #: Characters that are parsed at a time.
 _CHUNK: Final = 1 << 20
 
@@ -48,15 +54,17 @@ class _Message:
     author: str
     at: datetime | None = None
     texts: list[str] = field(default_factory=list)
+    files: int = 0
 
 
 class TelegramPage(HTMLParser):
-    """Gathers the messages of a page, and the name of the chat above them."""
+    """Gathers the messages of a page, the name of the chat above them, and the counts of what is left out."""
 
     def __init__(self, zone: tzinfo) -> None:
         super().__init__()
         self.name = ""
         self.said: list[HistoryMessage] = []
+        self.left_out: Counter[str] = Counter()
         self._zone = zone
         self._depth = 0
         self._message: _Message | None = None
@@ -65,6 +73,7 @@ class TelegramPage(HTMLParser):
         self._forwarded = 0
         self._held: tuple[str, int, list[str]] | None = None
         self._author = "unknown"
+        self._votes = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note where a message, its author, its time or its text begins."""
@@ -75,6 +84,8 @@ class TelegramPage(HTMLParser):
         self._depth += 1
         given = {name: value or "" for name, value in attrs}
         classes = set(given.get("class", "").split())
+        is_event = {"message", "service"} <= classes  # that of a day has a number below zero
+        self.left_out[SYSTEM_LINES] += is_event and not given.get("id", "").startswith("message-")
         if {"message", "default"} <= classes:
             self._message, self._begun = (
                 _Message(given.get("id", "").removeprefix("message"), self._author),
@@ -84,19 +95,28 @@ class TelegramPage(HTMLParser):
             self._header = self._depth
         elif "forwarded" in classes:
             self._forwarded = self._forwarded or self._depth
-        elif self._held is None:
+        else:
             self._hold(classes, given.get("title", ""))
 
+    def _hold_votes(self, held: tuple[str, int, list[str]], classes: set[str]) -> None:
+        if held[0] == "answer" and "details" in classes:
+            held[2][:] = ["".join(held[2]).rstrip(), " ("]
+            self._votes = self._depth
+
     def _hold(self, classes: set[str], title: str) -> None:
-        if self._message is None:
+        if self._held is not None:
+            self._hold_votes(self._held, classes)
+        elif self._message is None:
             if self._header and "text" in classes:
                 self._held = ("name", self._depth, [])
         elif "date" in classes and not self._forwarded:
             self._message.at = self._message.at or time_in(title, self._zone)
         elif "from_name" in classes and not self._forwarded:
             self._held = ("author", self._depth, [])
-        elif "text" in classes:
-            self._held = ("text", self._depth, [])
+        elif classes & _TEXTS:
+            self._held = ("answer" if "answer" in classes else "text", self._depth, [])
+        else:
+            self._message.files += ("media_wrap" in classes) - ("media_poll" in classes)
 
     def handle_endtag(self, tag: str) -> None:
         """Note where one ends."""
@@ -105,14 +125,27 @@ class TelegramPage(HTMLParser):
         if self._held is not None and self._held[1] == self._depth:
             self._take(self._held[0], "".join(self._held[2]).strip())
             self._held = None
+        if self._votes == self._depth and self._held is not None:
+            self._held[2].append(")")
+            self._votes = 0
         if self._message is not None and self._begun == self._depth:
-            text = "\n".join(filter(None, self._message.texts))
-            if text:
-                self.said.append(HistoryMessage(self._author, text, self._message.id or None, self._message.at))
-            self._message = None
+            self.end_message()
         self._header = 0 if self._header == self._depth else self._header
         self._forwarded = 0 if self._forwarded == self._depth else self._forwarded
         self._depth -= 1
+
+    def end_message(self) -> None:
+        """Keep the message that is being read, or count it."""
+        if self._message is None:
+            return
+        text = "\n".join(filter(None, self._message.texts))
+        self.left_out[ATTACHMENTS] += max(self._message.files, 0)
+        if text:
+            self.said.append(HistoryMessage(self._author, text, self._message.id or None, self._message.at))
+        elif not self._message.files:
+            self.left_out[WITHOUT_TEXT] += 1
+        self.left_out[NO_TIMES] += self._message.at is None and bool(text)
+        self._message = None
 
     def handle_data(self, data: str) -> None:
         """Gather text. Lines are broken by elements, and not by what stands between them."""
@@ -133,11 +166,12 @@ def read_page(path: Path, zone: tzinfo) -> TelegramPage:
 
     Raises:
         OSError: It cannot be read.
-        ValueError: It is not UTF-8.
     """
     page = TelegramPage(zone)
-    with path.open(encoding="utf-8-sig") as file:
+    with TextIOWrapper(open_plain(path), encoding="utf-8", errors="replace") as file:
         while piece := file.read(_CHUNK):
             page.feed(piece)
+            page.left_out[NOT_UTF8] += piece.count("\ufffd")
     page.close()
+    page.end_message()  # the file may be cut
     return page

@@ -3,23 +3,20 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from querymill_histories.files import each
+from querymill_histories.compressed import plain_name
+from querymill_histories.files import each, text_lines
+from querymill_histories.rules.authors import AUTHOR, are_said, authors_of
 from querymill_histories.rules.day_order import WrittenDate, order_of
-from querymill_histories.rules.phone_dates import MARKS, START, stamp_of
+from querymill_histories.rules.phone_dates import MARKS, START, is_unbracketed, stamp_of
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
 
-#: An author is whatever stands before the first colon.
-_AUTHOR: Final = re.compile(r"(?P<author>[^:\n]{1,100}?)\s?:(?:\s(?P<text>.*)|$)", re.DOTALL)
-#: Quotation marks, and those that close them: one that is open at the colon stands around what WhatsApp reports.
-_QUOTES: Final = {"“": "”", "«": "»", "„": "“", "「": "」"}
-_QUOTED: Final = re.compile('["“”«»„「」]')
 #: A poll, in the words of the phone's language: a question, and below it options with their votes.
 _POLL: Final = re.compile(rf"[{MARKS}]*[^\W\d_]{{3,20}} ?:\n(?:.*\n)+?(?=[{MARKS}]*[^\W\d_]{{3,20}} ?: )", re.UNICODE)
 #: What WhatsApp says at the top of a chat, where it may look as if the group said it.
@@ -50,9 +47,8 @@ _LEFT_OUT: Final = re.compile(
     r"|Данное сообщение удалено|Вы удалили данное сообщение|Bu mesaj silindi|此消息已删除|此訊息已刪除"
     r"|このメッセージは削除されました|삭제된 메시지입니다)[.。]?$"
 )
-#: Lines by which a chat is told from a log, and what stands before a colon in a log.
+#: Lines by which a chat is told from a log.
 _LOOKED_AT: Final = 100
-_OF_LOG: Final = re.compile(r"<|\*|(?:.*\W)?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)\b")
 _NAME: Final = re.compile(
     r"^(?:WhatsApp[ -]Chat|Chat de WhatsApp|Conversa do WhatsApp|Discussion WhatsApp|Chat WhatsApp)"
     r"(?: (?:with|mit|con|com|avec|met|-))? (?P<name>.+?)(?: \(\d+\))?$"
@@ -60,18 +56,14 @@ _NAME: Final = re.compile(
 
 
 def recognise(head: Head) -> bool:
-    """Return whether a text begins with messages of WhatsApp.
-
-    Logs of programs and of IRC begin their lines with a date too, so most of those that name an author must name one
-    of a chat: neither ``ERROR: no port`` nor ``<ann> hi: there`` does.
-    """
+    """Return whether a text begins with messages of WhatsApp."""
     lines = [line for line in head.text.splitlines()[:_LOOKED_AT] if line.strip()]
     stamped = [START.match(line) for line in lines]
     if not stamped or stamped[0] is None or "\x00" in head.text:
         return False
-    authors = [_AUTHOR.match(match["rest"].lstrip(MARKS)) for match in stamped if match is not None]
-    by_log = [_OF_LOG.match(author["author"]) is not None for author in authors if author is not None]
-    return by_log.count(False) > by_log.count(True)
+    if is_unbracketed(stamped[0]) and name_of(head.path) is None:
+        return False  # that is a room of Matrix
+    return are_said([match["rest"].lstrip(MARKS) for match in stamped if match is not None])
 
 
 @dataclass(slots=True)
@@ -84,11 +76,11 @@ class _Line:
 
 
 def _read(path: Path, asked: ReadOptions) -> Read:
-    lines = list(_lines(path))
+    left_out: Counter[str] = Counter()
+    lines = list(_lines(path, left_out))
     order = order_of([line.stamp for line in lines])
     entries: list[HistoryMessage] = []
-    left_out: Counter[str] = Counter()
-    authors = authors_of([line.text for line in lines])
+    authors = authors_of([line.text.lstrip(MARKS) for line in lines])
     for place, line in enumerate(lines):
         at = line.stamp.moment(order)
         if at is None:
@@ -102,50 +94,31 @@ def _read(path: Path, asked: ReadOptions) -> Read:
     id_ = f"whatsapp-{hashlib.sha256(known_by.encode()).hexdigest()[:16]}"
     about = {"dates": order.described, "time_zone": str(asked.zone)}
     started = min((said.at for said in entries if said.at), default=None)
-    yield Session(id_, path, list(entries), name, started, about, left_out=left_out)
-
-
-def authors_of(texts: Sequence[str]) -> frozenset[str]:
-    """Return who speaks in a chat, of what stands before the colons of its lines.
-
-    A quotation mark that is not closed before the colon belongs to what WhatsApp reports, as in ``Ann named the group
-    "tea: at five"``, unless the same words stand there more than once.
-    """
-    before = Counter(match["author"] for text in texts if (match := _AUTHOR.match(text.lstrip(MARKS))))
-    return frozenset(author for author, count in before.items() if count > 1 or not _is_quoting(author))
-
-
-def _is_quoting(author: str) -> bool:
-    awaited: list[str] = []
-    for mark in _QUOTED.findall(author):
-        if awaited and mark == awaited[-1]:
-            awaited.pop()
-        else:
-            awaited.append(_QUOTES.get(mark, mark))
-    return bool(awaited)
+    yield Session(id_, path, list(entries), name, started, about, left_out=+left_out)
 
 
 def name_of(path: Path) -> str | None:
     """Return the name of a chat: it is in the name of the file, on an iPhone in that of the folder."""
-    stem = path.parent.name if path.stem == "_chat" else path.stem
+    stem = plain_name(path).stem
+    stem = path.parent.name if stem == "_chat" else stem
     match = _NAME.match(stem)
     return match["name"] if match else None
 
 
-def _lines(path: Path) -> Iterator[_Line]:
+def _lines(path: Path, left_out: Counter[str]) -> Iterator[_Line]:
     """Yield messages; a line without a date continues the one before."""
     held: _Line | None = None
-    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
-        for number, raw in enumerate(file, 1):
-            line = raw.rstrip("\r\n")
-            match = START.match(line)
-            if match is None:
-                if held is not None:
-                    held.text += f"\n{line}"
-                continue
+    for number, line in text_lines(path, left_out):
+        match = START.match(line)
+        if match is None:
             if held is not None:
-                yield held
-            held = _Line(number, stamp_of(match), match["rest"])
+                held.text += f"\n{line}"
+            else:
+                left_out[SYSTEM_LINES] += bool(line.strip())
+            continue
+        if held is not None:
+            yield held
+        held = _Line(number, stamp_of(match), match["rest"])
     if held is not None:
         yield held
 
@@ -154,7 +127,7 @@ def _said(
     line: _Line, at: datetime, authors: frozenset[str], left_out: Counter[str], *, is_at_top: bool
 ) -> HistoryMessage | None:
     """Return a message, None for what is none; that is counted."""
-    match = _AUTHOR.match(line.text.lstrip(MARKS))
+    match = AUTHOR.match(line.text.lstrip(MARKS))
     text = (match["text"] or "") if match else ""
     if match is None or match["author"] not in authors or (is_at_top and _ENCRYPTED.search(text)):
         left_out[SYSTEM_LINES] += 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from querymill_histories.files import BROKEN, object_of, reason_of
-from querymill_histories.rules.contents import mapping, mappings, word
+from querymill_histories.rules.contents import mapping, mappings, records, spoken, word
 from querymill_histories.rules.remarks import WITHOUT_TEXT
 from querymill_histories.rules.times import moment
 from querymill_histories.session import Head, HistoryFormat, HistoryMessage, Read, ReadOptions, Session, UnreadPlace
@@ -17,35 +17,6 @@ _REALM: Final = "realm.json"
 #: What a recipient's type says that its id is of.
 _PERSON, _CHANNEL, _GROUP = 1, 2, 3
 _TOPIC: Final = re.compile(r"\s+")
-
-
-def recognise(head: Head) -> bool:
-    """Return whether a file holds messages of Zulip, or says who speaks in them."""
-    for record in head.records[:1]:
-        if head.path.name == _REALM:
-            return any(name.startswith("zerver_") for name in record)
-        is_api = any("sender_full_name" in row and "content" in row for row in mappings(record.get("messages")))
-        return isinstance(record.get("zerver_message"), list) or is_api
-    return False
-
-
-def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
-    """Read messages; a topic that goes on in another file is one session."""
-    by_folder: defaultdict[Path, list[Path]] = defaultdict(list)
-    for path in paths:
-        if path.name != _REALM:
-            by_folder[path.parent].append(path)
-    for folder, files in by_folder.items():
-        realm = _realm(folder / _REALM)
-        held: defaultdict[str, list[tuple[Path, dict[str, Any]]]] = defaultdict(list)
-        for path in files:
-            try:
-                for row in _rows(mapping(object_of(path))):
-                    held[_place(row, realm)].append((path, row))
-            except BROKEN as error:
-                yield UnreadPlace(str(path), reason_of(error))
-        for place, rows in held.items():
-            yield _session(place, rows, realm)
 
 
 class _Realm:
@@ -65,6 +36,42 @@ class _Realm:
         }
 
 
+def recognise(head: Head) -> bool:
+    """Return whether a file holds messages of Zulip, or says who speaks in them."""
+    for record in head.records[:1]:
+        if head.path.name == _REALM:
+            return any(name.startswith("zerver_") for name in record)
+        is_api = any("sender_full_name" in row and "content" in row for row in mappings(record.get("messages")))
+        return isinstance(record.get("zerver_message"), list) or is_api
+    return False
+
+
+def read(paths: Sequence[Path], _asked: ReadOptions) -> Read:
+    """Read messages; a topic that goes on in another file is one session."""
+    by_folder: defaultdict[Path, list[Path]] = defaultdict(list)
+    for path in paths:
+        if path.name != _REALM:
+            by_folder[path.parent].append(path)
+    for folder, files in by_folder.items():
+        yield from _read_folder(_realm(folder / _REALM), files)
+
+
+def _read_folder(realm: _Realm, files: Sequence[Path]) -> Read:
+    held: defaultdict[str, list[tuple[Path, dict[str, Any]]]] = defaultdict(list)
+    for path in files:
+        left_out: Counter[str] = Counter()
+        lost: list[UnreadPlace] = []
+        try:
+            for row in _rows(mapping(object_of(path, lost)), left_out):
+                held[_place(row, realm)].append((path, row))
+        except BROKEN as error:
+            yield UnreadPlace(str(path), reason_of(error))
+        yield from lost
+        yield from (UnreadPlace(str(path), f"{count} {what}") for what, count in left_out.items())
+    for place, rows in held.items():
+        yield _session(place, rows, realm)
+
+
 def _realm(path: Path) -> _Realm:
     try:
         return _Realm(mapping(object_of(path)))
@@ -72,9 +79,9 @@ def _realm(path: Path) -> _Realm:
         return _Realm({})
 
 
-def _rows(whole: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield from mappings(whole.get("zerver_message"))
-    yield from mappings(whole.get("messages"))
+def _rows(whole: dict[str, Any], left_out: Counter[str]) -> Iterator[dict[str, Any]]:
+    yield from records(whole.get("zerver_message"), left_out)
+    yield from records(whole.get("messages"), left_out)
 
 
 def _place(row: dict[str, Any], realm: _Realm) -> str:
@@ -109,7 +116,7 @@ def _session(place: str, rows: list[tuple[Path, dict[str, Any]]], realm: _Realm)
     left_out: Counter[str] = Counter()
     said: list[HistoryMessage] = []
     for path, row in rows:
-        text = str(row.get("content") or "").strip()
+        text = spoken(row.get("content"), left_out)
         author = word(row.get("sender_full_name")) or _name(row.get("sender"), realm)
         if text:
             where = None if path == source else path

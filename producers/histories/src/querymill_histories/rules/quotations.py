@@ -32,6 +32,18 @@ _ORIGINAL: Final = re.compile(
     re.IGNORECASE,
 )
 _RULE: Final = re.compile(r"\s*[_-]{10,}\s*$")
+#: Such a line as Lotus Notes writes it: ``-----Ann wrote: -----``.
+_BETWEEN_RULES: Final = re.compile(rf"\s*-{{2,}}\s?\S.{{0,200}}\b(?:{_VERB})\s?:\s*-{{2,}}\s*$", re.IGNORECASE)
+#: An attribution after which the quotation goes on in the same line.
+_INLINE: Final = re.compile(rf"\s*\S.*\d.*<[^<>\s]+@[^<>\s]+>.{{0,40}}?\b(?:{_VERB})\s?[:：]\s+\S", re.IGNORECASE)
+#: Labels of a head that stand alone, each above what it names, below a sender and a date.
+_RECIPIENT: Final = re.compile(r"(?:to|an|à|para|a|aan|til|till|do)$", re.IGNORECASE)
+_SUBJECT: Final = re.compile(
+    r"(?:subject|betreff|objet|asunto|assunto|oggetto|onderwerp|emne|ämne|temat)$", re.IGNORECASE
+)
+_DATED: Final = re.compile(r"\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\D+\d{1,2}:\d\d")
+#: Marks of the direction of a text, which are not seen.
+_MARKS: Final = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202b\u202c\u202d\u202e"))
 #: The head of a message that is quoted whole: a sender, and below it at least two more of these.
 _SENDER: Final = re.compile(
     r"\s*[*_]{0,2}(?:from|von|de|da|van|fra|från|od|lähettäjä|kimden|от|від|差出人|发件人|寄件者|寄件人"
@@ -49,7 +61,9 @@ _OF_HEAD: Final = re.compile(
 )
 #: What a phone puts below a message.
 _FROM_PHONE: Final = re.compile(
-    r"\s*(?:sent from (?:my|mail|outlook|yahoo|proton|samsung)|get outlook for|von meinem .{2,40} gesendet"
+    r"\s*(?:sent (?:from|with) (?:my|mail|outlook|yahoo|proton|samsung)|get outlook for"
+    r"|outlook (?:für|pour|para|per|voor)"
+    r"|(?:télécharger|obtener|obter|scarica|ottieni|download|pobierz|скачать) outlook|von meinem .{2,40} gesendet"
     r"|gesendet (?:von|mit)|envoyé (?:de|depuis)|enviado (?:desde|do|de)|inviato da|verstuurd vanaf|skickat från"
     r"|sendt fra|lähetetty|отправлено (?:с|из)|wysłane z|发自我的|從我的|iphoneから送信|나의 .{2,20}에서 보냄).{0,60}$",
     re.IGNORECASE,
@@ -89,8 +103,12 @@ def _end_of_own(lines: list[str]) -> int:
         is_head = _SENDER.match(short) and sum(
             _OF_HEAD.match(other) is not None for other in lines[number + 1 : number + 6]
         )
-        if _ORIGINAL.match(short) or (is_head and is_head >= 2):
+        if _ORIGINAL.match(short) or _BETWEEN_RULES.match(short) or (is_head and is_head >= 2):
             return number - (number > 0 and _RULE.match(lines[number - 1]) is not None)
+        if (begins := _head_above(lines, number)) is not None:
+            return begins
+        if not has_marks and _OPENS.match(short) and _INLINE.match(short):
+            return number
         if not has_marks and (begins := _attribution_at(lines, number)) is not None:
             whole = " ".join(lines[begins : number + 1])
             if _OPENS.match(whole) and _SURE.match(whole) and re.search(rf"(?:{_VERB})", whole, re.IGNORECASE):
@@ -98,14 +116,24 @@ def _end_of_own(lines: list[str]) -> int:
     return len(lines)
 
 
+def _head_above(lines: list[str], number: int) -> int | None:
+    """Return where a head begins whose recipient stands in a line below this one, as Lotus Notes writes it."""
+    if number < 2 or not _RECIPIENT.match(lines[number].strip()):
+        return None
+    above = [at for at in range(number - 1, max(number - 4, 0), -1) if _DATED.match(lines[at])]
+    if not above or not any(_SUBJECT.match(line.strip()) for line in lines[number + 1 : number + 9]):
+        return None
+    return above[0] - 1
+
+
 def _attribution_at(lines: list[str], last: int) -> int | None:
     """Return the line in which an attribution begins that ends in the line ``last``, None if there is none."""
-    if not lines[last].rstrip().endswith((":", "：")):
+    if not lines[last].translate(_MARKS).rstrip().endswith((":", "：")):
         return None
     for first in (last, last - 1, last - 2):
         if first < 0 or not lines[first].strip():
             return None
-        if _ATTRIBUTION.match(" ".join(lines[first : last + 1])[-_LOOKED_AT:]):
+        if _ATTRIBUTION.match(" ".join(lines[first : last + 1]).translate(_MARKS)[-_LOOKED_AT:]):
             return _begin(lines, first, last)
     return None
 

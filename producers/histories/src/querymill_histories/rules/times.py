@@ -1,7 +1,10 @@
 """Times as tools write them."""
 
+from collections import Counter
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
+
+from querymill_histories.rules.remarks import NO_TIMES
 
 #: Numbers above this are milliseconds: as seconds they would lie beyond the year 5000.
 _MILLISECONDS_ABOVE: Final = 1e11
@@ -30,6 +33,13 @@ def moment(value: Any, zone: tzinfo = UTC) -> datetime | None:
             return _from_text(value.strip(), zone)
         case _:
             return None
+
+
+def counted_moment(value: Any, left_out: Counter[str], zone: tzinfo = UTC) -> datetime | None:
+    """Read a time as `moment` does. One that is there and is not understood is counted."""
+    found = moment(value, zone)
+    left_out[NO_TIMES] += found is None and value not in (None, "", 0)
+    return found
 
 
 def _since_epoch(value: float) -> datetime | None:

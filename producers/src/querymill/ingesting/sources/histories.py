@@ -18,6 +18,7 @@ from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import FoundFiles, find, format_of, places, read_sessions, why_unknown
 from querymill_histories.formats import BY_NAME, FORMATS
 from querymill_histories.rows import counted, rows_of
+from querymill_histories.rules.remarks import WITHOUT_MESSAGE
 from querymill_histories.session import HistoryFormat, ReadOptions, Session, Tools, UnreadPlace
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Unreadable
@@ -170,7 +171,7 @@ class HistoryFeed:
                 before = self.sessions.total()
                 yield from self._lines(read, name, found)
                 if self.sessions.total() == before:
-                    held["sessions without a message"] += 1
+                    held[WITHOUT_MESSAGE] += 1
             else:
                 self.on_unread(UnreadPlace(found.shown(read.place), read.reason))
 

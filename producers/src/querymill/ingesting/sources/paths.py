@@ -45,7 +45,10 @@ def load_path(mill: Stores, kind: Loadable, path: str, collection: str, options:
         with plain_file(Path(path)) as plain:
             asked = {"include_secrets": options.include_secrets, "vectors": options.vectors}
             return ingest_tree(mill, plain, collection, tell, **asked)
-    return _load_lines(mill, kind.documents, path, collection, tell)
+    done = _load_lines(mill, kind.documents, path, collection, tell)
+    if kind.reads_histories and done.outcomes.keys() <= {"bad"}:
+        _note(UnreadPath(path, f"no line that can be loaded; as a history: {why_unknown(Path(path))}"), done, tell)
+    return done
 
 
 def refuse_foreign(kind: Loadable, options: PathOptions, *, as_documents: bool) -> None:
