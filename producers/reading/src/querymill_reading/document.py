@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self
 
 #: Raise it with every change of the rules, so that files that were read before are read again.
-READING_VERSION: Final = 7
+READING_VERSION: Final = 8
 #: The fields that are proposed, and that options and `metadata.csv` override.
 FIELDS: Final = ("title", "company", "period", "published_at")
 
@@ -84,6 +84,8 @@ def reason_of(error: Exception) -> str:
             return error.reason
         case RecursionError():
             return "nested too deeply"
+        case KeyError():
+            return f"a part that it names is missing: {' '.join(str(error).split())[:200]}"
         case _:
             return f"cannot be read: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
 

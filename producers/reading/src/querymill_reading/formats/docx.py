@@ -7,7 +7,7 @@ import docx
 from docx.document import Document as Opened
 from docx.oxml.ns import qn
 
-from querymill_reading.document import Document, Page, Remarks
+from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.charts import DIAGRAM, DIAGRAM_DATA, texts_of_chart, texts_of_diagram
 from querymill_reading.formats.docx_text import (
     CELL,
@@ -43,6 +43,9 @@ def read(asked: ReadRequest) -> Document:
     checked(asked.path, asked.limits)
     remarks = Remarks()
     opened, damaged = opened_by(docx.Document, asked.path, "DOCX")
+    if not hasattr(opened.element, "body"):
+        main = opened.part.partname.lstrip("/")
+        raise Unreadable(f"a broken DOCX file: {main}: {damaged.get(main) or 'no document in it'}")
     for member, why in damaged.items():
         remarks.note(why, member)
     parts = list(_parts(opened, remarks))

@@ -16,11 +16,13 @@ _MATHS: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 #: What stands before a part of a formula, and the signs of sums and integrals.
 _BEFORE: Final = {f"{_MATHS}den": "/", f"{_MATHS}sup": "^", f"{_MATHS}sub": "_", f"{_MATHS}rad": "√"}
 _SIGN, _BRACKETS, _MATHS_VALUE = f"{_MATHS}chr", f"{_MATHS}d", f"{_MATHS}val"
-_TEXTS: Final = (qn("w:t"), f"{_MATHS}t")
+_TEXTS: Final = (qn("w:t"), f"{_MATHS}t", qn("a:t"))
+_PARAGRAPHS: Final = (PARAGRAPH, qn("a:p"))
 _WORD_ART: Final = "{urn:schemas-microsoft-com:vml}textpath"
 #: Elements that stand for a sign.
 _SIGNS: Final = {
     qn("w:tab"): "\t", qn("w:ptab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-",
+    qn("a:br"): "\n",
 }  # fmt: skip
 #: What is not shown: what was deleted or moved elsewhere, how a word is pronounced, and properties.
 _LEFT_OUT: Final = frozenset(
@@ -107,7 +109,7 @@ def _around(element: Any, *, is_first: bool) -> tuple[str, str]:
     tag = element.tag
     if tag in _TEXTS:
         return with_signs(element.text or "", _font_of(element)), ""
-    if tag == PARAGRAPH:
+    if tag in _PARAGRAPHS:
         return "" if is_first else "\n", ""
     if tag == _BRACKETS:
         begin, end = (element.find(f"{_MATHS}dPr/{_MATHS}{name}Chr") for name in ("beg", "end"))

@@ -190,12 +190,11 @@ class Reading:
 
     def cell(self, cell: Any) -> str:
         """Return a cell as it is shown; a formula without a value as the formula."""
-        own = (
-            " ".join(self.text(each).split())
-            for each in cell
-            if each.tag in (*_BLOCKS, f"{TEXT}list", f"{TEXT}section")
-        )
+        blocks = (*_BLOCKS, f"{TEXT}list", f"{TEXT}section", f"{TABLE}table")
+        own = (" ".join(self.text(each).split()) for each in cell if each.tag in blocks)
         text = " ".join(filter(None, own))
+        shapes = (each for each in cell if isinstance(each.tag, str) and each.tag.startswith(DRAW))
+        self.notes.extend([drawn for shape in shapes if (drawn := " ".join(self.text(shape).split()))])
         for annotation in cell.iterchildren(f"{OFFICE}annotation"):
             self._note(annotation)
         formula = cell.get(f"{TABLE}formula")

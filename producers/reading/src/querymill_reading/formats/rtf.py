@@ -15,6 +15,11 @@ from querymill_reading.rules.sections import packed
 _CODE_PAGE: Final = re.compile(rb"\\ansicpg(\d+)")
 #: Text that stands apart, which the engine leaves out: footnotes and text boxes.
 _SET_APART: Final = re.compile(r"\{(?:\\\*)?\\(?:footnote|shptxt)\b ?")
+#: Bytes of a picture that follow as they are: after this word with their number, or with a blank and none.
+_RAW: Final = re.compile(r"\\bin(\d+) ?")
+_RAW_WITHOUT_NUMBER: Final = re.compile(r"\\bin(?![a-z\d-])")
+#: The mark of a group that may be passed over. Anywhere else than at the beginning of a group it says nothing.
+_MARK: Final = re.compile(r"(\{\s*\\\*|\\[\\{}])|\\\*")
 _DELETED: Final = re.compile(r"\{\\deleted\b(?!0)[^{}]*\}")
 _TITLE: Final = re.compile(r"\{\\title\s([^{}\\]{1,300})\}")
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
@@ -61,8 +66,20 @@ def text_of_rtf(written: str) -> str:
     """Return the text of RTF, whose bytes are given as letters of Latin-1."""
     page = _CODE_PAGE.search(written.encode("latin-1", "replace"))
     number = page[1].decode() if page else "1252"
-    shown = _DELETED.sub("", _SET_APART.sub(r"{\\line ", written))
+    shown = _DELETED.sub("", _SET_APART.sub(r"{\\line ", _without_bytes(written)))
+    shown = _MARK.sub(lambda mark: mark[1] or "", shown)
     return _plain(shown, codec_of(f"windows-{number}") or f"cp{number}")
+
+
+def _without_bytes(written: str) -> str:
+    """Return RTF without bytes that stand for themselves, in which braces and backslashes mean nothing."""
+    kept: list[str] = []
+    at = 0
+    while (found := _RAW.search(written, at)) is not None:
+        kept.append(written[at : found.start()])
+        at = min(found.end() + int(found[1][:9]), len(written))
+    kept.append(written[at:])
+    return _RAW_WITHOUT_NUMBER.sub("", "".join(kept))
 
 
 def _plain(written: str, codec: str) -> str:
