@@ -14,6 +14,8 @@ from querymill_reading.document import Document, ReadLimits, Unreadable
 from querymill_reading.formats.rtf import text_of_rtf
 from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
+from querymill_reading.rules.directions import count_aslant
+from querymill_reading.rules.letters import with_parted_ligatures, words_of
 from querymill_reading.rules.member_names import names_meant
 from querymill_reading.rules.sections import SectionPart, sections
 from tests.fixtures import documents
@@ -63,8 +65,8 @@ def open_document(body: str, kind: str = "text", **others: str) -> bytes:
     [
         ("1 A | 1 B | text", ["A\n\nB\n\ntext"]),
         ("1 A | 1 B | 1 C | text | 1 D | more", ["A\n\nB\n\nC\n\ntext", "D\n\nmore"]),
-        ("1 A | 2 B | 1 C | text", ["A\n\nB\n\nC\n\ntext"]),
-        ("1 A | 2 B | 2 C | text", ["B\n\nA › C\n\ntext"]),
+        ("1 A | 2 B | 1 C | text", ["A › B\n\nC\n\ntext"]),
+        ("1 A | 2 B | 2 C | text", ["A › B\n\nA › C\n\ntext"]),
         ("1 A | 1 A | text", ["A\n\ntext"]),
         ("1 A | 2 B | text", ["A › B\n\ntext"]),
         ("1 A | 1 B", ["A\n\nB"]),
@@ -324,3 +326,83 @@ def test_a_chapter_that_is_a_drawing_is_read_and_a_picture_is_named(
     else:
         found = read(tmp_path / "a.epub", book)
         assert (text_of(found), said(found)) == (shown, remarks)
+
+
+def test_the_table_of_contents_in_a_book_is_left_out_and_what_stands_beside_it_is_read(tmp_path: Path) -> None:
+    book = documents.zipped(
+        {
+            "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">'
+            '<rootfiles><rootfile full-path="p.opf"/></rootfiles></container>',
+            "p.opf": '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="n" href="n.xhtml"'
+            ' properties="nav" media-type="application/xhtml+xml"/></manifest><spine><itemref idref="n"/></spine>'
+            "</package>",
+            "n.xhtml": "<html><body><p>piers</p><nav><ol><li>one</li></ol></nav></body></html>",
+        }
+    )
+    found = read(tmp_path / "a.epub", book)
+    assert (text_of(found), said(found)) == ("piers", ["n.xhtml: 1 navigation: left out"])
+
+
+# Pages and letters
+
+
+@pytest.mark.parametrize(
+    ("table", "texts"),
+    [
+        (
+            "<table><caption>Tolls <b>2024</b></caption><tr><td>a</td><td>b</td></tr></table>",
+            ["Tolls 2024", "| a | b |"],
+        ),
+        ("<table><tr><td>a</td><td>b</td></tr><caption>below</caption></table>", ["below", "| a | b |"]),
+        ("<table><caption></caption><tr><td>a</td><td>b</td></tr></table>", ["| a | b |"]),
+        ("<table><caption>alone</caption></table>", ["alone"]),
+    ],
+)
+def test_the_caption_of_a_table_is_read(tmp_path: Path, table: str, texts: list[str]) -> None:
+    found = text_of(read(tmp_path / "a.html", f"<html><body>{table}</body></html>".encode()))
+    assert [text.split("\n")[0] for text in found.split("\n\n")] == texts
+
+
+def test_a_text_beside_a_text_box_is_a_line_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    documents.write_docx(path)
+    box = "<w:p><w:r><w:pict><w:txbxContent><w:p><w:r><w:t>box</w:t></w:r></w:p></w:txbxContent></w:pict></w:r>"
+    inside = f"{box}<w:r><w:t>beside</w:t></w:r></w:p><w:sectPr"
+    assert "box\nbeside" in text_of(read(changed(path, "word/document.xml", "<w:sectPr", inside)))
+
+
+@pytest.mark.parametrize("encoding", ["utf-32-le", "utf-32-be", "utf-32", "utf-16-le", "utf-16-be", "utf-16"])
+@pytest.mark.parametrize(
+    "text", ["name,toll\nÅse,3\n", "première,second,troisième\nQuatrième,cinq,six\n", "😀,😀\n1,2\n"]
+)
+def test_wide_letters_are_read_with_and_without_a_mark(tmp_path: Path, encoding: str, text: str) -> None:
+    if encoding in ("utf-16-le", "utf-16-be") and text.startswith("😀"):
+        return  # too few letters to tell
+    found = text_of(read(tmp_path / "a.csv", text.encode(encoding)))
+    assert all(word in found for word in text.replace("\n", ",").split(","))
+
+
+@pytest.mark.parametrize("beginning", [b"", b"%\xe2\xe3\xcf\xd3\n", b"%!PS-Adobe-3.0\n"])
+def test_a_pdf_without_its_first_line_is_read(tmp_path: Path, beginning: bytes) -> None:
+    whole = documents.pdf(documents.lines("The ferry calls at Tinn."))
+    content = beginning + whole.partition(b"\n")[2]
+    assert text_of(read(tmp_path / "a.pdf", content)) == "The ferry calls at Tinn."
+
+
+@pytest.mark.parametrize("ligature", ["ff", "fi", "ffi", "ffl"])
+def test_letters_of_a_ligature_stand_beside_each_other(ligature: str) -> None:
+    width = 10.0 * len(ligature)
+    boxes = [(ord("D"), 0.0, 0.0, 10.0, 20.0), *((ord(each), 10.0, 0.0, 10.0 + width, 20.0) for each in ligature)]
+    assert [word.text for word in words_of(with_parted_ligatures(boxes))] == [f"D{ligature}"]
+
+
+def test_a_letter_that_is_drawn_twice_is_no_ligature() -> None:
+    twice = [(ord("o"), 0.0, 0.0, 10.0, 20.0)] * 2
+    assert with_parted_ligatures(twice) == twice
+
+
+@pytest.mark.parametrize(
+    ("angles", "count"), [([0, 0], 0), ([90, 180, 270, 355], 0), ([45, 30, 0], 2), ([8, 82], 0), ([], 0)]
+)
+def test_letters_aslant_are_counted(angles: list[float], count: int) -> None:
+    assert count_aslant(angles) == count

@@ -11,7 +11,7 @@ from typing import Final
 from querymill_reading.archives import check_members
 from querymill_reading.document import ReadLimits, Unreadable
 from querymill_reading.formats import BY_NAME, BY_SUFFIX, DocumentFormat
-from querymill_reading.rules.beginnings import LOOKED_AT, looks_like_text
+from querymill_reading.rules.beginnings import HEAD, LOOKED_AT, OBJECT, looks_like_text
 from querymill_reading.rules.member_names import RELATIONS, TYPES, names_meant
 
 _BLANKS: Final = b"\xef\xbb\xbf \t\r\n"
@@ -72,7 +72,8 @@ def recognise(path: Path, name: str, limits: ReadLimits) -> DocumentFormat:
         head = file.read(LOOKED_AT)
     if not head:
         raise Unreadable("the file is empty (0 bytes)")
-    if b"%PDF-" in head[:1024]:
+    is_named_pdf = PurePath(name).suffix.lower() == ".pdf"
+    if HEAD in head[:1024] or (is_named_pdf and OBJECT.search(head)):
         return BY_NAME["pdf"]
     if head.startswith(b"PK\x03\x04"):
         return _of_zip(path, limits)

@@ -18,6 +18,7 @@ _BEFORE: Final = {f"{_MATHS}den": "/", f"{_MATHS}sup": "^", f"{_MATHS}sub": "_",
 _SIGN, _BRACKETS, _MATHS_VALUE = f"{_MATHS}chr", f"{_MATHS}d", f"{_MATHS}val"
 _TEXTS: Final = (qn("w:t"), f"{_MATHS}t", qn("a:t"))
 _PARAGRAPHS: Final = (PARAGRAPH, qn("a:p"))
+_BOX: Final = qn("w:txbxContent")
 _WORD_ART: Final = "{urn:schemas-microsoft-com:vml}textpath"
 #: Elements that stand for a sign.
 _SIGNS: Final = {
@@ -111,6 +112,8 @@ def _around(element: Any, *, is_first: bool) -> tuple[str, str]:
         return with_signs(element.text or "", _font_of(element)), ""
     if tag in _PARAGRAPHS:
         return "" if is_first else "\n", ""
+    if tag == _BOX:
+        return "", "\n"
     if tag == _BRACKETS:
         begin, end = (element.find(f"{_MATHS}dPr/{_MATHS}{name}Chr") for name in ("beg", "end"))
         opens = "(" if begin is None else begin.get(_MATHS_VALUE) or ""

@@ -85,7 +85,7 @@ def _parts(content: bytes, name: str, kind: str, remarks: Remarks) -> Iterator[S
 
 
 def _chapters(package: Any, package_at: str) -> Iterator[tuple[str, str]]:
-    """Yield the members in reading order, each with its type. The table of contents is none.
+    """Yield the members in reading order, each with its type.
 
     For one of a type that is not read, that which the book has instead of it comes.
     """
@@ -97,7 +97,7 @@ def _chapters(package: Any, package_at: str) -> Iterator[tuple[str, str]]:
         while item is not None and not _is_read(item) and item.get("fallback") in items.keys() - seen:
             seen.add(item.get("fallback"))
             item = items[item.get("fallback")]
-        if item is not None and "nav" not in (item.get("properties") or "").split():
+        if item is not None:
             where = posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or "")))
             yield where, item.get("media-type") or "html"
 

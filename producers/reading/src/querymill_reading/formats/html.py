@@ -197,7 +197,8 @@ class Walk:
         self.counts["table"] += 1
         with self.remarks.part(f"table {self.counts['table']}"):
             self._count_within(element)
-            return table_texts(element)
+            texts = table_texts(element)
+            return None if texts is None else [*_captions(element), *texts]
         return None
 
     def _count_within(self, table: Any) -> None:
@@ -261,6 +262,12 @@ def table_texts(table: Any) -> list[str] | None:
     if found:
         return [table.markdown() for table in found]
     return [" ".join(cell.text for cell in row) for row in filled]
+
+
+def _captions(table: Any) -> list[str]:
+    """Return what a table says above or below itself."""
+    texts = (" ".join("".join(texts_shown(caption)).split()) for caption in table.iterchildren("caption"))
+    return [text for text in texts if text]
 
 
 def _breaks(element: Any) -> bool:

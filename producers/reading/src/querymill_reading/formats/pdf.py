@@ -21,12 +21,13 @@ from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.pdf_forms import letters_of_fields, open_form
 from querymill_reading.formats.pdf_notes import note_embedded, notes_on
 from querymill_reading.read_request import ReadRequest, proposals
-from querymill_reading.rules.directions import apart
+from querymill_reading.rules.beginnings import HEAD
+from querymill_reading.rules.directions import apart, count_aslant
 from querymill_reading.rules.doubles import drawn_once
 from querymill_reading.rules.furniture import Cleaned, without_furniture
 from querymill_reading.rules.lattice import Post, with_tables
 from querymill_reading.rules.layout import Rule, TextLine, Word, columns, lines_of, segments_of
-from querymill_reading.rules.letters import Letter, is_turned, words_of
+from querymill_reading.rules.letters import Letter, is_turned, with_parted_ligatures, words_of
 from querymill_reading.rules.paragraphs import blocks
 
 NO_TEXT: Final = "no text: a scanned picture? It needs a text layer (OCR)"
@@ -107,12 +108,20 @@ def draw(content: bytes, number: int) -> bytes:
 
 def _opened(source: Path | bytes, password: str | None = None) -> Any:
     try:
-        return pypdfium2.PdfDocument(source, password=password)
+        return pypdfium2.PdfDocument(_with_head(source), password=password)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             given = "the password does not open it" if password else "encrypted: a password is needed"
             raise Unreadable(given) from error
         raise Unreadable(f"a broken PDF file: {error}") from error
+
+
+def _with_head(source: Path | bytes) -> Path | bytes:
+    """Return a file with the beginning that the engine wants; it looks for all else by itself."""
+    if isinstance(source, bytes):
+        return source if HEAD in source[:1_024] else HEAD + b"1.7\n" + source
+    with source.open("rb") as file:
+        return source if HEAD in file.read(1_024) else HEAD + b"1.7\n" + source.read_bytes()
 
 
 def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, has_form: bool) -> None:
@@ -127,7 +136,7 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, h
             sheet.rules, posts = _drawn(page)
         letters = page.get_textpage()
         try:
-            found = list(_letters(letters))
+            found = with_parted_ligatures(list(_letters(letters)))
             angles = _angles(letters, len(found))
         finally:
             letters.close()
@@ -137,6 +146,8 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, h
             angles.extend([0.0] * (len(found) - len(angles)) if angles else ())
     finally:
         page.close()
+    aslant = count_aslant(angles)
+    remarks.count(aslant, "letter that stands aslant", "read apart, perhaps in another order", page=number)
     for few in apart(found, angles) if angles else [found]:
         with remarks.part(page=number):
             once = drawn_once(few)

@@ -39,7 +39,7 @@ def sections(parts: Iterable[SectionPart]) -> list[str]:
 
     For example, the heading Agents, a long text, and the lower heading State with its text give two sections, the
     second of which begins with ``Agents › State``. A section without text of its own joins the next one; its headings
-    stand above those of that one, unless they are the same.
+    stand above those of that one, unless these go on with them.
     """
     done: list[str] = []
     path: dict[int, str] = {}
@@ -54,7 +54,7 @@ def sections(parts: Iterable[SectionPart]) -> list[str]:
             elif held.texts:
                 held.add(part.text)
             else:
-                held = _Open(list(path.values()), above=[*held.above, *_left(held.path, path.values())])
+                held = _Open(list(path.values()), above=[*held.above, *_left(held.path, list(path.values()))])
         elif part.text.strip():
             held.add(part.text)
     if held.texts or held.path:
@@ -62,14 +62,9 @@ def sections(parts: Iterable[SectionPart]) -> list[str]:
     return done
 
 
-def _left(before: Sequence[str], path: Iterable[str]) -> Sequence[str]:
-    """Return the headings that another path does not go on with."""
-    shared = 0
-    for one, other in zip(before, path, strict=False):
-        if one != other:
-            break
-        shared += 1
-    return before[shared:]
+def _left(before: Sequence[str], path: Sequence[str]) -> list[str]:
+    """Return a path of headings in a line, unless the other goes on with it."""
+    return [" › ".join(before)] if before and list(path[: len(before)]) != list(before) else []
 
 
 def _written(held: _Open) -> Iterator[str]:
