@@ -328,7 +328,7 @@ def test_a_chapter_that_is_a_drawing_is_read_and_a_picture_is_named(
         assert (text_of(found), said(found)) == (shown, remarks)
 
 
-def test_the_table_of_contents_in_a_book_is_left_out_and_what_stands_beside_it_is_read(tmp_path: Path) -> None:
+def test_what_stands_beside_the_table_of_contents_of_a_book_is_read(tmp_path: Path) -> None:
     book = documents.zipped(
         {
             "META-INF/container.xml": '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">'
@@ -340,7 +340,7 @@ def test_the_table_of_contents_in_a_book_is_left_out_and_what_stands_beside_it_i
         }
     )
     found = read(tmp_path / "a.epub", book)
-    assert (text_of(found), said(found)) == ("piers", ["n.xhtml: 1 navigation: left out"])
+    assert (text_of(found), said(found)) == ("piers", [])
 
 
 # Pages and letters
@@ -406,3 +406,47 @@ def test_a_letter_that_is_drawn_twice_is_no_ligature() -> None:
 )
 def test_letters_aslant_are_counted(angles: list[float], count: int) -> None:
     assert count_aslant(angles) == count
+
+
+@pytest.mark.parametrize("box", ["d:text-box", "d:custom-shape"])
+def test_a_text_beside_a_box_of_open_document_is_a_line_of_its_own(tmp_path: Path, box: str) -> None:
+    content = open_document(f"<t:p><d:frame><{box}><t:p>in</t:p></{box}></d:frame>beside</t:p>")
+    assert text_of(read(tmp_path / "a.odt", content)) == "in\nbeside"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (r"{\rtf1 {\pntext\pard\plain\f2 1.\tab}{\*\pn\pnlvlbody{\pntxta .}}ferry}", "1.\tferry"),
+        (r"{\rtf1 {\listtext a)\tab}ferry}", "a)\tferry"),
+        (r"{\rtf1 {\*\pnseclvl1\pndec{\pntxta .}}ferry}", "ferry"),
+    ],
+)
+def test_the_numbers_of_lists_in_rtf_are_shown(written: str, shown: str) -> None:
+    assert text_of_rtf(written) == shown
+
+
+def test_letters_of_a_font_that_names_no_characters_are_counted(tmp_path: Path) -> None:
+    found = read(tmp_path / "a.pdf", nameless_pdf())
+    assert [told.partition(": ")[2] for told in said(found)] == [
+        "3 letters of a font that names no characters: perhaps read as others"
+    ]
+
+
+def nameless_pdf() -> bytes:
+    """Write a page of two lines, the second in a font of codes of two bytes that stand for no characters."""
+    objects = (
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R"
+        " /Resources << /Font << /F1 5 0 R /F2 6 0 R >> >> >>",
+        "<< /Length 78 >>\nstream\nBT /F1 12 Tf 72 700 Td (Tinn) Tj /F2 12 Tf 0 -40 Td <000700080009> Tj ET\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        "<< /Type /Font /Subtype /Type0 /BaseFont /Nameless /Encoding /Identity-H /DescendantFonts [7 0 R] >>",
+        "<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Nameless /CIDToGIDMap /Identity /FontDescriptor 8 0 R"
+        " /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>",
+        "<< /Type /FontDescriptor /FontName /Nameless /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800"
+        " /Descent -200 /CapHeight 700 /StemV 80 >>",
+    )
+    numbered = (f"{number} 0 obj\n{content}\nendobj\n" for number, content in enumerate(objects, 1))
+    return f"%PDF-1.7\n{''.join(numbered)}trailer\n<< /Size 9 /Root 1 0 R >>\n%%EOF\n".encode()

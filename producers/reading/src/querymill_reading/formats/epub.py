@@ -36,11 +36,11 @@ def read(asked: ReadRequest) -> Document:
         parts: list[SectionPart] = []
         remarks = Remarks()
         is_encrypted = _ENCRYPTION in archive.namelist()
-        for number, (name, kind) in enumerate(_chapters(package, package_at), 1):
+        for number, (name, kind, is_contents) in enumerate(_chapters(package, package_at), 1):
             with remarks.part(name):
                 asked.on_page(number)
                 try:
-                    parts.extend(_parts(_member(archive, name), name, kind, remarks))
+                    parts.extend(_parts(_member(archive, name), name, kind, remarks, is_contents=is_contents))
                 except Unreadable as error:
                     raise Unreadable("encrypted" if is_encrypted else error.reason) from error
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
@@ -68,8 +68,11 @@ def _package(archive: zipfile.ZipFile) -> str:
     return str(found[0])
 
 
-def _parts(content: bytes, name: str, kind: str, remarks: Remarks) -> Iterator[SectionPart]:
-    """Yield the parts of a chapter; of a drawing its lines, of a picture or a film nothing but a remark."""
+def _parts(content: bytes, name: str, kind: str, remarks: Remarks, *, is_contents: bool) -> Iterator[SectionPart]:
+    """Yield the parts of a chapter; of a drawing its lines, of a picture or a film nothing but a remark.
+
+    The table of contents says nothing that the chapters do not, so what stands beside it is read alone.
+    """
     if kind == _DRAWN:
         texts = (" ".join("".join(text.itertext()).split()) for text in xml_of(content).iter(f"{_SVG}text"))
         yield from (SectionPart(text) for text in texts if text)
@@ -77,6 +80,8 @@ def _parts(content: bytes, name: str, kind: str, remarks: Remarks) -> Iterator[S
         walk = Walk(Remarks())
         root = parsed(content, walk.remarks)
         yield from (part for part in walk.parts(root) if part.text != "\f")
+        if is_contents:
+            walk.left.pop("navigation", None)
         walk.note_left_out()
         for remark in walk.remarks.noted:
             remarks.noted.append(replace(remark, place=": ".join(filter(None, (name, remark.place)))))
@@ -84,8 +89,8 @@ def _parts(content: bytes, name: str, kind: str, remarks: Remarks) -> Iterator[S
         remarks.note(f"left out: it is of type {kind}", name)
 
 
-def _chapters(package: Any, package_at: str) -> Iterator[tuple[str, str]]:
-    """Yield the members in reading order, each with its type.
+def _chapters(package: Any, package_at: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield the members in reading order, each with its type, and whether it has the table of contents.
 
     For one of a type that is not read, that which the book has instead of it comes.
     """
@@ -99,7 +104,7 @@ def _chapters(package: Any, package_at: str) -> Iterator[tuple[str, str]]:
             item = items[item.get("fallback")]
         if item is not None:
             where = posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or "")))
-            yield where, item.get("media-type") or "html"
+            yield where, item.get("media-type") or "html", "nav" in (item.get("properties") or "").split()
 
 
 def _is_read(item: Any) -> bool:

@@ -29,6 +29,7 @@ _LEFT_OUT: Final = frozenset(
     ]
 )  # fmt: skip
 _BLOCKS: Final = frozenset([f"{TEXT}p", f"{TEXT}h"])
+_BOXES: Final = frozenset([f"{DRAW}text-box", f"{DRAW}custom-shape"])
 _SIGNS: Final = {f"{TEXT}s": " ", f"{TEXT}tab": "\t", f"{TEXT}line-break": "\n"}
 _NOTES: Final = {f"{TEXT}note": "Note", f"{OFFICE}annotation": "Comment"}
 #: Cells, rows and blanks that are repeated; more are written to exhaust the memory.
@@ -146,6 +147,7 @@ class Reading:
             elif isinstance(child.tag, str):
                 yield "\n" if child.tag in _BLOCKS else ""
                 yield from self._pieces(child)
+                yield "\n" if child.tag in _BOXES else ""
             yield child.tail or ""
 
     def _note(self, note: Any) -> None:

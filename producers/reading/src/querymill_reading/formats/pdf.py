@@ -31,6 +31,8 @@ from querymill_reading.rules.letters import Letter, is_turned, with_parted_ligat
 from querymill_reading.rules.paragraphs import blocks
 
 NO_TEXT: Final = "no text: a scanned picture? It needs a text layer (OCR)"
+#: What is said of letters that only their shapes tell.
+NAMELESS: Final = ("letter of a font that names no characters", "perhaps read as others")
 #: Letters of a page; more are no text that anybody reads.
 MAX_LETTERS: Final = 200_000
 #: One letter in so many is asked first whether it is turned.
@@ -127,7 +129,10 @@ def _with_head(source: Path | bytes) -> Path | bytes:
 def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, has_form: bool) -> None:
     """Read a page, from 1, into ``sheet``."""
     posts: list[Post] = []
-    page = document[number - 1]
+    try:
+        page = document[number - 1]
+    except pypdfium2.PdfiumError as error:
+        raise Unreadable(f"a broken page: {error}") from error
     try:
         with remarks.part("notes", number):
             sheet.notes.extend(notes_on(page, number, remarks))
@@ -138,6 +143,7 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, h
         try:
             found = with_parted_ligatures(list(_letters(letters)))
             angles = _angles(letters, len(found))
+            remarks.count(_count_nameless(letters, len(found)), *NAMELESS, page=number)
         finally:
             letters.close()
         if has_form:
@@ -170,6 +176,12 @@ def _angles(text: Any, count: int) -> list[float]:
     if not any(angle_of(handle, at) > 0 for at in range(0, count, ASKED)):
         return []
     return [degrees(max(angle_of(handle, at), 0.0)) for at in range(count)]
+
+
+def _count_nameless(text: Any, count: int) -> int:
+    """Return how many letters are of a font that does not say which characters its signs are."""
+    has_no_name, handle = pdfium.FPDFText_HasUnicodeMapError, text.raw
+    return sum(has_no_name(handle, at) == 1 for at in range(count))
 
 
 def _drawn(page: Any) -> tuple[list[Rule], list[Post]]:

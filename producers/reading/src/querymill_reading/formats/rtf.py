@@ -20,6 +20,8 @@ _RAW: Final = re.compile(r"\\bin(\d+) ?")
 _RAW_WITHOUT_NUMBER: Final = re.compile(r"\\bin(?![a-z\d-])")
 #: The mark of a group that may be passed over. Anywhere else than at the beginning of a group it says nothing.
 _MARK: Final = re.compile(r"(\{\s*\\\*|\\[\\{}])|\\\*")
+#: What stands before an item of a list, as programs wrote it before Word 97.
+_LIST_TEXT: Final = re.compile(r"\{\\pntext\b")
 _DELETED: Final = re.compile(r"\{\\deleted\b(?!0)[^{}]*\}")
 _TITLE: Final = re.compile(r"\{\\title\s([^{}\\]{1,300})\}")
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
@@ -67,6 +69,7 @@ def text_of_rtf(written: str) -> str:
     page = _CODE_PAGE.search(written.encode("latin-1", "replace"))
     number = page[1].decode() if page else "1252"
     shown = _DELETED.sub("", _SET_APART.sub(r"{\\line ", _without_bytes(written)))
+    shown = _LIST_TEXT.sub("{", shown)
     shown = _MARK.sub(lambda mark: mark[1] or "", shown)
     return _plain(shown, codec_of(f"windows-{number}") or f"cp{number}")
 

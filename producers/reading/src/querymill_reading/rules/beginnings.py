@@ -29,7 +29,7 @@ def looks_like_text(head: bytes) -> bool:
 def wide_encoding(head: bytes) -> str:
     """Return the encoding of a text of two or four bytes a letter that has no mark, or nothing.
 
-    Of four bytes the two highest are zero. Of most letters one of the two bytes is zero, always the same one, and the other is no control character.
+    Of most letters of two bytes one of them is zero, always the same one, and the other is no control character.
     """
     if (encoding := _of_four_bytes(head[:LOOKED_AT])) is not None:
         return encoding
