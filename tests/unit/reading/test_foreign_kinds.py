@@ -450,3 +450,11 @@ def nameless_pdf() -> bytes:
     )
     numbered = (f"{number} 0 obj\n{content}\nendobj\n" for number, content in enumerate(objects, 1))
     return f"%PDF-1.7\n{''.join(numbered)}trailer\n<< /Size 9 /Root 1 0 R >>\n%%EOF\n".encode()
+
+
+def test_text_in_no_paragraph_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    documents.write_docx(path)
+    loose = "<w:p2><w:r><w:t>lost</w:t></w:r></w:p2><w:sectPr"
+    found = read(changed(path, "word/document.xml", "<w:sectPr", loose))
+    assert said(found) == ["1 piece of text in no paragraph: left out"]

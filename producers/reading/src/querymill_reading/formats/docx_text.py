@@ -176,6 +176,8 @@ def note_left_out(body: Any, remarks: Remarks) -> None:
     remarks.count(sum(1 for _ in body.iter(qn("w:rt"))), "reading of a word (ruby)", "left out")
     unknown = sum(_symbol(each) == UNKNOWN for each in body.iter(qn("w:sym")))
     remarks.count(unknown, "symbol", f"of a font that is not known, shown as {UNKNOWN}")
+    loose = sum(next(text.iterancestors(*_PARAGRAPHS), None) is None for text in body.iter(*_TEXTS))
+    remarks.count(loose, "piece of text in no paragraph", "left out")
     remarks.count(sum(1 for _ in body.iter(qn("w:altChunk"))), "embedded document", "left out")
 
 

@@ -153,7 +153,7 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, *, h
     finally:
         page.close()
     aslant = count_aslant(angles)
-    remarks.count(aslant, "letter that stands aslant", "read apart, perhaps in another order", page=number)
+    remarks.count(aslant, "letter at a slope", "read apart, perhaps in another order", page=number)
     for few in apart(found, angles) if angles else [found]:
         with remarks.part(page=number):
             once = drawn_once(few)
