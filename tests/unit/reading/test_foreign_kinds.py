@@ -458,3 +458,16 @@ def test_text_in_no_paragraph_is_counted(tmp_path: Path) -> None:
     loose = "<w:p2><w:r><w:t>lost</w:t></w:r></w:p2><w:sectPr"
     found = read(changed(path, "word/document.xml", "<w:sectPr", loose))
     assert said(found) == ["1 piece of text in no paragraph: left out"]
+
+
+def test_a_sheet_whose_cells_share_a_long_text_is_refused_before_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    book = openpyxl.Workbook()
+    for _ in range(9):
+        book.active.append(["x" * 30_000] * 10)
+    book.create_sheet("Tolls").append(["ferry", 4])
+    book.save(path)
+    limits = ReadLimits(characters=1_000_000)
+    found = recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name, limits))
+    assert said(found) == ["sheet Sheet: more than 1000000 characters"]
+    assert "ferry" in text_of(found)
