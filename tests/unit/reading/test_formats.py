@@ -83,7 +83,7 @@ def test_a_page_without_text_is_named_and_the_others_are_read(tmp_path: Path) ->
         ("a.pdf", b"%PDF-1.4\nnothing", "broken PDF"),
         ("a.pdf", b"no pdf", "its beginning is another"),
         ("a.pdf", documents.pdf([]), "no text in it: page 1: no text"),
-        ("a.pdf", documents.circular_pdf(), "page 1: cannot be read"),
+        ("a.pdf", documents.circular_pdf(), "page 1: a broken page"),
         ("a.docx", b"PK\x03\x04 no archive", "broken ZIP"),
         ("a.docx", documents.zipped({"word/document.xml": "<broken"}), "cannot be read|broken"),
         ("a.docx", documents.zipped({"word/document.xml": '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'}), "XML entities"),

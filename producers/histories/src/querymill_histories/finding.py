@@ -82,8 +82,7 @@ def _described(head: Head) -> str:
         return "nothing is in it"
     if head.start.startswith(_DATABASE):
         return "an SQLite database without the tables of any tool that is known"
-    if head.records:
-        fields = ", ".join(list(head.records[0])[:_FIELDS_NAMED]) or "none"
+    if fields := ", ".join(list(head.records[0])[:_FIELDS_NAMED]) if head.records else "":
         return f"JSON whose fields are those of no format: {fields}"
     if head.text.lstrip()[:1] in ("{", "["):
         return "JSON without an object that a format has, or broken JSON"

@@ -84,6 +84,8 @@ def reason_of(error: Exception) -> str:
             return error.reason
         case RecursionError():
             return "nested too deeply"
+        case KeyError():
+            return f"a part that it names is missing: {' '.join(str(error).split())[:200]}"
         case _:
             return f"cannot be read: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
 

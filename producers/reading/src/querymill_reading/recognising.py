@@ -2,14 +2,17 @@
 
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Final
 
 from querymill_reading.archives import check_members
 from querymill_reading.document import ReadLimits, Unreadable
 from querymill_reading.formats import BY_NAME, BY_SUFFIX, DocumentFormat
-from querymill_reading.rules.beginnings import LOOKED_AT, looks_like_text
+from querymill_reading.rules.beginnings import HEAD, LOOKED_AT, OBJECT, looks_like_text
+from querymill_reading.rules.member_names import RELATIONS, TYPES, names_meant
 
 _BLANKS: Final = b"\xef\xbb\xbf \t\r\n"
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -23,16 +26,19 @@ _INSIDE: Final[Mapping[str, str]] = {
     "xl/workbook.xml": "xlsx",
     "META-INF/container.xml": "epub",
 }
-#: Where the types of members stand, which name the main one wherever it is.
-_TYPES: Final = "[Content_Types].xml"
+#: The types of members name the main one wherever it is.
 _MAIN: Final = (
     (re.compile(rb"(?:ms-word|wordprocessingml)\.[\w.]+\.main\+xml", re.I), "docx"),
     (re.compile(rb"(?:ms-powerpoint|presentationml)\.[\w.]+\.main\+xml", re.I), "pptx"),
     (re.compile(rb"(?:ms-excel|spreadsheetml)\.(?!sheet\.binary)[\w.]+\.main\+xml", re.I), "xlsx"),
 )
 MAX_TYPES_BYTES: Final = 1 << 20
-#: The first member of a packed OpenDocument file says what it is; a flat one says so in its root.
+#: What packages of Office were before its first version that had them was released.
+_BEFORE_RELEASE: Final = b"http://schemas.microsoft.com/package/2005/"
+#: A packed OpenDocument file says what it is in its first member, and its list of members says it too; a flat one
+#: says so in its root.
 _MIMETYPE: Final = "mimetype"
+_MANIFEST: Final = "META-INF/manifest.xml"
 _OPEN_DOCUMENT: Final = re.compile(rb"application/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation)")
 _OF_OPEN_DOCUMENT: Final = {b"text": "odt", b"spreadsheet": "ods", b"presentation": "odp"}
 #: What a mail begins with: fields, one of which every mail has.
@@ -73,7 +79,8 @@ def recognise(path: Path, name: str, limits: ReadLimits) -> DocumentFormat:
         head = file.read(LOOKED_AT)
     if not head:
         raise Unreadable("the file is empty (0 bytes)")
-    if b"%PDF-" in head[:1024]:
+    is_named_pdf = PurePath(name).suffix.lower() == ".pdf"
+    if HEAD in head[:1024] or (is_named_pdf and OBJECT.search(head)):
         return BY_NAME["pdf"]
     if head.startswith(b"PK\x03\x04"):
         return _of_zip(path, limits)
@@ -93,6 +100,8 @@ def _of_text(head: bytes, by_name: DocumentFormat | None) -> DocumentFormat:
         return by_name
     if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
         return BY_NAME["html"]
+    if _is_mail(head):
+        return BY_NAME["eml"]
     is_xml = head.lstrip(_BLANKS).startswith((b"<?xml", b"<svg"))
     if is_xml and (why := next((why for mark, why in _NO_TEXT_IN_XML if mark.search(head)), "")):
         raise Unreadable(f"it is {why}")
@@ -102,32 +111,45 @@ def _of_text(head: bytes, by_name: DocumentFormat | None) -> DocumentFormat:
 
 
 def _of_letters(head: bytes) -> DocumentFormat:
-    if not head.startswith(b"From ") and _MAIL.match(head) and _ANOTHER_FIELD.search(head):
-        return BY_NAME["eml"]
     if looks_like_text(head):
         return BY_NAME["markdown" if head.startswith((b"---\n", b"# ")) else "text"]
     raise Unreadable("its format is none that can be read")
+
+
+def _is_mail(head: bytes) -> bool:
+    return not head.startswith(b"From ") and bool(_MAIL.match(head) and _ANOTHER_FIELD.search(head))
 
 
 def _of_zip(path: Path, limits: ReadLimits) -> DocumentFormat:
     try:
         with zipfile.ZipFile(path) as archive:
             check_members(archive, limits)
-            names = set(archive.namelist())
-            types = archive.open(_TYPES).read(MAX_TYPES_BYTES) if _TYPES in names else b""
-            said = archive.open(_MIMETYPE).read(MAX_TYPES_BYTES) if _MIMETYPE in names else b""
+            names = {name: member for member, name in names_meant(archive.namelist()).items()}
+            types, relations, said, listed = (
+                _beginning_of(archive, names.get(name)) for name in (TYPES, RELATIONS, _MIMETYPE, _MANIFEST)
+            )
     except (zipfile.BadZipFile, NotImplementedError, ValueError, RuntimeError, EOFError) as error:
         raise Unreadable(f"a broken ZIP archive: {error}") from error
+    if _BEFORE_RELEASE in relations:
+        raise Unreadable("written by a test version of Office 2007, in a form that no released version has")
     for member, name in _INSIDE.items():
         if member in names:
             return BY_NAME[name]
     for written, name in _MAIN:
         if written.search(types):
             return BY_NAME[name]
-    if kind := _OPEN_DOCUMENT.match(said):
+    if kind := _OPEN_DOCUMENT.match(said) or _OPEN_DOCUMENT.search(listed):
         return BY_NAME[_OF_OPEN_DOCUMENT[kind[1]]]
     why = next((why for member, why in _OTHER_ARCHIVES if member in names), "a ZIP archive that is no document")
     raise Unreadable(why)
+
+
+def _beginning_of(archive: zipfile.ZipFile, member: str | None) -> bytes:
+    """Return the first bytes of a member; nothing of one that is missing or damaged, as another may tell the format."""
+    if member is not None:
+        with suppress(zipfile.BadZipFile, zlib.error, EOFError):
+            return archive.open(member).read(MAX_TYPES_BYTES)
+    return b""
 
 
 def _of_ole(path: Path) -> DocumentFormat:

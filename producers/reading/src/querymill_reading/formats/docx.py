@@ -1,7 +1,7 @@
 """DOCX: the sections under its headings, with its tables; text boxes, notes and what was inserted belong to it."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import docx
 from docx.document import Document as Opened
@@ -45,7 +45,10 @@ def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits)
     remarks = Remarks()
-    opened, damaged = opened_by(_with_body, asked.path, "DOCX")
+    opened, damaged = opened_by(docx.Document, asked.path, "DOCX")
+    if getattr(opened.element, "body", None) is None:
+        main = opened.part.partname.lstrip("/")
+        raise Unreadable(f"a broken DOCX file: {main}: {damaged.get(main) or 'no document in it'}")
     for member, why in damaged.items():
         remarks.note(why, member)
     parts = list(_parts(opened, remarks))
@@ -66,13 +69,6 @@ def read(asked: ReadRequest) -> Document:
     proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=title, heading=heading)
     kept = {name: value for name, value in metadata.items() if value != "python-docx"}
     return Document("docx", pages, merged(proposed), kept, remarks.noted)
-
-
-def _with_body(source: str | BinaryIO) -> Opened:
-    opened = docx.Document(source)
-    if opened.element.find(qn("w:body")) is None:
-        raise Unreadable("it has no body")
-    return opened
 
 
 def _parts(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:

@@ -17,7 +17,9 @@ _MATHS: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 #: What stands before a part of a formula, and the signs of sums and integrals.
 _BEFORE: Final = {f"{_MATHS}den": "/", f"{_MATHS}sup": "^", f"{_MATHS}sub": "_", f"{_MATHS}rad": "√"}
 _SIGN, _BRACKETS, _MATHS_VALUE = f"{_MATHS}chr", f"{_MATHS}d", f"{_MATHS}val"
-_TEXTS: Final = (qn("w:t"), f"{_MATHS}t")
+_TEXTS: Final = (qn("w:t"), f"{_MATHS}t", qn("a:t"))
+_PARAGRAPHS: Final = (PARAGRAPH, qn("a:p"))
+_BOX: Final = qn("w:txbxContent")
 _WORD_ART: Final = "{urn:schemas-microsoft-com:vml}textpath"
 _OLD_SHAPE: Final = "{urn:schemas-microsoft-com:vml}shape"
 _OF_DRAWING: Final = qn("wp:docPr")
@@ -25,6 +27,7 @@ _DECORATIVE: Final = "{http://schemas.microsoft.com/office/drawing/2017/decorati
 #: Elements that stand for a sign.
 _SIGNS: Final = {
     qn("w:tab"): "\t", qn("w:ptab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-",
+    qn("a:br"): "\n",
 }  # fmt: skip
 #: What is not shown: what was deleted or moved elsewhere, how a word is pronounced, and properties.
 _LEFT_OUT: Final = frozenset(
@@ -111,8 +114,10 @@ def _around(element: Any, *, is_first: bool) -> tuple[str, str]:
     tag = element.tag
     if tag in _TEXTS:
         return with_signs(element.text or "", _font_of(element)), ""
-    if tag == PARAGRAPH:
+    if tag in _PARAGRAPHS:
         return "" if is_first else "\n", ""
+    if tag == _BOX:
+        return "", "\n"
     if tag == _BRACKETS:
         begin, end = (element.find(f"{_MATHS}dPr/{_MATHS}{name}Chr") for name in ("beg", "end"))
         opens = "(" if begin is None else begin.get(_MATHS_VALUE) or ""
@@ -193,6 +198,8 @@ def note_left_out(body: Any, remarks: Remarks) -> None:
     remarks.count(sum(1 for _ in body.iter(qn("w:rt"))), "reading of a word (ruby)", "left out")
     unknown = sum(_symbol(each) == UNKNOWN for each in body.iter(qn("w:sym")))
     remarks.count(unknown, "symbol", f"of a font that is not known, shown as {UNKNOWN}")
+    loose = sum(next(text.iterancestors(*_PARAGRAPHS), None) is None for text in body.iter(*_TEXTS))
+    remarks.count(loose, "piece of text in no paragraph", "left out")
     remarks.count(sum(1 for _ in body.iter(qn("w:altChunk"))), "embedded document", "left out")
 
 

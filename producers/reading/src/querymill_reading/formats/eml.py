@@ -1,5 +1,6 @@
 """EML: one mail, with the mails that it forwards; attachments are named."""
 
+import re
 from collections.abc import Iterator
 from email import policy
 from email.errors import MessageError
@@ -12,9 +13,11 @@ from querymill_reading.formats.encodings import decoded_as
 from querymill_reading.formats.letters import head_of, html_parts, plain_parts
 from querymill_reading.formats.text import decoded
 from querymill_reading.read_request import ReadRequest, proposals
-from querymill_reading.rules.proposals import merged
+from querymill_reading.rules.proposals import day_in, merged
 from querymill_reading.rules.sections import SectionPart, sections
 
+#: What stands between the parts of a mail.
+_BORDER: Final = re.compile(r"^--([^\s\"](?:[^\r\n\"]{0,198}[^\s\"])?)[ \t]*\r?$", re.M)
 #: Mails within mails that are followed.
 MAX_DEPTH: Final = 20
 #: Letters of the names of attachments that a remark has.
@@ -32,8 +35,10 @@ def read(asked: ReadRequest) -> Document:
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     subject = field_of(mail, "Subject")
     own: dict[str, str] = {}
-    with remarks.part("date"):
-        own = {"published_at": parsedate_to_datetime(field_of(mail, "Date")).date().isoformat()} if mail["Date"] else {}
+    if written := field_of(mail, "Date"):
+        own = {"published_at": day} if (day := _day_of(written)) else {}
+        if not own:
+            remarks.note(f"not understood: {written[:MAX_NAMES]}", "the date")
     proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=subject)
     sender = field_of(mail, "From")
     return Document("eml", pages, merged(proposed, own), {"author": sender} if sender else {}, remarks.noted)
@@ -49,6 +54,14 @@ def field_of(mail: Any, name: str) -> str:
         )
 
 
+def _day_of(written: str) -> str:
+    """Return the day of a date as mails have it, or as it should not be in a mail and is all the same."""
+    try:
+        return parsedate_to_datetime(written).date().isoformat()
+    except (ValueError, TypeError, IndexError):
+        return day_in(written)
+
+
 def _parts(mail: Any, remarks: Remarks, attached: list[str], depth: int) -> Iterator[SectionPart]:
     yield from head_of(field_of(mail, "Subject"), {name: field_of(mail, name) for name in ("From", "To", "Cc", "Date")})
     yield from _body(mail, remarks, attached, depth)
@@ -62,6 +75,8 @@ def _body(part: Any, remarks: Remarks, attached: list[str], depth: int) -> Itera
         remarks.note("mails within mails are nested too deeply")
     elif part.is_multipart():
         yield from _several(part, kind, remarks, attached, depth + 1)
+    elif part.get_content_maintype() == "multipart":
+        yield from _unsplit(part, kind, remarks, attached, depth + 1)
     elif part.get_content_maintype() != "text" or (name and part.get_content_disposition() == "attachment"):
         attached.append(name or kind)
     else:
@@ -78,6 +93,22 @@ def _several(part: Any, kind: str, remarks: Remarks, attached: list[str], depth:
     read = _parts if kind == "message/rfc822" else _body
     for inner in part.iter_parts():
         yield from read(inner, remarks, attached, depth)
+
+
+def _unsplit(part: Any, kind: str, remarks: Remarks, attached: list[str], depth: int) -> Iterator[SectionPart]:
+    """Yield the texts of a part whose parts the engine does not find: its head names another border, or none."""
+    written = str(part.get_payload())
+    if border := _BORDER.search(written):
+        head = f'Content-Type: {kind}; boundary="{border[1]}"\n\n'
+        split = BytesParser(policy=policy.default).parsebytes((head + written).encode(errors="surrogateescape"))
+        if split.is_multipart():
+            yield from _several(split, kind, remarks, attached, depth)
+            return
+    if written.strip():
+        remarks.note("its parts cannot be told apart, so it is read as one text", f"a part of type {kind}")
+        yield from plain_parts(decoded(written.encode(errors="surrogateescape")))
+    else:
+        remarks.note("there is nothing in it", f"a part of type {kind}")
 
 
 def _text(part: Any, kind: str, remarks: Remarks) -> Iterator[SectionPart]:

@@ -3,6 +3,7 @@
 import posixpath
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import unquote
@@ -16,6 +17,9 @@ from querymill_reading.rules.sections import SectionPart, sections
 
 _CONTAINER: Final = "META-INF/container.xml"
 _ENCRYPTION: Final = "META-INF/encryption.xml"
+#: The type of a chapter that is a drawing.
+_DRAWN: Final = "image/svg+xml"
+_SVG: Final = "{http://www.w3.org/2000/svg}"
 _NAMES: Final = {
     "c": "urn:oasis:names:tc:opendocument:xmlns:container",
     "opf": "http://www.idpf.org/2007/opf",
@@ -32,18 +36,13 @@ def read(asked: ReadRequest) -> Document:
         parts: list[SectionPart] = []
         remarks = Remarks()
         is_encrypted = _ENCRYPTION in archive.namelist()
-        for number, name in enumerate(_chapters(package, package_at), 1):
+        for number, (name, kind, is_contents) in enumerate(_chapters(package, package_at), 1):
             with remarks.part(name):
                 asked.on_page(number)
-                walk = Walk(Remarks())
                 try:
-                    root = parsed(_member(archive, name), walk.remarks)
+                    parts.extend(_parts(_member(archive, name), name, kind, remarks, is_contents=is_contents))
                 except Unreadable as error:
                     raise Unreadable("encrypted" if is_encrypted else error.reason) from error
-                parts.extend(part for part in walk.parts(root) if part.text != "\f")
-                walk.note_left_out()
-                for remark in walk.remarks.noted:
-                    remarks.noted.append(replace(remark, place=": ".join(filter(None, (name, remark.place)))))
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     about = {name: _said(package, name) for name in ("title", "creator", "publisher", "language", "date", "identifier")}
     proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=about["title"])
@@ -69,20 +68,48 @@ def _package(archive: zipfile.ZipFile) -> str:
     return str(found[0])
 
 
-def _chapters(package: Any, package_at: str) -> list[str]:
-    """Return the members that are text, in reading order. The table of contents is none."""
-    items = {
-        item.get("id"): item
-        for item in package.xpath("//opf:manifest/opf:item", namespaces=_NAMES)
-        if "nav" not in (item.get("properties") or "").split()
-    }
-    order = [items.get(ref) for ref in package.xpath("//opf:spine/opf:itemref/@idref", namespaces=_NAMES)]
+def _parts(content: bytes, name: str, kind: str, remarks: Remarks, *, is_contents: bool) -> Iterator[SectionPart]:
+    """Yield the parts of a chapter; of a drawing its lines, of a picture or a film nothing but a remark.
+
+    The table of contents says nothing that the chapters do not, so what stands beside it is read alone.
+    """
+    if kind == _DRAWN:
+        texts = (" ".join("".join(text.itertext()).split()) for text in xml_of(content).iter(f"{_SVG}text"))
+        yield from (SectionPart(text) for text in texts if text)
+    elif "html" in kind:
+        walk = Walk(Remarks())
+        root = parsed(content, walk.remarks)
+        yield from (part for part in walk.parts(root) if part.text != "\f")
+        if is_contents:
+            walk.left.pop("navigation", None)
+        walk.note_left_out()
+        for remark in walk.remarks.noted:
+            remarks.noted.append(replace(remark, place=": ".join(filter(None, (name, remark.place)))))
+    else:
+        remarks.note(f"left out: it is of type {kind}", name)
+
+
+def _chapters(package: Any, package_at: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield the members in reading order, each with its type, and whether it has the table of contents.
+
+    For one of a type that is not read, that which the book has instead of it comes.
+    """
+    items = {item.get("id"): item for item in package.xpath("//opf:manifest/opf:item", namespaces=_NAMES)}
     folder = posixpath.dirname(package_at)
-    return [
-        posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or "")))
-        for item in order
-        if item is not None and "html" in (item.get("media-type") or "html")
-    ]
+    for ref in package.xpath("//opf:spine/opf:itemref/@idref", namespaces=_NAMES):
+        item = items.get(ref)
+        seen: set[str] = set()
+        while item is not None and not _is_read(item) and item.get("fallback") in items.keys() - seen:
+            seen.add(item.get("fallback"))
+            item = items[item.get("fallback")]
+        if item is not None:
+            where = posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or "")))
+            yield where, item.get("media-type") or "html", "nav" in (item.get("properties") or "").split()
+
+
+def _is_read(item: Any) -> bool:
+    kind = item.get("media-type") or "html"
+    return "html" in kind or kind == _DRAWN
 
 
 def _said(package: Any, name: str) -> str:

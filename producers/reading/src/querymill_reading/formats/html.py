@@ -10,7 +10,15 @@ from lxml import etree, html
 
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.encodings import count_damaged, decoded_as
-from querymill_reading.formats.html_elements import alternative, is_hidden, labels_of, tag_of
+from querymill_reading.formats.html_elements import (
+    BLOCKS,
+    COUNTED,
+    LEFT_OUT,
+    alternative,
+    is_hidden,
+    labels_of,
+    tag_of,
+)
 from querymill_reading.formats.mathml import formula
 from querymill_reading.formats.text import decoded
 from querymill_reading.read_request import ReadRequest, proposals
@@ -21,25 +29,6 @@ from querymill_reading.rules.proposals import day_in, merged
 from querymill_reading.rules.sections import SectionPart, sections
 from querymill_reading.rules.tables import Cell, is_value, tables
 
-_LEFT_OUT: Final = frozenset(
-    [
-        "script", "style", "template", "noscript", "nav", "head", "iframe", "object", "svg", "button", "select",
-        "textarea", "ix:header", "ix:hidden", "rt", "rp", "rtc",
-    ]
-)  # fmt: skip
-#: What is left out and counted, by the name that a remark gives it.
-_COUNTED: Final = {
-    "nav": "navigation", "noscript": "text for browsers without scripts", "iframe": "embedded page",
-    "object": "embedded object", "svg": "drawing with text", "select": "form field", "textarea": "form field",
-    "rt": "reading of a word (ruby)",
-}  # fmt: skip
-_BLOCKS: Final = frozenset(
-    [
-        "address", "article", "aside", "blockquote", "body", "center", "dd", "div", "dl", "dt", "fieldset",
-        "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
-        "main", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
-    ]
-)  # fmt: skip
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _BREAK_BEFORE: Final = re.compile(r"(?:page-)?break-before\s*:\s*(?:always|page|left|right)", re.I)
 _BREAK_AFTER: Final = re.compile(r"(?:page-)?break-after\s*:\s*(?:always|page|left|right)", re.I)
@@ -151,10 +140,10 @@ class Walk:
 
     def _element(self, element: Any, depth: int) -> None:
         tag, style = tag_of(element), element.get("style") or ""
-        if depth > MAX_DEPTH or tag in _LEFT_OUT or is_hidden(element):
+        if depth > MAX_DEPTH or tag in LEFT_OUT or is_hidden(element):
             self._leave_out(element, tag, depth)
             return
-        is_block = tag in _BLOCKS
+        is_block = tag in BLOCKS
         if is_block:
             self._flush()
         if _BREAK_BEFORE.search(style):
@@ -171,8 +160,8 @@ class Walk:
             return
         if depth > MAX_DEPTH:
             self.left["part that is nested too deeply"] += 1
-        elif tag in _COUNTED or tag not in _LEFT_OUT:
-            self.left[_COUNTED.get(tag, "hidden part")] += 1
+        elif tag in COUNTED or tag not in LEFT_OUT:
+            self.left[COUNTED.get(tag, "hidden part")] += 1
 
     def note_left_out(self) -> None:
         """Add remarks about what was left out."""
@@ -202,7 +191,8 @@ class Walk:
         self.counts["table"] += 1
         with self.remarks.part(f"table {self.counts['table']}"):
             self._count_within(element)
-            return table_texts(element)
+            texts = table_texts(element)
+            return None if texts is None else [*_captions(element), *texts]
         return None
 
     def _count_within(self, table: Any) -> None:
@@ -272,6 +262,12 @@ def table_texts(table: Any) -> list[str] | None:
     return [" ".join(cell.text for cell in row) for row in filled]
 
 
+def _captions(table: Any) -> list[str]:
+    """Return what a table says above or below itself."""
+    texts = (" ".join("".join(texts_shown(caption)).split()) for caption in table.iterchildren("caption"))
+    return [text for text in texts if text]
+
+
 def _breaks(element: Any) -> bool:
     style = (element.get("style") or "") if isinstance(element.tag, str) else ""
     return "break-" in style and bool(_BREAK_BEFORE.search(style) or _BREAK_AFTER.search(style))
@@ -317,7 +313,7 @@ def _cell_text(element: Any) -> str:
 
 def _cell_pieces(element: Any) -> Iterator[str]:
     tag = tag_of(element)
-    if tag in _BLOCKS or tag == "br":
+    if tag in BLOCKS or tag == "br":
         yield " "
     if tag == "sup" and (sign := "".join(element.itertext()).strip("() \n")).isdecimal() and len(sign) < 3:
         yield f" [{sign}]"
@@ -330,7 +326,7 @@ def _cell_pieces(element: Any) -> Iterator[str]:
         yield element.text or ""
         for child in element:
             yield f" {labels[child]}" if child in labels else ""
-            if tag_of(child) not in _LEFT_OUT and not is_hidden(child):
+            if tag_of(child) not in LEFT_OUT and not is_hidden(child):
                 yield from _cell_pieces(child)
             yield child.tail or ""
 
@@ -341,7 +337,7 @@ def texts_shown(element: Any) -> Iterator[str]:
     for child in element:
         if tag_of(child) == "br":
             yield "\n"
-        elif tag_of(child) and tag_of(child) not in _LEFT_OUT and not is_hidden(child):
+        elif tag_of(child) and tag_of(child) not in LEFT_OUT and not is_hidden(child):
             yield from texts_shown(child)
         yield child.tail or ""
 

@@ -7,6 +7,28 @@ from typing import Any, Final
 from querymill_reading.rules.list_numbers import BULLET, BY_SIGN, FORMS, shown, whole
 from querymill_reading.rules.pictures import in_line
 
+#: Elements whose text is no part of the page.
+LEFT_OUT: Final = frozenset(
+    [
+        "script", "style", "template", "noscript", "nav", "head", "iframe", "object", "svg", "button", "select",
+        "textarea", "ix:header", "ix:hidden", "rt", "rp", "rtc",
+    ]
+)  # fmt: skip
+#: What is left out and counted, by the name that a remark gives it.
+COUNTED: Final = {
+    "nav": "navigation", "noscript": "text for browsers without scripts", "iframe": "embedded page",
+    "object": "embedded object", "svg": "drawing with text", "select": "form field", "textarea": "form field",
+    "rt": "reading of a word (ruby)",
+}  # fmt: skip
+#: Elements that begin a line of their own.
+BLOCKS: Final = frozenset(
+    [
+        "address", "article", "aside", "blockquote", "body", "center", "dd", "div", "dl", "dt", "fieldset",
+        "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
+        "main", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+    ]
+)  # fmt: skip
+
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _LIST_STYLE: Final = re.compile(r"list-style(?:-type)?\s*:\s*([\w-]+)", re.I)
 #: The styles of lists whose names are others than those of the forms.

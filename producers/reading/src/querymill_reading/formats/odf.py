@@ -33,6 +33,7 @@ _BLOCKS: Final = frozenset([f"{TEXT}p", f"{TEXT}h"])
 #: What is said of a picture: its name and its description.
 _SVG: Final = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
 _PICTURE_NAME, _PICTURE_TEXT = f"{_SVG}title", f"{_SVG}desc"
+_BOXES: Final = frozenset([f"{DRAW}text-box", f"{DRAW}custom-shape"])
 _SIGNS: Final = {f"{TEXT}s": " ", f"{TEXT}tab": "\t", f"{TEXT}line-break": "\n"}
 _NOTES: Final = {f"{TEXT}note": "Note", f"{OFFICE}annotation": "Comment"}
 #: Cells, rows and blanks that are repeated; more are written to exhaust the memory.
@@ -154,6 +155,7 @@ class Reading:
             elif isinstance(child.tag, str):
                 yield self._begin(child) if child.tag in _BLOCKS else ""
                 yield from self._pieces(child)
+                yield "\n" if child.tag in _BOXES else ""
             yield child.tail or ""
 
     def _begin(self, paragraph: Any) -> str:
@@ -211,12 +213,11 @@ class Reading:
 
     def cell(self, cell: Any) -> str:
         """Return a cell as it is shown; a formula without a value as the formula."""
-        own = (
-            " ".join(self.text(each).split())
-            for each in cell
-            if each.tag in (*_BLOCKS, f"{TEXT}list", f"{TEXT}section")
-        )
+        blocks = (*_BLOCKS, f"{TEXT}list", f"{TEXT}section", f"{TABLE}table")
+        own = (" ".join(self.text(each).split()) for each in cell if each.tag in blocks)
         text = " ".join(filter(None, own))
+        shapes = (each for each in cell if isinstance(each.tag, str) and each.tag.startswith(DRAW))
+        self.notes.extend([drawn for shape in shapes if (drawn := " ".join(self.text(shape).split()))])
         for annotation in cell.iterchildren(f"{OFFICE}annotation"):
             self._note(annotation)
         formula = cell.get(f"{TABLE}formula")

@@ -12,6 +12,8 @@ def read(asked: ReadRequest) -> Document:
     found = opened(asked, remarks)
     reading = Reading(remarks, found.lists)
     parts = list(reading.parts(found.body))
+    parts.extend(map(SectionPart, reading.notes))
+    reading.notes.clear()
     with remarks.part("headers and footers"):
         edges = repeated_texts(found.styles, reading)
         remarks.count(len(edges), "header or footer", "read once, at the end")

@@ -22,14 +22,17 @@ from querymill_reading.formats.pdf_forms import letters_of_fields, open_form
 from querymill_reading.formats.pdf_notes import note_embedded, notes_on
 from querymill_reading.formats.pdf_scans import Scans
 from querymill_reading.read_request import ReadRequest, proposals
-from querymill_reading.rules.directions import apart
+from querymill_reading.rules.beginnings import HEAD
+from querymill_reading.rules.directions import apart, count_aslant
 from querymill_reading.rules.doubles import drawn_once
 from querymill_reading.rules.furniture import Cleaned, without_furniture
 from querymill_reading.rules.lattice import Post, with_tables
 from querymill_reading.rules.layout import Rule, TextLine, Word, columns, lines_of, segments_of
-from querymill_reading.rules.letters import Letter, is_turned, words_of
+from querymill_reading.rules.letters import Letter, is_turned, with_parted_ligatures, words_of
 from querymill_reading.rules.paragraphs import blocks
 
+#: What is said of letters that only their shapes tell.
+NAMELESS: Final = ("letter of a font that names no characters", "perhaps read as others")
 #: Letters of a page; more are no text that anybody reads.
 MAX_LETTERS: Final = 200_000
 #: One letter in so many is asked first whether it is turned.
@@ -115,7 +118,7 @@ def draw(content: bytes, number: int) -> bytes:
 
 def _opened(source: Path | bytes, password: str | None = None) -> Any:
     try:
-        return pypdfium2.PdfDocument(source, password=password)
+        return pypdfium2.PdfDocument(_with_head(source), password=password)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             given = "the password does not open it" if password else "encrypted: a password is needed"
@@ -123,10 +126,21 @@ def _opened(source: Path | bytes, password: str | None = None) -> Any:
         raise Unreadable(f"a broken PDF file: {error}") from error
 
 
+def _with_head(source: Path | bytes) -> Path | bytes:
+    """Return a file with the beginning that the engine wants; it looks for all else by itself."""
+    if isinstance(source, bytes):
+        return source if HEAD in source[:1_024] else HEAD + b"1.7\n" + source
+    with source.open("rb") as file:
+        return source if HEAD in file.read(1_024) else HEAD + b"1.7\n" + source.read_bytes()
+
+
 def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scans: Scans, *, has_form: bool) -> None:
     """Read a page, from 1, into ``sheet``."""
     posts: list[Post] = []
-    page = document[number - 1]
+    try:
+        page = document[number - 1]
+    except pypdfium2.PdfiumError as error:
+        raise Unreadable(f"a broken page: {error}") from error
     try:
         with remarks.part("notes", number):
             sheet.notes.extend(notes_on(page, number, remarks))
@@ -135,8 +149,9 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scan
             sheet.rules, posts = _drawn(page)
         letters = page.get_textpage()
         try:
-            found = list(_letters(letters))
+            found = with_parted_ligatures(list(_letters(letters)))
             angles = _angles(letters, len(found))
+            remarks.count(_count_nameless(letters, len(found)), *NAMELESS, page=number)
         finally:
             letters.close()
         if has_form:
@@ -145,6 +160,8 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scan
             angles.extend([0.0] * (len(found) - len(angles)) if angles else ())
     finally:
         page.close()
+    aslant = count_aslant(angles)
+    remarks.count(aslant, "letter at a slope", "read apart, perhaps in another order", page=number)
     for few in apart(found, angles) if angles else [found]:
         with remarks.part(page=number):
             once = drawn_once(few)
@@ -167,6 +184,12 @@ def _angles(text: Any, count: int) -> list[float]:
     if not any(angle_of(handle, at) > 0 for at in range(0, count, ASKED)):
         return []
     return [degrees(max(angle_of(handle, at), 0.0)) for at in range(count)]
+
+
+def _count_nameless(text: Any, count: int) -> int:
+    """Return how many letters are of a font that does not say which characters its signs are."""
+    has_no_name, handle = pdfium.FPDFText_HasUnicodeMapError, text.raw
+    return sum(has_no_name(handle, at) == 1 for at in range(count))
 
 
 def _drawn(page: Any) -> tuple[list[Rule], list[Post]]:

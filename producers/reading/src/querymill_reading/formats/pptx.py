@@ -16,9 +16,15 @@ from querymill_reading.rules.pictures import described
 
 _SLIDE: Final = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _COMPATIBLE: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
-_SHAPES: Final = frozenset(f"{_SLIDE}{name}" for name in ("sp", "grpSp", "graphicFrame", "cxnSp", "pic", "contentPart"))
+_INK: Final = f"{_SLIDE}contentPart"
+_SHAPES: Final = frozenset([_INK, *(f"{_SLIDE}{name}" for name in ("sp", "grpSp", "graphicFrame", "cxnSp", "pic"))])
 _DECORATIVE: Final = "{http://schemas.microsoft.com/office/drawing/2017/decorative}decorative"
 _EMBEDDED: Final = ("/oleObject", "/package", "/control")
+#: What stands at the edges of a page of notes, and what repeats there otherwise: the slide, its number, a date.
+_EDGES: Final = ("hdr", "ftr")
+_REPEATED: Final = (*_EDGES, "sldImg", "sldNum", "dt")
+#: Letters of what is left out that a remark has.
+MAX_SHOWN: Final = 200
 #: Groups within groups that are followed.
 MAX_DEPTH: Final = 20
 
@@ -29,6 +35,7 @@ def read(asked: ReadRequest) -> Document:
     remarks = Remarks()
     opened, damaged = opened_by(pptx.Presentation, asked.path, "PPTX")
     pages: list[Page] = []
+    edges: dict[str, None] = {}
     # The library's list of slides needs every slide to be there.
     for number, listed in enumerate(opened._element.get_or_add_sldIdLst(), 1):  # noqa: SLF001
         texts: list[str] = []
@@ -40,12 +47,14 @@ def read(asked: ReadRequest) -> Document:
                 if why := damaged.pop(member.lstrip("/"), ""):
                     remarks.note(why, member.lstrip("/"), number)
             texts.extend(_texts(slide, number, remarks))
+            edges.update(dict.fromkeys(_edges_of_notes(slide)))
             _note_left_out(slide, number, remarks)
         pages.append(Page(number, "\n\n".join(texts)))
         if not texts and len(remarks.noted) == before:
             remarks.note("no text: a picture?", page=number)
     for member, why in damaged.items():
         remarks.note(why, member)
+    remarks.count(len(edges), "header or footer of the notes", f"left out: {'; '.join(edges)[:MAX_SHOWN]}")
     proposed, metadata = _proposed(opened, asked.name, pages, remarks)
     return Document("pptx", pages, proposed, metadata, remarks.noted)
 
@@ -108,20 +117,38 @@ def _place(shape: Any, number: int, remarks: Remarks) -> tuple[int, int]:
 def _said(slide: Any, number: int, remarks: Remarks) -> Iterator[str]:
     """Yield the speaker's notes and the comments."""
     with remarks.part("notes", number):
-        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-            notes = slide.notes_slide.notes_text_frame.text.strip()
-            if notes:
-                yield f"Notes: {notes}"
+        texts = (text_in(shape).strip() for shape, kind in _shapes_of_notes(slide) if kind not in _REPEATED)
+        if notes := "\n".join(filter(None, texts)):
+            yield f"Notes: {notes}"
     with remarks.part("comments", number):
         for relation in slide.part.rels.values():
             if relation.reltype.endswith("/comments") and not relation.is_external:
                 yield from comments_in(xml_of(relation.target_part.blob))
 
 
+def _shapes_of_notes(slide: Any) -> Iterator[tuple[Any, str]]:
+    """Yield what stands on the page of the speaker's notes, and which place of such a page it takes."""
+    if slide.has_notes_slide:
+        for shape in _elements(slide.notes_slide.shapes._element):  # noqa: SLF001
+            place = next(shape.iter(f"{_SLIDE}ph"), None)
+            yield shape, (place.get("type") or "") if place is not None else ""
+
+
+def _edges_of_notes(slide: Any) -> Iterator[str]:
+    """Yield what stands at the edges of every page of notes."""
+    for shape, kind in _shapes_of_notes(slide):
+        text = " ".join(text_in(shape).split())
+        if kind in _EDGES and any(letter.isalpha() for letter in text):
+            yield text
+
+
 def _flat(shapes: Any, number: int, remarks: Remarks, depth: int = 0) -> Iterator[Any]:
     """Yield shapes, those in groups instead of the groups."""
     # The public iterator of the library ends with the first element that it makes no shape of.
     for element in _elements(shapes._element):  # noqa: SLF001
+        if element.tag == _INK:
+            remarks.note("a drawing by hand: left out", _named(element), number)
+            continue
         with remarks.part(_named(element), number):
             shape = shapes._shape_factory(element)  # noqa: SLF001
             if hasattr(shape, "shapes") and depth < MAX_DEPTH:

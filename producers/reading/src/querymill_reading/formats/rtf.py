@@ -20,6 +20,11 @@ _LABEL: Final = re.compile(r"\{\\(?:listtext|pntext)\b ?")
 _HIDDEN: Final = re.compile(r"\\v1?(?![a-zA-Z0-9])")
 #: The list of styles, which is no text.
 _STYLES: Final = re.compile(r"\{\\stylesheet(?:[^{}]|\{[^{}]*\})*\}")
+#: Bytes of a picture that follow as they are: after this word with their number, or with a blank and none.
+_RAW: Final = re.compile(r"\\bin(\d+) ?")
+_RAW_WITHOUT_NUMBER: Final = re.compile(r"\\bin(?![a-z\d-])")
+#: The mark of a group that may be passed over. Anywhere else than at the beginning of a group it says nothing.
+_MARK: Final = re.compile(r"(\{\s*\\\*|\\[\\{}])|\\\*")
 _DELETED: Final = re.compile(r"\{\\deleted\b(?!0)[^{}]*\}")
 _TITLE: Final = re.compile(r"\{\\title\s([^{}\\]{1,300})\}")
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
@@ -74,7 +79,19 @@ def text_of_rtf(written: str, *, otherwise: str = "") -> str:
 
 def _shown(written: str) -> str:
     """Return RTF without what is not shown, and with what the engine leaves out."""
-    return _LABEL.sub("{", _DELETED.sub("", _SET_APART.sub(r"{\\line ", written)))
+    shown = _DELETED.sub("", _SET_APART.sub(r"{\\line ", _without_bytes(written)))
+    return _MARK.sub(lambda mark: mark[1] or "", _LABEL.sub("{", shown))
+
+
+def _without_bytes(written: str) -> str:
+    """Return RTF without bytes that stand for themselves, in which braces and backslashes mean nothing."""
+    kept: list[str] = []
+    at = 0
+    while (found := _RAW.search(written, at)) is not None:
+        kept.append(written[at : found.start()])
+        at = min(found.end() + int(found[1][:9]), len(written))
+    kept.append(written[at:])
+    return _RAW_WITHOUT_NUMBER.sub("", "".join(kept))
 
 
 def _plain(written: str, codec: str) -> str:

@@ -15,7 +15,11 @@ _BLANK_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 GUESSED_FROM: Final = 200_000
 #: A text of unknown encoding is read if no more letters than this share are replaced.
 MAX_REPLACED_SHARE: Final = 0.1
-_MARKS: Final = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+#: The mark of UTF-32 begins with that of UTF-16, so it comes first.
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
 
 
 def read(asked: ReadRequest) -> Document:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
 from typing import Any, BinaryIO, Final
 
-from querymill_reading.document import Document, Page, Remarks
+from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.xlsx_book import Book
 from querymill_reading.formats.xlsx_parts import Merged, beside, merged_cells
@@ -46,7 +46,7 @@ def _read(asked: ReadRequest, stream: BinaryIO) -> Document:
             sheet = make()
             sheets.append(name)
             with remarks.part(place):
-                if not _read_rows(sheet, rows, remarks, place):
+                if not _read_rows(sheet, rows, remarks, place, most=asked.limits.characters):
                     remarks.note(f"only the first {MAX_CELLS} cells are read", place)
             sheet.note_left_out(remarks, place)
             others.extend(beside(sheet, remarks, place))
@@ -60,16 +60,24 @@ def _read(asked: ReadRequest, stream: BinaryIO) -> Document:
     return Document("xlsx", pages, proposed, kept, remarks.noted)
 
 
-def _read_rows(sheet: Any, rows: list[list[str]], remarks: Remarks, place: str) -> bool:
-    """Add the rows of a sheet to ``rows``. Return False if there are more than are read."""
+def _read_rows(sheet: Any, rows: list[list[str]], remarks: Remarks, place: str, *, most: int) -> bool:
+    """Add the rows of a sheet to ``rows``. Return False if there are more than are read.
+
+    Raises:
+        Unreadable: They have more than ``most`` characters: cells may share a text that is long.
+    """
     merged: Mapping[int, Sequence[Merged]] = {}
     with remarks.part(f"{place}, merged cells"):
         merged = merged_cells(sheet)
-    cells = beyond = last = 0
+    cells = beyond = last = characters = 0
     names: dict[Merged, str] = {}
     for number, row in sheet.numbered_rows():
         texts, more = _texts(row)
         beyond += more
+        characters += sum(map(len, texts))
+        if characters > most:
+            rows.clear()
+            raise Unreadable(f"more than {most} characters")
         if not any(texts):
             continue
         if rows and number > last + 1:

@@ -39,6 +39,8 @@ class Book:
         for sheet in self._reader.parser.sheets:
             relation = None
             with self._remarks.part(f"sheet {sheet.name}"):
+                if sheet.id not in self._reader.parser.rels:
+                    raise Unreadable("left out: the workbook does not say which part it is")
                 relation = self._reader.parser.rels[sheet.id]
             if relation is None:
                 continue

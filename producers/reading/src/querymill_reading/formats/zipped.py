@@ -12,13 +12,15 @@ from lxml import etree
 
 from querymill_reading.archives import check_members
 from querymill_reading.document import ReadLimits, Unreadable
+from querymill_reading.rules.member_names import RELATIONS, TYPES, names_meant
 
-#: A document of Office has no reason to declare a document type, and so no entities.
+#: A document of Office has no reason to declare entities. The macros and formulas of OpenOffice name a document type.
 _DECLARED: Final = (b"<!DOCTYPE", b"<!ENTITY", "<!DOCTYPE".encode("utf-16-le"), "<!ENTITY".encode("utf-16-le"))
+_NAMED_ONLY: Final = re.compile(
+    rb"<!DOCTYPE\s+[\w:.-]+(?:\s+(?:PUBLIC|SYSTEM)(?:\s+\"[^\"\[<>]*\"|\s+'[^'\[<>]*'){1,2})?\s*>"
+)
 _LOOKED_AT: Final = 4_096
 _STRICT: Final = b"http://purl.oclc.org/ooxml/"
-_RELATIONS: Final = "_rels/.rels"
-_TYPES: Final = "[Content_Types].xml"
 _OFFICE: Final = b"application/vnd.openxmlformats-officedocument."
 #: The types of documents with macros, templates and shows, and the one that engines know.
 _MAIN_TYPES: Final = {
@@ -53,7 +55,7 @@ def checked(path: Path, limits: ReadLimits, *, plain_xml: bool = True) -> None:
                     head = b""
                     # A damaged member is a matter of the engine, which may not need it.
                     with suppress(zipfile.BadZipFile, zlib.error, EOFError), archive.open(member) as file:
-                        head = file.read(_LOOKED_AT)
+                        head = _NAMED_ONLY.sub(b"", file.read(_LOOKED_AT))
                     if any(declared in head for declared in _DECLARED):
                         raise Unreadable(f"{member.filename} declares XML entities")
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
@@ -67,20 +69,29 @@ def transitional(package: Path | BinaryIO, kind: str = "") -> str | BinaryIO:
     templates and shows say the same as a document of their ``kind``, but are declared as something else.
     """
     with zipfile.ZipFile(package) as archive:
-        members = archive.namelist()
-        is_strict = _RELATIONS in members and _STRICT in archive.read(_RELATIONS)
-        types = archive.read(_TYPES) if _TYPES in members else b""
+        meant = members_of(archive)
+        held = {name: member for member, name in meant.items()}
+        is_strict = RELATIONS in held and _STRICT in archive.read(held[RELATIONS])
+        types = archive.read(held[TYPES]) if TYPES in held else b""
         declared = _declared(types, kind)
-        if not is_strict and declared == types:
+        is_named_well = all(member == name for member, name in meant.items())
+        if is_named_well and not is_strict and declared == types:
             return str(package) if isinstance(package, Path) else package
         written = io.BytesIO()
         with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as copy:
-            for name in members:
-                content = declared if name == _TYPES else archive.read(name)
+            for member, name in meant.items():
+                content = declared if name == TYPES else archive.read(member)
                 is_xml = is_strict and name.lower().endswith((".xml", ".rels"))
                 copy.writestr(name, _NAMESPACE.sub(_transitional_name, content) if is_xml else content)
     written.seek(0)
     return written
+
+
+def members_of(archive: zipfile.ZipFile) -> dict[str, str]:
+    """Return the members of a package, each with the name that is meant by its own."""
+    members = archive.namelist()
+    types = next((name for name, meant in names_meant(members).items() if meant == TYPES), None)
+    return names_meant(members, archive.read(types) if types is not None else b"")
 
 
 def _declared(types: bytes, kind: str) -> bytes:

@@ -57,6 +57,11 @@ def apart(letters: Sequence[_Letter], angles: Sequence[float]) -> list[list[_Let
     return [straightened(angle, group) for angle, group in largest]
 
 
+def count_aslant(angles: Sequence[float]) -> int:
+    """Return how many letters stand neither straight nor upwards, downwards or upside down."""
+    return sum(_direction(angle) % 90 != 0 for angle in angles)
+
+
 def _direction(angle: float) -> int:
     quarter = round(angle / 90) * 90
     if abs(angle - quarter) <= STRAIGHT:

@@ -22,9 +22,29 @@ FEW: Final = 500
 _BREAKS: Final = (0x0A, 0x0D)
 #: Signs that are remembered: those of a page are few.
 _SIGNS: Final = 10_000
+#: What the engine makes of one sign of a font.
+LIGATURES: Final = frozenset(("ff", "fi", "fl", "ffi", "ffl", "ft", "st"))
 _LAM: Final = 0x644
 _ALEFS: Final = frozenset((0x622, 0x623, 0x625, 0x627))
 _HYPHENS: Final = {0x02: "-", 0xAD: "", 0xFFFE: "-"}
+
+
+def with_parted_ligatures(letters: Sequence[Letter]) -> list[Letter]:
+    """Give each letter of a ligature its part of the box that the engine gives to all of them."""
+    done = list(letters)
+    at = 0
+    while at < len(done) - 1:
+        end = at + 1
+        while end < len(done) and done[end][1:] == done[at][1:]:
+            end += 1
+        if end - at > 1 and "".join(chr(code) for code, *_ in done[at:end]) in LIGATURES:
+            _, left, low, right, high = done[at]
+            width = (right - left) / (end - at)
+            for number in range(end - at):
+                start = left + number * width
+                done[at + number] = (done[at + number][0], start, low, start + width, high)
+        at = end
+    return done
 
 
 def words_of(letters: Sequence[Letter]) -> list[Word]:

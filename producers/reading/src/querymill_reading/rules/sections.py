@@ -22,8 +22,11 @@ class SectionPart:
 
 @dataclass(slots=True)
 class _Open:
+    """A section that goes on. ``above`` are headings before it that nothing stands under and that are not its own."""
+
     path: list[str]
     texts: list[str] = field(default_factory=list)
+    above: list[str] = field(default_factory=list)
     size: int = 0
 
     def add(self, text: str) -> None:
@@ -35,7 +38,8 @@ def sections(parts: Iterable[SectionPart]) -> list[str]:
     """Cut a document into sections, each of which begins with the headings that it stands under.
 
     For example, the heading Agents, a long text, and the lower heading State with its text give two sections, the
-    second of which begins with ``Agents › State``. A section without text of its own joins the next one.
+    second of which begins with ``Agents › State``. A section without text of its own joins the next one; its headings
+    stand above those of that one, unless these go on with them.
     """
     done: list[str] = []
     path: dict[int, str] = {}
@@ -50,7 +54,7 @@ def sections(parts: Iterable[SectionPart]) -> list[str]:
             elif held.texts:
                 held.add(part.text)
             else:
-                held = _Open(list(path.values()))
+                held = _Open(list(path.values()), above=[*held.above, *_left(held.path, list(path.values()))])
         elif part.text.strip():
             held.add(part.text)
     if held.texts or held.path:
@@ -58,10 +62,18 @@ def sections(parts: Iterable[SectionPart]) -> list[str]:
     return done
 
 
+def _left(before: Sequence[str], path: Sequence[str]) -> list[str]:
+    """Return a path of headings in a line, unless the other goes on with it."""
+    return [" › ".join(before)] if before and list(path[: len(before)]) != list(before) else []
+
+
 def _written(held: _Open) -> Iterator[str]:
     heading = " › ".join(held.path)
+    *alone, above = packed(held.above) or [[]]
+    yield from ("\n\n".join(texts) for texts in alone)
     for texts in packed(held.texts) or [[]]:
-        yield "\n\n".join([heading, *texts] if heading else texts)
+        yield "\n\n".join([*above, heading, *texts] if heading else texts)
+        above = []
 
 
 def packed(texts: Sequence[str], size: int = MAX_SECTION_CHARS) -> list[list[str]]:
