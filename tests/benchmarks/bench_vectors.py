@@ -188,7 +188,7 @@ def load(connection: psycopg.Connection, loaded: Loaded) -> None:
         [label],
     )
     connection.execute(
-        "INSERT INTO chat_sessions SELECT DISTINCT %s, session, session, 'user', now(), '{}'::jsonb, 'r'"
+        "INSERT INTO chat_sessions SELECT DISTINCT %s, session, session, 'user', now(), '{}'::jsonb"
         f" FROM plain_{label}",
         [label],
     )

@@ -117,7 +117,7 @@ def _session(place: str, rows: list[tuple[Path, dict[str, Any]]], realm: _Realm)
         else:
             left_out[WITHOUT_TEXT] += 1
     if place.startswith("group "):
-        place = ", ".join(sorted({one.role for one in said})) or place
+        place = ", ".join(sorted({message.role for message in said})) or place
     others = tuple(path for path, _ in rows)
     ids = [str(row.get("id")) for _, row in rows]
     return Session(f"zulip-{ids[0]}", source, list(said), place, None, others=others, left_out=left_out)

@@ -52,6 +52,7 @@ def shown_time(value: datetime | date | time | timedelta, code: str) -> str:
 
     A month without a day is "2024-05", a duration of [h]:mm "49:30".
     """
+    code = code[:MAX_CODE]
     if isinstance(value, timedelta):
         return _duration(value, code)
     letters = _LITERALS.sub("", code.split(";")[0]).lower()
