@@ -52,10 +52,11 @@ def reindex(
     with Querymill() as mill:
         request = Reindex.model_validate({"collection": collection, "of": kind})
         result = followed(mill.submit(request), "reindexing")
-    echo(result.model_dump_json() if as_json else _told(result))
+    echo(result.model_dump_json() if as_json else told(result))
 
 
-def _told(result: ReindexResult) -> str:
+def told(result: ReindexResult) -> str:
+    """Say what a rebuild did, and what the new version of the tokeniser reads differently."""
     waiting = f"; {result.pending} passages wait for their vectors" if result.pending else ""
     lines = [f"{result.outcome}: {result.total} texts{waiting}"]
     built = [f"{space} (version {version})" for space, version in result.former.items()]
