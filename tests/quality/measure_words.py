@@ -172,6 +172,7 @@ def _variant(read: WordSet, group: str, changes: Mapping[str, Any], *, once: boo
     with pytest.MonkeyPatch.context() as patch:
         for name, change in changes.items():
             patch.setattr(tokeniser, name, change)
+        tokeniser._of_short.cache_clear()
         oracle = Oracle({unit.id: words_of(unit.text) for unit in read.units})
         groups = {unit.id: unit.group for unit in read.units}
 

@@ -14,7 +14,7 @@ from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.retrievers.messages import ingest
 from querymill_workers.retrievers.messages import reindex as rebuild
 from querymill_workers.retrievers.modules.rules import fields
-from querymill_workers.text.words import words
+from querymill_workers.text.words import WORDS_CHANGES, WORDS_VERSION, words
 from querymill_workers.words import memory
 from tests.fixtures.chats import session
 from tests.fixtures.world import World, example
@@ -27,7 +27,7 @@ def bumped(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def bump(patched: pytest.MonkeyPatch) -> None:
-    patched.setattr(memory, "WORDS_VERSION", 2)
+    patched.setattr(memory, "WORDS_VERSION", WORDS_VERSION + 1)
     for tokenising in (memory, ingest, rebuild, fields):
         patched.setattr(tokenising, "words", lambda text: [word[::-1] for word in words(text)])
 
@@ -59,6 +59,9 @@ def test_messages_are_found_by_the_words_of_the_new_tokeniser(world: World, bump
     assert [part.stage for part in by_words(world, "which ships").degraded] == ["embed", "words"]
     done = reindex(world, "messages", "chats")
     assert (done.outcome, done.total) == ("reindexed", 6)
+    assert set(done.former.values()) == {WORDS_VERSION}
+    assert "messages" in done.former
+    assert done.changes == WORDS_CHANGES
     result = by_words(world, "which ships")
     assert [hit.session_id for hit in result.results] == ["t", "s"]
     contexts = by_words(world, "which soup", vector_type="context")
@@ -113,6 +116,7 @@ def killed_at_the_third(world: World) -> object:
 def test_fresh_words_are_left_alone(world: World) -> None:
     take_in(world, "nine ships")
     assert (reindex(world, "messages", "chats").outcome, reindex(world, "modules", "nowhere").outcome) == ("fresh",) * 2
+    assert (reindex(world, "messages", "chats").former, reindex(world, "messages", "chats").changes) == ({}, "")
 
 
 def test_code_is_found_by_the_words_of_the_new_tokeniser(world: World, bumped: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from querymill.client.job import Job
 from querymill.client.mill import Querymill
 from querymill_shared.contracts import events
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.reindex import IndexedKind, Reindex
+from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
 from querymill_shared.contracts.vectors import Reembed
 from querymill_shared.settings import Settings
 
@@ -52,8 +52,18 @@ def reindex(
     with Querymill() as mill:
         request = Reindex.model_validate({"collection": collection, "of": kind})
         result = followed(mill.submit(request), "reindexing")
+    echo(result.model_dump_json() if as_json else told(result))
+
+
+def told(result: ReindexResult) -> str:
+    """Say what a rebuild did, and what the new version of the tokeniser reads differently."""
     waiting = f"; {result.pending} passages wait for their vectors" if result.pending else ""
-    echo(result.model_dump_json() if as_json else f"{result.outcome}: {result.total} texts{waiting}")
+    lines = [f"{result.outcome}: {result.total} texts{waiting}"]
+    built = [f"{space} (version {version})" for space, version in result.former.items()]
+    if built:
+        lines += [f"indexes that another version of the tokeniser had built: {', '.join(built)}"]
+        lines += [f"version {result.version} reads differently: {result.changes}"]
+    return "\n".join(lines)
 
 
 def followed(job: Job[Any], named: str) -> Any:

@@ -7,6 +7,8 @@ new one. If a worker is killed, the next attempt skips the texts that are alread
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, assert_never
 
+from pydantic import Field
+
 from querymill_shared.board import Claim, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.reindex import IndexedKind, Reindex, ReindexResult
@@ -21,6 +23,7 @@ from querymill_workers.retrievers.files import reindex as files
 from querymill_workers.retrievers.messages import reindex as messages
 from querymill_workers.retrievers.modules import reindex as modules
 from querymill_workers.retrievers.reports import reindex as reports
+from querymill_workers.text.words import WORDS_CHANGES, WORDS_VERSION
 from querymill_workers.vectors.embedding import submit_what_lacks
 from querymill_workers.words.ports import Space
 
@@ -31,12 +34,14 @@ class ReindexNotes(Notes):
     outcome: Literal["reindexed", "fresh"]
     total: int
     pending: int = 0
+    former: dict[str, int] = Field(default_factory=dict)
 
 
 def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
     """Rebuild the text indexes that are stale, and have them searched. Passages without a vector get a job."""
     collection = request.collection
     stale = [space for space in spaces_of(request.of) if ports.words.stale(collection, space)]
+    former = {space: versions[-1] for space in stale if (versions := ports.words.former(collection, space))}
     total = 0
     for done, of_all, texts in reindex(request, ports) if stale else ():
         total += texts
@@ -49,7 +54,8 @@ def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
     if request.of == "conversations":
         bells += submit_what_lacks(EMBEDDABLE, collection, ports, token=claim.job_id)
         pending = ports.vectors["conversations"].counts(collection, model=ports.embeddings.model).pending
-    hand_in(claim, request, ReindexNotes(outcome=outcome, total=total, pending=pending), ENDING, ports)
+    notes = ReindexNotes(outcome=outcome, total=total, pending=pending, former=former)
+    hand_in(claim, request, notes, ENDING, ports)
     return bells
 
 
@@ -96,6 +102,9 @@ def to_result(request: Reindex, picture: Picture, notes: ReindexNotes) -> Reinde
         outcome=notes.outcome,
         total=notes.total,
         pending=notes.pending,
+        former=notes.former,
+        version=WORDS_VERSION,
+        changes=WORDS_CHANGES if notes.former else "",
     )
 
 

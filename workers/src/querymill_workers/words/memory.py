@@ -136,6 +136,11 @@ class MemoryWords(Words):
         own = self._spaces.get((collection, space, WORDS_VERSION))
         return bool(versions) and (own is None or not own.whole)
 
+    @override
+    def former(self, collection: str, space: Space) -> Sequence[int]:
+        with self._lock:
+            return sorted({version for _, _, version in self._versions(collection, space)} - {WORDS_VERSION})
+
     def tidy(self) -> bool:
         """See `Words.tidy`. There is nothing to do."""
         return False

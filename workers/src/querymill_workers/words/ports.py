@@ -117,6 +117,10 @@ class Words(Protocol):
         """Return whether the index must be rebuilt, because another tokeniser version built it."""
         ...
 
+    def former(self, collection: str, space: Space) -> Sequence[int]:
+        """Return the other tokeniser versions that built an index of this name, in order."""
+        ...
+
     def tidy(self) -> bool:
         """Do a bounded part of the upkeep that searches and writes leave behind. Return whether more is to be done."""
         ...

@@ -177,6 +177,11 @@ class PostgresWords(Words):
             return _is_stale(connection, collection, space)
 
     @override
+    def former(self, collection: str, space: Space) -> Sequence[int]:
+        place = {"collection": collection, "space": space, "version": WORDS_VERSION}
+        return [version for (version,) in self._fetch(collection, _SQL["word_former"], place)]
+
+    @override
     def tidy(self) -> bool:
         until = time.monotonic() + TIDY_S
         with across(self._pool) as connection:

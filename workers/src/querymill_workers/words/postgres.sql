@@ -30,6 +30,11 @@ UPDATE word_indexes SET whole = true WHERE number = %(number)s AND NOT whole;
 SELECT NOT bool_or(version = %(version)s AND whole) FROM word_indexes
 WHERE collection = %(collection)s AND space = %(space)s;
 
+-- word_former: the other tokeniser versions that built an index
+SELECT version FROM word_indexes
+WHERE collection = %(collection)s AND space = %(space)s AND version <> %(version)s
+ORDER BY version;
+
 -- known_word_entries: the ids that are indexed already
 SELECT id FROM word_entries WHERE word_index = %(number)s AND id = ANY(%(ids)s);
 

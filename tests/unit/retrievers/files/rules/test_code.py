@@ -36,5 +36,19 @@ def test_lines_are_as_many_as_a_counter_of_line_feeds_says(content: str) -> None
 
 @given(st.text(max_size=60))
 def test_only_dots_are_split(text: str) -> None:
-    assert "." not in code_text(text)
     assert len(code_text(text)) == len(text)
+    assert all(left == right or (left, right) == (".", " ") for left, right in zip(text, code_text(text), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "split"),
+    [
+        ("self.channel.basic_ack", "self channel basic_ack"),
+        ("a/b.py", "a/b py"),
+        ("3.11.2 and 1.5", "3.11.2 and 1.5"),
+        ("(.NET) end.", "(.NET) end "),
+        ("x[0].y f().z 'a'.b", "x[0] y f() z 'a' b"),
+    ],
+)
+def test_dots_of_numbers_and_before_names_stay(text: str, split: str) -> None:
+    assert code_text(text) == split

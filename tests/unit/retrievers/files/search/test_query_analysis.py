@@ -82,7 +82,7 @@ def analyzed(query: str) -> QueryAnalysis:
     ("query", "searched"),
     [
         ("python split a string into lines", ["split", "string", "line"]),
-        ("drop support for python 3.7 wheels", ["drop", "support", "python", "3 7", "wheel"]),
+        ("drop support for python 3.7 wheels", ["drop", "support", "python", "3.7", "wheel"]),
         ("python imports", ["python", "import"]),
     ],
 )

@@ -45,6 +45,31 @@ def test_the_files_that_speak_of_the_request_come_back_with_why(code: World) -> 
     assert "utils/colours.py" not in [hit.path for hit in result.results]
 
 
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [
+        ("ท่าเรือ", "# คำนวณค่าธรรมเนียมท่าเรือต่อวัน"),
+        ("ค่าธรรมเนียมท่าเรือ", "# คำนวณค่าธรรมเนียมท่าเรือต่อวัน"),
+        ("ភាសា", "# ខ្ញុំរៀនភាសាខ្មែរ"),
+        ("ຫຼວງ", "# ນະຄອນຫຼວງວຽງຈັນ"),
+        ("ကျောင်း", "# သူသည်ကျောင်းသို့သွားသည်"),
+        ("ሰላም", "# ሰላም ለዓለም"),
+        ("1234567", "LIMIT = '1,234,567'"),
+        ("مدرسه", "# مَدْرَسَة"),
+        ("C#", "# as in C#"),
+        (".NET", "# for .NET only"),
+        ("3.11.2", "# since 3.11.2"),
+        ("👍", "print('👍🏽')"),
+    ],
+)
+def test_the_file_with_a_word_within_a_line_is_found(world: World, query: str, line: str) -> None:
+    other = "# unrelated\ndef lookup(x):\n    return x[1], 234, 567\n"
+    put(world, {"other.py": other, "it.py": f"{line}\ndef fee(b): ...\n"})
+    world.with_ports(file_profiles=PROFILES)
+    result = answered(world, ASKED.model_copy(update={"query": query}))
+    assert [hit.path for hit in result.results][:1] == ["it.py"]
+
+
 def test_what_high_files_use_is_searched_for_in_the_next_round(code: World) -> None:
     result = answered(code)
     assert "Mutex" in result.rounds[0].gaps

@@ -1,7 +1,6 @@
 """The best passage of a session: a snippet of its best message, with the matched words marked."""
 
 import math
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence, Set
 from typing import Final
@@ -10,7 +9,7 @@ from querymill_shared.values import value
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.text import bm25
 from querymill_workers.text.bm25 import QueryTerm, Scored
-from querymill_workers.text.words import places, words
+from querymill_workers.text.words import places, plain, words
 
 #: Length of a snippet in characters.
 SNIPPET_LENGTH: Final = 240
@@ -81,8 +80,8 @@ def _by_bound(messages: Sequence[str], scored: Scored) -> list[tuple[float, int]
         weights[_beginning(term.term)] += term.times * term.idf
     bounds = []
     for number, text in enumerate(messages):
-        plain = unicodedata.normalize("NFKC", text).casefold()
-        counts = {begins: plain.count(begins) for begins in weights}
+        letters = plain(text)
+        counts = {begins: letters.count(begins) for begins in weights}
         parts = (weights[begins] * bm25.saturation(tf, 0, 1) for begins, tf in counts.items() if tf)
         bounds.append((math.fsum(parts), number))
     return sorted(((bound, number) for bound, number in bounds if bound > 0), key=lambda row: (-row[0], row[1]))

@@ -19,13 +19,15 @@ from querymill_workers.text.function_words import CHINESE_FUNCTION_WORDS
 from querymill_workers.text.words import words
 
 #: Raised whenever the rules give the same session other key phrases.
-KEY_PHRASES_VERSION: Final = 1
+KEY_PHRASES_VERSION: Final = 2
 #: A session has at most this many key phrases.
 MAX_PHRASES: Final = 30
 #: Latin words with fewer letters are not phrases.
 _MIN_LETTERS: Final = 3
 #: Words longer than this count as this long: they are no rarer.
 _MAX_LENGTH: Final = 12
+# Paths, dates and flags: they count by their parts, which are phrases too.
+_WITH_MARKS: Final = re.compile("[/@$#+-]")
 _CHINESE: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
@@ -58,7 +60,7 @@ def _phrases(text: str) -> list[str]:
     latin = [
         word
         for word in words(_CHINESE.sub(" ", text))
-        if len(word) >= _MIN_LETTERS and not word.replace(".", "").isdigit()
+        if len(word) >= _MIN_LETTERS and not _WITH_MARKS.search(word) and not word.replace(".", "").isdigit()
     ]
     chinese = [
         word

@@ -1,8 +1,11 @@
 """Code as plain data: the symbols and chunks of a file, its lines, and the text that its words are read from."""
 
-from typing import Literal
+import re
+from typing import Final, Literal
 
 from querymill_shared.values import value
+
+_JOINT: Final = re.compile(r"\.(?!(?<=[0-9]\.)[0-9])(?!(?<![A-Za-z0-9_)\]}\"'.]\.)[A-Za-z])")
 
 #: The role of a name in a file: it is defined, imported, called or used as a type.
 SymbolRole = Literal["definition", "import", "call", "type"]
@@ -52,6 +55,7 @@ def lines_of(content: str) -> list[str]:
 def code_text(text: str) -> str:
     """Split dotted names, so that each part becomes a word; applied to paths, contents and queries alike.
 
-    ``self.channel.basic_ack`` then has the word ``basic_ack``, which the tokeniser does not see in a dotted name.
+    ``self.channel.basic_ack`` then has the word ``basic_ack``, which the tokeniser does not see in a dotted name. The
+    dots of numbers and versions stay, and so does the one that ``.NET`` begins with.
     """
-    return text.replace(".", " ")
+    return _JOINT.sub(" ", text)

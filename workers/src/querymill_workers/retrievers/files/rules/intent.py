@@ -10,7 +10,7 @@ from querymill_shared.values import value
 from querymill_workers.retrievers.files.rules.code import code_text, lines_of
 from querymill_workers.retrievers.files.rules.synonyms import SHARE
 from querymill_workers.text.bm25 import Scored, idf
-from querymill_workers.text.words import words
+from querymill_workers.text.words import plain, words
 
 _CHANGED_BY_STEMMING: Final = 2
 
@@ -79,7 +79,7 @@ def speaking(intent: Intent, names: Sequence[str]) -> list[str]:
     shares = {
         name: intent.share(words(code_text(name)))
         for name in dict.fromkeys(names)
-        if may_hold is not None and may_hold.search(name.casefold())
+        if may_hold is not None and may_hold.search(plain(name))
     }
     return sorted((name for name, share in shares.items() if share > 0), key=lambda name: (-shares[name], name))
 
@@ -90,7 +90,7 @@ def words_of_lines(intent: Intent, lines: Sequence[str]) -> dict[int, list[str]]
     if may_hold is None:
         return {}
     return {
-        number: words(code_text(line)) for number, line in enumerate(lines, start=1) if may_hold.search(line.casefold())
+        number: words(code_text(line)) for number, line in enumerate(lines, start=1) if may_hold.search(plain(line))
     }
 
 
@@ -103,7 +103,7 @@ def grepped(intent: Intent, content: str) -> str:
         return ""
     kept: set[int] = set()
     for number, line in enumerate(lines):
-        if may_hold.search(line.casefold()):
+        if may_hold.search(plain(line)):
             kept.update(range(max(0, number - GREP_LINES), min(len(lines), number + GREP_LINES + 1)))
     return "\n".join(lines[number] for number in sorted(kept))
 
