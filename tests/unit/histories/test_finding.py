@@ -57,7 +57,7 @@ def test_every_document_keeps_to_the_contract() -> None:
     noted.left_out.update({"attachments": 2, "system lines": 12})
     (row,) = rows_of(noted, "claude")
     assert ChatSession.model_validate(row).session_id == "s"
-    assert row["left_out"] == ["12 system lines", "2 attachments"]
+    assert row["remarks"] == ["12 system lines", "2 attachments"]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_quotation_that_is_open_at_the_colon_is_of_whatsapp_unless_it_speaks_a
     ]
     row = one(whatsapp(tmp_path, *lines))
     assert said(row) == [('Bo 6"', "one"), ("Ada", "hi"), ('Bo 6"', "two")]
-    assert row["left_out"] == ["2 system lines"]
+    assert row["remarks"] == ["2 system lines"]
 
 
 def test_polls_of_whatsapp_are_messages_and_what_was_sent_is_counted(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_polls_of_whatsapp_are_messages_and_what_was_sent_is_counted(tmp_path: P
     assert [text for _, text in said(row)] == [
         "POLL:\nWhen?\nOPTION: Friday (2 votes)\nOPTION: Sunday (0 votes)", "the weld"
     ]  # fmt: skip
-    assert row["left_out"] == ["2 attachments", "1 messages without a text", "1 system lines"]
+    assert row["remarks"] == ["2 attachments", "1 messages without a text", "1 system lines"]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_slack_reads_blocks_bots_and_cards_and_counts_the_rest(tmp_path: Path) -
         ("Watch", "Alarm\nPump\nstopped\nLevel: 9"),
         ("Ada", "https://c.example"),
     ]
-    assert row["left_out"] == [
+    assert row["remarks"] == [
         "1 attachments", "1 messages without a text", "1 previews of links", "1 system lines"]  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def test_telegram_reads_captions_and_polls_and_counts_the_rest(tmp_path: Path) -
         {"id": 6, **head, "from": None, "text": "gone", "edited_unixtime": "1652138999"},
     ]}))  # fmt: skip
     assert said(row) == [("Ada", "the weld"), ("Ada", "When?\n- Friday (3)"), ("user1", "gone")]
-    assert row["left_out"] == ["2 attachments", "1 messages without a text", "1 system lines"]
+    assert row["remarks"] == ["2 attachments", "1 messages without a text", "1 system lines"]
 
 
 def test_discord_reads_cards_forwards_and_polls_and_counts_the_rest(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_discord_reads_cards_forwards_and_polls_and_counts_the_rest(tmp_path: Pa
         "When?\n- Now (2)",
         "caption",
     ]
-    assert row["left_out"] == ["2 attachments", "1 messages without a text", "1 system lines"]
+    assert row["remarks"] == ["2 attachments", "1 messages without a text", "1 system lines"]
 
 
 def test_claude_reads_what_is_attached_and_documents_beside_the_chat(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_claude_reads_what_is_attached_and_documents_beside_the_chat(tmp_path: P
         ("user", "log.txt\n\nline 1"),
         ("assistant", "Here.\n\nPlan\n\nSail."),
     ]
-    assert row["left_out"] == ["1 attachments", "1 hidden thoughts", "1 parts of the kind 'hologram'"]
+    assert row["remarks"] == ["1 attachments", "1 hidden thoughts", "1 parts of the kind 'hologram'"]
 
 
 def chatgpt(*messages: dict[str, Any], current: str | None = None, **parents: str) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def test_chatgpt_reads_research_documents_and_the_shown_branch(tmp_path: Path) -
     )  # fmt: skip
     row = one(write_json(tmp_path / "conversations.json", [whole]))
     assert [text for _, text in said(row)] == ["Why?", "# Tides\n\nA report.", "Plan\n\nSail at nine.", "New answer."]
-    assert row["left_out"] == ["1 hidden thoughts", "1 messages on branches that were left"]
+    assert row["remarks"] == ["1 hidden thoughts", "1 messages on branches that were left"]
 
 
 def test_a_report_in_the_words_of_a_tool_is_read_too(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_mail_of_parts_says_its_text_once_and_attachments_are_counted(tmp_path
     mail.add_attachment(within)
     (tmp_path / "plan.eml").write_bytes(mail.as_bytes())
     row = one(tmp_path)
-    assert (said(row), row["left_out"]) == ([("Ada", "plain words")], ["2 attachments"])
+    assert (said(row), row["remarks"]) == ([("Ada", "plain words")], ["2 attachments"])
 
 
 @pytest.mark.parametrize(

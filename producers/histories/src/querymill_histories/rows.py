@@ -39,7 +39,7 @@ def rows_of(session: Session, format_name: str, tools: Tools = "none") -> Iterat
             "source": str(session.source.absolute()),
         }
         if left_out := counted(session.left_out):
-            head["left_out"] = left_out
+            head["remarks"] = left_out
         if session.name and session.name.strip():
             head["name"] = _name(session.name)
         yield _storable({**head, "messages": part})

@@ -57,7 +57,7 @@ def test_what_is_left_out_is_said_and_no_session_is_no_success(deployment: Deplo
     assert left_out == {"place": str(chat), "reason": "left out: 1 attachments, 1 system lines"}
     stored = json.loads(querymill("export", "conversations", *options).stdout.splitlines()[0])
     assert stored["messages"][0]["role"] == 'Ada "Captain" Lund'
-    assert stored["left_out"] == ["1 attachments", "1 system lines"]
+    assert stored["remarks"] == ["1 attachments", "1 system lines"]
 
     empty = tmp_path / "empty"
     empty.mkdir()

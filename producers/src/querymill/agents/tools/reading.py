@@ -82,7 +82,7 @@ async def call(access: Access, arguments: ReadArguments) -> str:
     whole = Place(kind, collection, place.document)
     parts = (title, f"id {whole}", access.link(place))
     head = " · ".join(part for part in parts if part)
-    said = remarks_on(shown.document, units, wanted) if kind == "reports" else ""
+    said = remarks_on(shown.document, units, wanted)
     return composed(head, units, wanted, said, letter=LETTERS[kind], max_tokens=arguments.max_tokens)
 
 

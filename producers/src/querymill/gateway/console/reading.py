@@ -94,12 +94,11 @@ def _report(name: str, document: Mapping[str, Any], hit: HitView | None, page: s
     place = numbers.index(wanted) if wanted in numbers else 0
     text = str(pages[place]["text"])
     marks = place_of(hit.shown, text) if hit else ()
-    said = document.get("remarks")
-    remarks = tuple(map(str, said)) if isinstance(said, list) else ()
+    remarks = _remarks(document)
     return DocumentView(
         str(document.get("title") or name),
         (ShownPassage(f"Page {numbers[place]} of {len(pages)}", text, marks=marks, is_here=True),),
-        metadata=_metadata(document, "pages", *(("remarks",) if remarks else ())),
+        metadata=_metadata(document, "pages"),
         remarks=remarks,
         page=numbers[place],
         before=numbers[place - 1] if place > 0 else None,
@@ -123,7 +122,11 @@ def _session(name: str, document: Mapping[str, Any], hit: HitView | None, messag
     ]
     title = str(document.get("name") or document.get("session_id") or name)
     return DocumentView(
-        title, tuple(shown), metadata=_metadata(document, "messages"), left_out=len(messages) - (last - first)
+        title,
+        tuple(shown),
+        metadata=_metadata(document, "messages"),
+        remarks=_remarks(document),
+        left_out=len(messages) - (last - first),
     )
 
 
@@ -169,7 +172,14 @@ def _whole(name: str, document: Mapping[str, Any], hit: HitView | None) -> Docum
     return DocumentView(name, (ShownPassage("", text, marks=marks),), metadata=_metadata(document, field))
 
 
+def _remarks(document: Mapping[str, Any]) -> tuple[str, ...]:
+    said = document.get("remarks")
+    return tuple(map(str, said)) if isinstance(said, list) else ()
+
+
 def _metadata(document: Mapping[str, Any], *left_out: str) -> tuple[tuple[str, str], ...]:
+    if _remarks(document):
+        left_out += ("remarks",)
     shown = {name: value for name, value in shown_metadata(document).items() if name not in left_out}
     return tuple(
         (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

@@ -23,6 +23,7 @@ from querymill.keys import LOOPBACK_CALLER, Scope
 from querymill_shared.board import Picture, Record, SetbackCounts, Step
 from querymill_shared.contracts.conversations.ranks import RankedSession
 from querymill_shared.contracts.documents import DocumentList
+from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import validate_request
 from querymill_shared.contracts.reports.ingest import Report
 from tests.fixtures.console import HOSTILE, Page, read_page, rendered, scope_of
@@ -304,12 +305,18 @@ def test_a_report_is_read_at_the_page_that_was_cited() -> None:
     assert str(2**60) in page.text
 
 
-def test_what_of_a_report_was_left_out_stands_on_its_page() -> None:
-    document = {"sha1": "a1", "pages": [{"page": 1, "text": "x"}], "remarks": [f"sheet {HOSTILE}: 3 hidden rows", "b"]}
-    reading = reading_of("reports", "a1", document, None)
-    page = rendered(
-        "reader.html", collection="c", kind="reports", document="a1", reading=reading, hit=None, picture=None
-    )
+@pytest.mark.parametrize(
+    ("kind", "parts"),
+    [
+        ("reports", {"pages": [{"page": 1, "text": "x"}]}),
+        ("messages", {"messages": [{"text": "x"}]}),
+        ("conversations", {"messages": [{"text": "x"}]}),
+    ],
+)
+def test_what_of_a_document_was_left_out_stands_on_its_page(kind: Retriever, parts: dict[str, Any]) -> None:
+    document = {**parts, "remarks": [f"sheet {HOSTILE}: 3 hidden rows", "b"]}
+    reading = reading_of(kind, "a1", document, None)
+    page = rendered("reader.html", collection="c", kind=kind, document="a1", reading=reading, hit=None, picture=None)
     assert "Left out or read otherwise: 2" in page.text
     assert page.text.count("3 hidden rows") == 1
 
