@@ -188,10 +188,10 @@ def test_no_collection_and_no_space_sees_anothers_words(words: Words, collection
 def test_a_space_of_another_tokeniser_is_not_searched(words: Words, collection: str) -> None:
     put(words, collection, "ship")
     assert not words.stale(collection, SPACE)
-    assert words.former(collection, SPACE) == []
+    assert words.previous_versions(collection, SPACE) == []
     age(words, collection)
     assert words.stale(collection, SPACE)
-    assert words.former(collection, SPACE) == [0]
+    assert words.previous_versions(collection, SPACE) == [0]
     with pytest.raises(Refused, match="built by another tokeniser version; run `querymill reindex`"):
         words.search(collection, SPACE, "ship", limit=1)
     words.drop(collection, SPACE, ["u0"])
@@ -207,10 +207,10 @@ def test_a_stale_space_is_made_anew_beside_the_old_one_and_searched_whole(words:
     with pytest.raises(Refused):
         words.search(collection, SPACE, "ship", limit=1)
     words.drop(collection, SPACE, ["u2"])
-    assert words.former(collection, SPACE) == [0]
+    assert words.previous_versions(collection, SPACE) == [0]
     words.publish(collection, SPACE)
     assert not words.stale(collection, SPACE)
-    assert words.former(collection, SPACE) == []
+    assert words.previous_versions(collection, SPACE) == []
     (hit,) = words.search(collection, SPACE, "kitchen", limit=9)
     assert hit.scored is not None
     assert (hit.id, hit.scored.statistics) == ("u1", bm25.IndexStatistics(units=2, length=3))

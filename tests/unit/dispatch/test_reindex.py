@@ -59,8 +59,8 @@ def test_messages_are_found_by_the_words_of_the_new_tokeniser(world: World, bump
     assert [part.stage for part in by_words(world, "which ships").degraded] == ["embed", "words"]
     done = reindex(world, "messages", "chats")
     assert (done.outcome, done.total) == ("reindexed", 6)
-    assert set(done.former.values()) == {WORDS_VERSION}
-    assert "messages" in done.former
+    assert set(done.previous.values()) == {WORDS_VERSION}
+    assert "messages" in done.previous
     assert done.changes == WORDS_CHANGES
     result = by_words(world, "which ships")
     assert [hit.session_id for hit in result.results] == ["t", "s"]
@@ -116,7 +116,7 @@ def killed_at_the_third(world: World) -> object:
 def test_fresh_words_are_left_alone(world: World) -> None:
     take_in(world, "nine ships")
     assert (reindex(world, "messages", "chats").outcome, reindex(world, "modules", "nowhere").outcome) == ("fresh",) * 2
-    assert (reindex(world, "messages", "chats").former, reindex(world, "messages", "chats").changes) == ({}, "")
+    assert (reindex(world, "messages", "chats").previous, reindex(world, "messages", "chats").changes) == ({}, "")
 
 
 def test_code_is_found_by_the_words_of_the_new_tokeniser(world: World, bumped: pytest.MonkeyPatch) -> None:

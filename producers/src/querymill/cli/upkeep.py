@@ -59,7 +59,7 @@ def told(result: ReindexResult) -> str:
     """Say what a rebuild did, and what the new version of the tokeniser reads differently."""
     waiting = f"; {result.pending} passages wait for their vectors" if result.pending else ""
     lines = [f"{result.outcome}: {result.total} texts{waiting}"]
-    built = [f"{space} (version {version})" for space, version in result.former.items()]
+    built = [f"{space} (version {version})" for space, version in result.previous.items()]
     if built:
         lines += [f"indexes that another version of the tokeniser had built: {', '.join(built)}"]
         lines += [f"version {result.version} reads differently: {result.changes}"]

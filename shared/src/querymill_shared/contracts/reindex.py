@@ -32,8 +32,8 @@ class Reindex(Request, Asks["ReindexResult"]):
 class ReindexResult(JobResult):
     """``total`` counts the texts indexed. ``outcome`` is "fresh" if the index was already up to date.
 
-    ``former`` maps each index that was rebuilt to the version of the tokeniser that had built it. ``version`` built it
-    now, and ``changes`` says what this version reads differently.
+    ``previous`` maps each index that was rebuilt to the version of the tokeniser that had built it. ``version`` built
+    it now, and ``changes`` says what this version reads differently.
 
     ``pending`` counts the passages of conversations that wait for a vector; a job that embeds them has been submitted.
     """
@@ -42,6 +42,6 @@ class ReindexResult(JobResult):
     of: IndexedKind
     outcome: Annotated[Literal["reindexed", "fresh"], Growing]
     pending: int = 0
-    former: dict[str, int] = Field(default_factory=dict)
+    previous: dict[str, int] = Field(default_factory=dict)
     version: int = 0
     changes: str = ""

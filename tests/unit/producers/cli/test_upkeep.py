@@ -7,7 +7,7 @@ from querymill_shared.contracts.reindex import ReindexResult
 def test_a_rebuild_names_its_indexes_and_what_the_new_version_reads_differently() -> None:
     result = ReindexResult(
         job_id="j", of="messages", complete=True, outcome="reindexed", total=12, pending=3,
-        former={"messages": 1, "contexts": 1}, version=2, changes="numbers have no separators",
+        previous={"messages": 1, "contexts": 1}, version=2, changes="numbers have no separators",
     )  # fmt: skip
     assert told(result).splitlines() == [
         "reindexed: 12 texts; 3 passages wait for their vectors",

@@ -34,14 +34,16 @@ class ReindexNotes(Notes):
     outcome: Literal["reindexed", "fresh"]
     total: int
     pending: int = 0
-    former: dict[str, int] = Field(default_factory=dict)
+    previous: dict[str, int] = Field(default_factory=dict)
 
 
 def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
     """Rebuild the text indexes that are stale, and have them searched. Passages without a vector get a job."""
     collection = request.collection
     stale = [space for space in spaces_of(request.of) if ports.words.stale(collection, space)]
-    former = {space: versions[-1] for space in stale if (versions := ports.words.former(collection, space))}
+    previous = {
+        space: versions[-1] for space in stale if (versions := ports.words.previous_versions(collection, space))
+    }
     total = 0
     for done, of_all, texts in reindex(request, ports) if stale else ():
         total += texts
@@ -54,7 +56,7 @@ def step(claim: Claim, request: Reindex, ports: Ports) -> Sequence[Bell]:
     if request.of == "conversations":
         bells += submit_what_lacks(EMBEDDABLE, collection, ports, token=claim.job_id)
         pending = ports.vectors["conversations"].counts(collection, model=ports.embeddings.model).pending
-    notes = ReindexNotes(outcome=outcome, total=total, pending=pending, former=former)
+    notes = ReindexNotes(outcome=outcome, total=total, pending=pending, previous=previous)
     hand_in(claim, request, notes, ENDING, ports)
     return bells
 
@@ -102,9 +104,9 @@ def to_result(request: Reindex, picture: Picture, notes: ReindexNotes) -> Reinde
         outcome=notes.outcome,
         total=notes.total,
         pending=notes.pending,
-        former=notes.former,
+        previous=notes.previous,
         version=WORDS_VERSION,
-        changes=WORDS_CHANGES if notes.former else "",
+        changes=WORDS_CHANGES if notes.previous else "",
     )
 
 

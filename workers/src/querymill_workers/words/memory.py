@@ -137,7 +137,7 @@ class MemoryWords(Words):
         return bool(versions) and (own is None or not own.whole)
 
     @override
-    def former(self, collection: str, space: Space) -> Sequence[int]:
+    def previous_versions(self, collection: str, space: Space) -> Sequence[int]:
         with self._lock:
             return sorted({version for _, _, version in self._versions(collection, space)} - {WORDS_VERSION})
 

@@ -117,7 +117,7 @@ class Words(Protocol):
         """Return whether the index must be rebuilt, because another tokeniser version built it."""
         ...
 
-    def former(self, collection: str, space: Space) -> Sequence[int]:
+    def previous_versions(self, collection: str, space: Space) -> Sequence[int]:
         """Return the other tokeniser versions that built an index of this name, in order."""
         ...
 

@@ -177,9 +177,9 @@ class PostgresWords(Words):
             return _is_stale(connection, collection, space)
 
     @override
-    def former(self, collection: str, space: Space) -> Sequence[int]:
+    def previous_versions(self, collection: str, space: Space) -> Sequence[int]:
         place = {"collection": collection, "space": space, "version": WORDS_VERSION}
-        return [version for (version,) in self._fetch(collection, _SQL["word_former"], place)]
+        return [version for (version,) in self._fetch(collection, _SQL["word_previous_versions"], place)]
 
     @override
     def tidy(self) -> bool:

@@ -30,7 +30,7 @@ UPDATE word_indexes SET whole = true WHERE number = %(number)s AND NOT whole;
 SELECT NOT bool_or(version = %(version)s AND whole) FROM word_indexes
 WHERE collection = %(collection)s AND space = %(space)s;
 
--- word_former: the other tokeniser versions that built an index
+-- word_previous_versions: the other tokeniser versions that built an index
 SELECT version FROM word_indexes
 WHERE collection = %(collection)s AND space = %(space)s AND version <> %(version)s
 ORDER BY version;
