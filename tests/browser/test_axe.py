@@ -50,8 +50,15 @@ def faults_of(page: Page, axe: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("width", [1280, 375])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 1280),
+        ("dark", 375),
+        pytest.param("light", 375, marks=pytest.mark.nightly),
+        pytest.param("dark", 1280, marks=pytest.mark.nightly),
+    ],
+)
 def test_no_page_has_a_serious_fault(
     open_page: OpenPage, axe: str, mill: Querymill, filings: str, openai_server: OpenAIServer, width: int, scheme: Any
 ) -> None:

@@ -127,7 +127,7 @@ class Reader:
 @pytest.fixture
 def reader(deployment: Deployment, database_url: str, openai_server: OpenAIServer, tmp_path: Path) -> Iterator[Reader]:
     """A reader whose stack holds nothing, and whose chat model knows every prompt."""
-    openai_server.script.chat = replied
+    openai_server.script.chat, openai_server.script.is_well = replied, True
     folder = tmp_path / "fresh"
     put_in(folder)
     board = deployment.settings.redis_url.removesuffix("/2") + "/11"

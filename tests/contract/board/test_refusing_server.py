@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from querymill import AsyncQuerymill, EmbedTexts, Querymill, QuerymillError, Unavailable
+from querymill_embedded import free_ports
 from querymill_shared.board import ValkeyBoard, ValkeyWatchedBoard
 from querymill_shared.board.away import AWAY, REFUSED_FOR_NOW
 from querymill_shared.board.connections import open_async_commands, open_commands, run_commands
@@ -99,7 +100,9 @@ def test_a_refusal_for_now_is_unavailable_and_names_the_remedy(server: RefusingB
 
 
 def test_a_cluster_that_lacks_parts_is_unavailable() -> None:
-    with refusing_board("--cluster-enabled", "yes") as board:
+    # Its usual second port, 10,000 above the first, may be none.
+    second = str(free_ports(["second"], preferred={})["second"])
+    with refusing_board("--cluster-enabled", "yes", "--cluster-port", second) as board:
         assert "CLUSTERDOWN" in str(refused(several_at_once, board.url))
         assert "CLUSTERDOWN" in str(refused(pipeline_of_coroutines, board.url))
 

@@ -71,12 +71,12 @@ CREATE TABLE conversation_vectors (
     embedding  any_vector,  -- null: the model's provider refused the text
     refused    text,        -- why
     at         timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (collection, session_id, key, model),
+    PRIMARY KEY (collection, model, session_id, key),
     FOREIGN KEY (collection, session_id, key)
         REFERENCES conversation_passages (collection, session_id, key) ON DELETE CASCADE
 ) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
 ALTER TABLE conversation_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL, ALTER COLUMN refused SET STATISTICS 0;
-CREATE INDEX conversation_vectors_model ON conversation_vectors (collection, model, session_id);
+CREATE INDEX conversation_vectors_passage ON conversation_vectors (collection, session_id, key);
 
 -- generation: rises with every change of sessions or ranks, in the same transaction; caches are keyed by it.
 -- Names and counts only. No wall: the daily rebuild reads them over all collections.

@@ -51,9 +51,9 @@ CREATE TABLE code_vectors (
     embedding  any_vector,  -- null: the model's provider refused the text
     refused    text,        -- why
     at         timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (collection, path, key, model),
+    PRIMARY KEY (collection, model, path, key),
     CONSTRAINT code_vectors_chunk FOREIGN KEY (collection, path, key)
         REFERENCES code_chunks (collection, path, key) ON DELETE CASCADE
 ) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
 ALTER TABLE code_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL, ALTER COLUMN refused SET STATISTICS 0;
-CREATE INDEX code_vectors_model ON code_vectors (collection, model, path);
+CREATE INDEX code_vectors_chunk ON code_vectors (collection, path, key);

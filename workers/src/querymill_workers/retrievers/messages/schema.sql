@@ -74,11 +74,11 @@ CREATE TABLE chat_vectors (
     embedding  any_vector,  -- null: the model's provider refused the text
     refused    text,        -- why
     at         timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (collection, session_id, key, model),
+    PRIMARY KEY (collection, model, session_id, key),
     FOREIGN KEY (collection, session_id, key) REFERENCES chat_passages (collection, session_id, key) ON DELETE CASCADE
 ) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
 ALTER TABLE chat_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL, ALTER COLUMN refused SET STATISTICS 0;
-CREATE INDEX chat_vectors_model ON chat_vectors (collection, model, session_id);
+CREATE INDEX chat_vectors_passage ON chat_vectors (collection, session_id, key);
 CREATE INDEX chat_vectors_refused ON chat_vectors (collection, model) WHERE embedding IS NULL;
 
 -- note_embedded: keep whether passages wait, so that a search counts those that do without reading the others

@@ -69,9 +69,9 @@ CREATE TABLE module_vectors (
     embedding  any_vector,  -- null: the model's provider refused the text
     refused    text,        -- why
     at         timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (collection, document, key, model),
+    PRIMARY KEY (collection, model, document, key),
     CONSTRAINT module_vectors_passage FOREIGN KEY (collection, document, key)
         REFERENCES module_passages (collection, document, key) ON DELETE CASCADE
 ) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
 ALTER TABLE module_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL, ALTER COLUMN refused SET STATISTICS 0;
-CREATE INDEX module_vectors_model ON module_vectors (collection, model, document);
+CREATE INDEX module_vectors_passage ON module_vectors (collection, document, key);

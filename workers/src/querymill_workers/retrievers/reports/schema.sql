@@ -51,11 +51,11 @@ CREATE TABLE report_vectors (
     embedding  any_vector,  -- null: the model's provider refused the text
     refused    text,        -- why
     at         timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (collection, sha1, key, model),
+    PRIMARY KEY (collection, model, sha1, key),
     FOREIGN KEY (collection, sha1, key) REFERENCES report_passages (collection, sha1, key) ON DELETE CASCADE
 ) WITH (toast_tuple_target = 8160);  -- in the row if the row fits a page, for every dimension that does
 ALTER TABLE report_vectors ALTER COLUMN embedding SET STORAGE EXTERNAL, ALTER COLUMN refused SET STATISTICS 0;
-CREATE INDEX report_vectors_model ON report_vectors (collection, model, sha1);
+CREATE INDEX report_vectors_passage ON report_vectors (collection, sha1, key);
 CREATE INDEX report_vectors_refused ON report_vectors (collection, model, sha1) WHERE embedding IS NULL;
 
 -- generation: changes whenever the collection's reports do; caches are keyed by it.
