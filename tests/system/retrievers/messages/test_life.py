@@ -12,6 +12,7 @@ import pytest
 
 from querymill import IngestMessages, MessageResult, MessageSearch, Querymill, Reindex, ReindexResult
 from querymill_shared.settings import Settings
+from querymill_workers.dispatch.reindex import spaces_of
 from querymill_workers.text.words import WORDS_CHANGES, WORDS_VERSION
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded, embedding_answer
 from tests.fakes.vectors import vector_of
@@ -124,7 +125,7 @@ def test_stale_words_are_made_anew_from_the_command_line(
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) | {"job_id": ""} == ReindexResult(
         job_id="", of="messages", outcome="reindexed", total=8, complete=True,
-        previous={"messages": 0}, version=WORDS_VERSION, changes=WORDS_CHANGES,
+        previous=dict.fromkeys(spaces_of("messages"), 0), version=WORDS_VERSION, changes=WORDS_CHANGES,
     ).model_dump(mode="json")  # fmt: skip
     assert mill.submit(asked).result(15).complete
     again = mill.submit(Reindex(collection=collection, of="messages")).result(20)
