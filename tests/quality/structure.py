@@ -80,7 +80,7 @@ class Checkout:
 
 def count_lines(paths: Sequence[Path]) -> int:
     """Count the non-empty lines of files."""
-    return sum(1 for path in paths for line in path.read_text().splitlines() if line.strip())
+    return sum(1 for path in paths for line in path.read_text(errors="replace").splitlines() if line.strip())
 
 
 def lines_of_product(checkout: Checkout) -> str:
