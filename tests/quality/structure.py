@@ -248,7 +248,9 @@ def remarks(checkout: Checkout) -> str:
         path for path in checkout.folder.rglob("*.md") if ".venv" not in path.parts and path.name != "CHANGELOG.md"
     ]
     texts = (
-        path.read_text() for path in (*checkout.product, *checkout.tests, *pages) if path.name != Path(__file__).name
+        path.read_text(errors="replace")
+        for path in (*checkout.product, *checkout.tests, *pages)
+        if path.name != Path(__file__).name
     )
     return str(sum(len(REMARK.findall(text)) for text in texts))
 
