@@ -268,6 +268,10 @@ def test_a_large_filter_is_searched_by_the_index_and_never_gives_fewer_rows_than
     monkeypatch.setattr(near_indexes, "LARGE_ROWS", 10)
     assert stored._near.make(collection, "words", dimensions=DIMENSIONS)
     assert not stored._near.make(collection, "words", dimensions=DIMENSIONS)
+    with stored._pool.connection() as connection:
+        name = [stored._near.name(collection, "words")]
+        sampled = "SELECT attstattarget FROM pg_attribute WHERE attrelid = %s::regclass"
+        assert connection.execute(sampled, name).fetchall() == [(0,)]
     question = vector_of("ship 17 of 3 rope 2")
     found = stored.nearest(of(collection), question, model="words", limit=5, floor=-2)
     assert (found.exact, len(found.rows)) == (False, 5)

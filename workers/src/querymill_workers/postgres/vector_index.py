@@ -66,7 +66,7 @@ class VectorIndexes:
             with self._unlimited() as holder, self._unlimited(autocommit=True) as connection:
                 made = self._has_right(holder) and self._make_alone(connection, name, definition)
         except psycopg.Error as error:
-            _log.warning("could not make an vector index", index=name, error=type(error).__name__)
+            _log.warning("could not make a vector index", index=name, error=type(error).__name__)
             return False
         with self._lock:
             self._known.pop((collection, model), None)
@@ -95,6 +95,9 @@ class VectorIndexes:
         if state is False:  # a worker died over it
             connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(name)))
         connection.execute(definition)
+        # The planner estimates nothing from samples of vectors, and each would be copied into the catalogue.
+        unsampled = sql.SQL("ALTER INDEX {} ALTER COLUMN 1 SET STATISTICS 0").format(sql.Identifier(name))
+        connection.execute(unsampled)
         return True
 
     def drop(self, collection: str, model: str) -> None:
