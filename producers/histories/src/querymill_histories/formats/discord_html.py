@@ -1,16 +1,14 @@
 """Discord: a channel as DiscordChatExporter writes it as a web page. The ids of messages tell their times."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Final
 
-from querymill_histories.compressed import open_plain
-from querymill_histories.rules.remarks import ATTACHMENTS, NOT_UTF8, SYSTEM_LINES, WITHOUT_TEXT
+from querymill_histories.formats.web_pages import parse_page
+from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.session import Head, HistoryMessage
 
 #: Since then Discord counts milliseconds; an id holds them above its lower bits.
@@ -33,8 +31,6 @@ _HOLDS: Final = {
 }
 _FILES: Final = frozenset(["chatlog__attachment", "chatlog__sticker"])
 _EDITED, _OF_DISCORD = "chatlog__edited-timestamp", "chatlog__system-notification"
-#: Characters that are parsed at a time.
-_CHUNK: Final = 1 << 20
 
 
 def is_html(head: Head) -> bool:
@@ -159,15 +155,6 @@ def read_page(path: Path) -> DiscordPage:
         OSError: It cannot be read.
     """
     page = DiscordPage()
-    with TextIOWrapper(open_plain(path), encoding="utf-8", errors="replace") as file:
-        for piece in _pieces(file):
-            page.feed(piece)
-            page.left_out[NOT_UTF8] += piece.count("\ufffd")
-    page.close()
+    parse_page(path, page, page.left_out)
     page.end_message()
     return page
-
-
-def _pieces(file: TextIOWrapper) -> Iterator[str]:
-    while piece := file.read(_CHUNK):
-        yield piece

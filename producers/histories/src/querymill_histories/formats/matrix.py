@@ -10,8 +10,8 @@ from typing import Any, Final
 from querymill_histories.files import each, head_of, object_of
 from querymill_histories.formats.matrix_html import is_html, read_page
 from querymill_histories.formats.matrix_text import is_text, read_text
+from querymill_histories.formats.web_pages import join_pages
 from querymill_histories.rules.contents import mapping, mappings, records, spoken, word
-from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.polls import of_poll
 from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import counted_moment
@@ -127,13 +127,7 @@ def _worded(value: Any) -> str:
 
 def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read rooms; the pages of one room are one session."""
-    pages: list[Session] = []
-    for found in each(_read)(paths, asked):
-        if isinstance(found, Session) and found.id.startswith(_OF_PAGES):
-            pages.append(found)
-        else:
-            yield found
-    yield from one_each(sorted(pages, key=lambda page: (page.source.parent, len(page.source.name), page.source.name)))
+    yield from join_pages(each(_read)(paths, asked), _OF_PAGES)
 
 
 FORMAT: Final = HistoryFormat("matrix", recognise, read, read_with="new")

@@ -4,14 +4,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from html.parser import HTMLParser
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Final
 
-from querymill_histories.compressed import open_plain
 from querymill_histories.formats.matrix_text import OMITTED
+from querymill_histories.formats.web_pages import parse_page
 from querymill_histories.rules.polls import of_poll
-from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, NO_TIMES, NOT_UTF8, SYSTEM_LINES, WITHOUT_TEXT
+from querymill_histories.rules.remarks import ATTACHMENTS, DELETED, NO_TIMES, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.written_dates import written_moment
 from querymill_histories.session import Head, HistoryMessage
 
@@ -37,8 +36,6 @@ _FILES: Final = frozenset(["mx_MImageBody", "mx_MFileBody", "mx_MVideoBody", "mx
                            "mx_MStickerBody", "mx_MLocationBody"])  # fmt: skip
 _DELETED: Final = "mx_RedactedBody"
 _POLL: Final = "mx_MPollBody"
-#: Characters that are parsed at a time.
-_CHUNK: Final = 1 << 20
 
 
 def is_html(head: Head) -> bool:
@@ -157,10 +154,6 @@ def read_page(path: Path, zone: tzinfo) -> ElementPage:
         OSError: It cannot be read.
     """
     page = ElementPage(zone)
-    with TextIOWrapper(open_plain(path), encoding="utf-8", errors="replace") as file:
-        while piece := file.read(_CHUNK):
-            page.feed(piece)
-            page.left_out[NOT_UTF8] += piece.count("\ufffd")
-    page.close()
+    parse_page(path, page, page.left_out)
     page.end_event()  # the file may be cut
     return page

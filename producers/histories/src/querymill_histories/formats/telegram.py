@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from querymill_histories.files import each, head_of, object_of
 from querymill_histories.formats.telegram_html import is_html, read_page
+from querymill_histories.formats.web_pages import join_pages
 from querymill_histories.rules.contents import given, mapping, mappings, records, spoken, word
-from querymill_histories.rules.copies import one_each
 from querymill_histories.rules.polls import of_poll
 from querymill_histories.rules.remarks import ATTACHMENTS, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.rules.times import counted_moment, moment
@@ -68,13 +68,7 @@ def _of_page(path: Path, asked: ReadOptions) -> Session:
 
 def read(paths: Sequence[Path], asked: ReadOptions) -> Read:
     """Read chats; the pages of one chat are one session."""
-    pages: list[Session] = []
-    for found in each(_read)(paths, asked):
-        if isinstance(found, Session) and found.id.startswith(_OF_PAGES):
-            pages.append(found)
-        else:
-            yield found
-    yield from one_each(sorted(pages, key=lambda page: (page.source.parent, len(page.source.name), page.source.name)))
+    yield from join_pages(each(_read)(paths, asked), _OF_PAGES)
 
 
 def _session(path: Path, chat: dict[str, Any], asked: ReadOptions) -> Session:

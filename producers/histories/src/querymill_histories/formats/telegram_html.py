@@ -5,12 +5,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone, tzinfo
 from html.parser import HTMLParser
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Final
 
-from querymill_histories.compressed import open_plain
-from querymill_histories.rules.remarks import ATTACHMENTS, NO_TIMES, NOT_UTF8, SYSTEM_LINES, WITHOUT_TEXT
+from querymill_histories.formats.web_pages import parse_page
+from querymill_histories.rules.remarks import ATTACHMENTS, NO_TIMES, SYSTEM_LINES, WITHOUT_TEXT
 from querymill_histories.session import Head, HistoryMessage
 
 _VOID: Final = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"])
@@ -21,8 +20,6 @@ _TIME: Final = re.compile(
 )
 #: Elements that hold what was said: also the question of a poll, and its answers.
 _TEXTS: Final = frozenset(["text", "question", "answer"])
-#: Characters that are parsed at a time.
-_CHUNK: Final = 1 << 20
 
 
 def is_html(head: Head) -> bool:
@@ -168,10 +165,6 @@ def read_page(path: Path, zone: tzinfo) -> TelegramPage:
         OSError: It cannot be read.
     """
     page = TelegramPage(zone)
-    with TextIOWrapper(open_plain(path), encoding="utf-8", errors="replace") as file:
-        while piece := file.read(_CHUNK):
-            page.feed(piece)
-            page.left_out[NOT_UTF8] += piece.count("\ufffd")
-    page.close()
+    parse_page(path, page, page.left_out)
     page.end_message()  # the file may be cut
     return page
