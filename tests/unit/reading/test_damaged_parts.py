@@ -20,34 +20,18 @@ from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from querymill_reading.child import bounded
-from querymill_reading.document import Document, Page, ReadLimits, Remark, Remarks, Unreadable
+from querymill_reading.document import Document, Page, Remark, Remarks, Unreadable
 from querymill_reading.formats import html, pdf
 from querymill_reading.formats import pptx as slides_of
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
 from querymill_reading.reports import report_of
 from tests.fixtures import documents
+from tests.fixtures.reading import LIMITS, read, said, text_of
 
-LIMITS = ReadLimits()
 TROUBLES = Path(__file__).parents[2] / "fixtures" / "troubles"
 OFFICE = "http://schemas.openxmlformats.org"
 NAMES = f'xmlns:c="{OFFICE}/drawingml/2006/chart" xmlns:r="{OFFICE}/officeDocument/2006/relationships"'
 #: Any change of the members of a package: what is None is left out.
 Change = Mapping[str, Callable[[bytes], bytes] | None]
-
-
-def read(path: Path, content: bytes | None = None) -> Document:
-    if content is not None:
-        path.write_bytes(content)
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
-
-
-def text_of(document: Document) -> str:
-    return "\n\n".join(page.text for page in document.pages)
-
-
-def said(document: Document) -> list[str]:
-    return [str(remark) for remark in document.remarks]
 
 
 def changed(path: Path, changes: Change) -> None:

@@ -4,27 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from querymill_reading.child import bounded
-from querymill_reading.document import Document, ReadLimits, Unreadable
+from querymill_reading.document import Unreadable
 from querymill_reading.formats import text
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
-
-LIMITS = ReadLimits()
-
-
-def read(path: Path, content: bytes) -> Document:
-    path.write_bytes(content)
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
-
-
-def text_of(document: Document) -> str:
-    return "\n\n".join(page.text for page in document.pages)
-
-
-def said(document: Document) -> list[str]:
-    return [str(remark) for remark in document.remarks]
-
+from tests.fixtures.reading import read, said, text_of
 
 TOLD = [
     ("Stadt;Ort\nKöln;1\nMünchen;2\n", "latin-1", "CP1252"),

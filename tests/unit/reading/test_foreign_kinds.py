@@ -9,8 +9,7 @@ import openpyxl
 import pptx
 import pytest
 
-from querymill_reading.child import bounded
-from querymill_reading.document import Document, ReadLimits, Unreadable
+from querymill_reading.document import ReadLimits, Unreadable
 from querymill_reading.formats.rtf import text_of_rtf
 from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
@@ -19,26 +18,12 @@ from querymill_reading.rules.letters import with_parted_ligatures, words_of
 from querymill_reading.rules.member_names import names_meant
 from querymill_reading.rules.sections import SectionPart, sections
 from tests.fixtures import documents
+from tests.fixtures.reading import LIMITS, read, said, text_of
 
-LIMITS = ReadLimits()
 ODF = " ".join(
     f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{space}:1.0"'
     for name, space in {"o": "office", "t": "text", "b": "table", "d": "drawing", "m": "manifest"}.items()
 )
-
-
-def read(path: Path, content: bytes | None = None) -> Document:
-    if content is not None:
-        path.write_bytes(content)
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
-
-
-def text_of(document: Document) -> str:
-    return "\n\n".join(page.text for page in document.pages)
-
-
-def said(document: Document) -> list[str]:
-    return [str(remark) for remark in document.remarks]
 
 
 def changed(path: Path, member: str, old: str, new: str) -> Path:

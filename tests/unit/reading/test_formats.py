@@ -10,17 +10,8 @@ from querymill_reading.archives import unpack
 from querymill_reading.child import bounded
 from querymill_reading.document import Document, Page, ReadLimits, Unreadable
 from querymill_reading.formats import FORMATS
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
 from tests.fixtures import documents
-
-LIMITS = ReadLimits()
-
-
-def read(path: Path, content: bytes | str | None = None, *, limits: ReadLimits = LIMITS) -> Document:
-    if content is not None:
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return bounded(recognise(path, path.name, limits).read(ReadRequest(path, path.name, limits)), limits)
+from tests.fixtures.reading import LIMITS, read
 
 
 def texts(document: Document) -> list[str]:

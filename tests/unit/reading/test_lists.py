@@ -10,23 +10,14 @@ import pytest
 from docx.oxml import parse_xml
 from pptx.util import Inches
 
-from querymill_reading.child import bounded
-from querymill_reading.document import Document, ReadLimits
+from querymill_reading.document import Document
 from querymill_reading.formats.html import parsed
 from querymill_reading.formats.html_elements import labels_of
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
 from querymill_reading.rules.list_numbers import ListCounter, ListLevel, shown
 from tests.fixtures.documents import zipped
+from tests.fixtures.reading import read
 
-LIMITS = ReadLimits()
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-
-
-def read(path: Path, content: bytes | str | None = None) -> Document:
-    if content is not None:
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
 
 
 def lines(document: Document) -> list[str]:

@@ -13,8 +13,8 @@ from querymill_reading.ocr import MAX_LANGUAGES, MAX_TEXT_BYTES, Ocr, OcrMissing
 from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 from tests.fixtures import documents
+from tests.fixtures.reading import LIMITS, said
 
-LIMITS = ReadLimits()
 LISTED = 'List of available languages in "/usr/share" (4):\neng\nosd\ndeu\nchi_sim\njpn_vert\nscript/Latin\n'
 #: A program with the command line of Tesseract: it sees how high the picture is, and knows what stands on such a page.
 PROGRAM = """#!{python} -IS
@@ -60,10 +60,6 @@ def scans(*heights: int) -> bytes:
 def read(path: Path, ocr: Ocr | None, limits: ReadLimits = LIMITS) -> Document:
     path.write_bytes(scans(780, 700, 600))
     return recognise(path, path.name, limits).read(ReadRequest(path, path.name, limits, ocr=ocr))
-
-
-def said(document: Document) -> list[str]:
-    return [str(remark) for remark in document.remarks]
 
 
 def test_pages_without_text_are_read_if_that_is_wanted(tmp_path: Path, program: Callable[..., Path]) -> None:

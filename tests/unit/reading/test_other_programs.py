@@ -10,31 +10,14 @@ import pptx
 import pytest
 from pptx.util import Inches
 
-from querymill_reading.child import bounded
-from querymill_reading.document import Document, ReadLimits, Unreadable
+from querymill_reading.document import Unreadable
 from querymill_reading.formats.encodings import codec_of
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
 from querymill_reading.rules.number_formats import shown_number, shown_time
 from querymill_reading.rules.separated import separator_of
 from tests.fixtures import documents
+from tests.fixtures.reading import read, said, text_of
 
-LIMITS = ReadLimits()
 TROUBLES = Path(__file__).parents[2] / "fixtures" / "troubles"
-
-
-def read(path: Path, content: bytes | str | None = None) -> Document:
-    if content is not None:
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
-
-
-def text_of(document: Document) -> str:
-    return "\n\n".join(page.text for page in document.pages)
-
-
-def said(document: Document) -> list[str]:
-    return [str(remark) for remark in document.remarks]
 
 
 def replaced(path: Path, name: str, old: str, new: str) -> None:

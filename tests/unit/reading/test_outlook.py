@@ -5,24 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from querymill_reading.child import bounded
-from querymill_reading.document import Document, ReadLimits
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
 from tests.fixtures.outlook import Value, msg
+from tests.fixtures.reading import read, text_of
 
-LIMITS = ReadLimits()
 SUBJECT, BODY, HTML, RTF, SENDER, SENT_FROM, HEAD = 0x37, 0x1000, 0x1013, 0x1009, 0x0C1A, 0x5D01, 0x7D
 PAGE, WEB, NAME, ADDRESS, FILE = 0x3FFD, 0x3FDE, 0x3001, 0x39FE, 0x3707
-
-
-def read(path: Path, content: bytes) -> Document:
-    path.write_bytes(content)
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
-
-
-def text_of(document: Document) -> str:
-    return "\n\n".join(page.text for page in document.pages)
 
 
 def kept(rtf: bytes) -> bytes:

@@ -12,26 +12,12 @@ from openpyxl.drawing.image import Image as SheetImage
 from PIL import Image
 from pptx.util import Inches
 
-from querymill_reading.child import bounded
-from querymill_reading.document import Document, ReadLimits
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
 from querymill_reading.rules.pictures import described, in_line
 from tests.fixtures.documents import zipped
+from tests.fixtures.reading import read, text_of
 from tests.unit.reading.test_other_programs import open_document, replaced
 
-LIMITS = ReadLimits()
 HARBOUR = "[Picture: The harbour at noon]"
-
-
-def read(path: Path, content: bytes | str | None = None) -> Document:
-    if content is not None:
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
-
-
-def text_of(document: Document) -> str:
-    return "\n\n".join(page.text for page in document.pages)
 
 
 @pytest.fixture

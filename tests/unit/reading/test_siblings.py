@@ -13,30 +13,13 @@ from docx.opc.part import Part
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
 from pptx.util import Inches
 
-from querymill_reading.child import bounded
-from querymill_reading.document import Document, ReadLimits, Unreadable
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
+from querymill_reading.document import Unreadable
 from tests.fixtures import documents
+from tests.fixtures.reading import read, said, text_of
 from tests.unit.reading.test_other_programs import open_document, replaced
 from tests.unit.reading.test_word_forms import paragraph, run, word
 
-LIMITS = ReadLimits()
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-
-
-def read(path: Path, content: bytes | str | None = None) -> Document:
-    if content is not None:
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
-
-
-def text_of(document: Document) -> str:
-    return "\n\n".join(page.text for page in document.pages)
-
-
-def said(document: Document) -> list[str]:
-    return [str(remark) for remark in document.remarks]
 
 
 # Word: wrappers, fields and boxes

@@ -7,30 +7,15 @@ from pathlib import Path
 import docx
 import pytest
 
-from querymill_reading.child import bounded
-from querymill_reading.document import Document, ReadLimits, Remark, Remarks, plural
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
+from querymill_reading.document import Document, Remark, Remarks, plural
+from tests.fixtures.reading import read, said, text_of
 
-LIMITS = ReadLimits()
 TROUBLES = Path(__file__).parents[2] / "fixtures" / "troubles"
 OFFICE = "http://schemas.openxmlformats.org"
 NAMES = (
     f'xmlns:w="{OFFICE}/wordprocessingml/2006/main" xmlns:mc="{OFFICE}/markup-compatibility/2006"'
     ' xmlns:v="urn:schemas-microsoft-com:vml"'
 )
-
-
-def read(path: Path) -> Document:
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
-
-
-def text_of(document: Document) -> str:
-    return "\n\n".join(page.text for page in document.pages)
-
-
-def said(document: Document) -> list[str]:
-    return [str(remark) for remark in document.remarks]
 
 
 def replaced(path: Path, name: str, old: bytes, new: bytes) -> None:
