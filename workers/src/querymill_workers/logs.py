@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import structlog
 
+from querymill_shared.tracing import current_traceparent, trace_id_of
 from querymill_shared.urls import mask_text
 from querymill_workers.jobs.faults import causes, type_of
 
@@ -83,8 +84,15 @@ def common_processors(level: int) -> list[structlog.typing.Processor]:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         in_full if level <= logging.DEBUG else briefly,
+        with_trace,
         without_secrets,
     ]
+
+
+def with_trace(_: Any, __: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Add the id of the trace that a line is about, if there is one."""
+    traceparent = current_traceparent()
+    return {**event, "trace_id": trace_id_of(traceparent)} if traceparent else event
 
 
 def seldom(repeats: Repeats) -> structlog.typing.Processor:

@@ -11,7 +11,7 @@ import structlog
 from celery.concurrency.thread import TaskPool as Threads
 from celery.signals import celeryd_init, worker_ready, worker_shutdown, worker_shutting_down
 
-from querymill_shared import metrics
+from querymill_shared import metrics, tracing
 from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import open_commands
 from querymill_shared.urls import is_redis
@@ -68,6 +68,10 @@ def start_upkeep() -> None:
         Unsafe: With these services, jobs could be lost or mixed up.
     """
     settings, board, client = wiring.settings(), wiring.board(), wiring.cache_client()
+    try:
+        tracing.start("querymill-worker")
+    except tracing.TracingNotInstalled as error:
+        raise preflight.Unsafe(str(error)) from None
     backlog = Backlog.connect(settings, client)
     if settings.querymill_metrics_port is not None:
         metrics.serve(client, settings.querymill_metrics_port, backlog, host=settings.querymill_metrics_host)

@@ -100,6 +100,7 @@ def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
         "rerank endpoint",
         timeout_s=chosen.querymill_rerank_timeout_s,
         probe=endpoint.probe,
+        traced_as=("rerank", chosen.rerank_model),
     )
     return HalvingJudge(HttpJudge(endpoint, gateway, passage_tokens=tokens))
 
@@ -205,7 +206,9 @@ def embeddings_of(
     endpoint = embedding_endpoint(chosen, profile, base_url, key)
     return SharedEmbeddings(
         endpoint,
-        Gateway(account, "embedding", timeout_s=timeout_s, probe=endpoint.probe),
+        Gateway(
+            account, "embedding", timeout_s=timeout_s, probe=endpoint.probe, traced_as=("embeddings", profile.model)
+        ),
         FleetCache(
             cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, fleet_counters=fleet_counters()
         ),
@@ -251,7 +254,9 @@ def chat(chosen: Settings) -> ChatModel:
     endpoint = chat_endpoint(chosen)
     return ChatModel(
         endpoint,
-        Gateway(account, "chat model", timeout_s=timeout_s, probe=endpoint.probe),
+        Gateway(
+            account, "chat model", timeout_s=timeout_s, probe=endpoint.probe, traced_as=("chat", chosen.chat_model)
+        ),
         FleetCache(
             cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, fleet_counters=fleet_counters()
         ),

@@ -59,6 +59,8 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        # Its own spans and logs would quote questions: addresses with their queries, values that break a rule.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.context = context
     app.state.reading = ReadingRoom()

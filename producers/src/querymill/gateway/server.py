@@ -15,6 +15,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from querymill.gateway.app import create_app
 from querymill.gateway.http.middleware import LAST_PART, MAX_HEADERS, MAX_TARGET
 from querymill.keys import Keyring, are_required
+from querymill_shared import tracing
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.settings import Settings
 
@@ -112,8 +113,10 @@ def serve(settings: Settings, *, host: str, port: int, tell: Callable[[str, int]
 
     Raises:
         UnguardedHost: There is no key, no setting that requires one, and the host is not loopback's.
+        TracingNotInstalled: The environment asks for traces, and the packages that make them are missing.
         Unavailable: The board is not reachable, so nobody knows whether there is a key.
     """
+    tracing.start("querymill-gateway")
     is_open = is_loopback(host)
     if not is_open and not are_required(settings):
         with closing(Keyring.connect(settings)) as keyring:

@@ -30,6 +30,7 @@ from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Cancelled, Done, Event, Failed, ProgressEvent, StageFinished
 from querymill_shared.hits import pack
 from querymill_shared.queues import Queue
+from querymill_shared.tracing import traceparent_of
 from querymill_shared.values import value
 
 T = TypeVar("T")
@@ -106,7 +107,7 @@ def claim(
             return VersionUnknown(int(returned[1]), int(returned[2]))
         if returned[0] != "claimed":
             return Claims()
-        _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms, ahead_ms = returned
+        _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms, ahead_ms, trace = returned
         now = time.monotonic()
         expires_at = None if left_ms < 0 else now + left_ms / 1000
         known, unreadable = request_of(request)
@@ -130,6 +131,7 @@ def claim(
                 alone,
                 accepted_us=int(accepted_us),
                 ahead_s=ahead_ms / 1000,
+                traceparent=traceparent_of(trace),
             )
             for name, attempt, counts in claimed
         )

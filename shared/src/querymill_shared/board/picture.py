@@ -199,7 +199,8 @@ class Claim:
     ``ahead_s`` ahead of its server's. ``accepted_us`` orders the job among all writes. ``life`` names
     the worker process that holds the step until it dies; without one, the claim ends with its lease. ``age_s`` is how
     long ago the job was accepted, or replayed. All claims of one call have the ``shared_claim``. ``alone`` is None if
-    the job has other steps, or if the step was tried before.
+    the job has other steps, or if the step was tried before. ``traceparent`` is that
+    of whoever submitted the job, or "".
     """
 
     job_id: str
@@ -215,6 +216,7 @@ class Claim:
     alone: Alone | None = field(default=None, compare=False)
     accepted_us: int = 0
     ahead_s: float = field(default=0.0, compare=False)
+    traceparent: str = field(default="", compare=False)
 
     @property
     def asked_at(self) -> float:

@@ -10,6 +10,7 @@ from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.events import Queued
 from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
 from querymill_shared.queues import Queue
+from querymill_shared.tracing import current_traceparent
 from querymill_shared.values import value
 
 _log = logging.getLogger(__name__)
@@ -83,6 +84,7 @@ def submit(
             DEAD_TTL_MS,
             Queued(stages=request.steps).model_dump_json(),
             int(joining.is_ordered(request)),
+            current_traceparent(),
             *[bell for _, bell in bells],
             *[f"{step}={request.queue_of(step)}" for step in request.steps],
         ],

@@ -6,6 +6,7 @@ bell -> claim (life, attempt) -> the flow's step -> finish (fenced) -> the last 
 import random
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TypeVar
 
 import structlog
@@ -25,6 +26,7 @@ from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
+from querymill_shared.tracing import Span, span
 from querymill_workers.dispatch import embedding, reindex
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents import flow as documents
@@ -108,13 +110,29 @@ def run_claim(claim: Claim, ports: Ports) -> Sequence[Bell]:
     """Run a step that this process holds. Return the bells to ring next."""
     if claim.counts.spent >= ports.max_attempts:
         return fail(claim, NO_ATTEMPTS_LEFT.format(claim.counts.spent), ports, dead=True, code="lost")
-    with ports.heartbeat.keep(claim), counting(claim):
+    with ports.heartbeat.keep(claim), counting(claim), traced(claim) as part:
         try:
             return flow_of(claim.request).step(claim, ports)
         except Exception as error:  # noqa: BLE001  # a bug must not leave a job without an end
+            part.fail(type(error).__name__)
             log_failure(claim, error)
             raised = error
         return insist(lambda: answer_to(raised, claim, ports))
+
+
+def traced(claim: Claim) -> AbstractContextManager[Span]:
+    """Return the part of its caller's trace that running a step is."""
+    return span(
+        f"{claim.request.kind} {claim.step}",
+        "CONSUMER",
+        parent=claim.traceparent,
+        querymill__job_id=claim.job_id,
+        querymill__kind=claim.request.kind,
+        querymill__collection=claim.request.collection,
+        querymill__step=claim.step,
+        querymill__attempt=claim.attempt,
+        querymill__age_ms=round(claim.age_s * 1000),
+    )
 
 
 def answer_to(error: Exception, claim: Claim, ports: Ports) -> Sequence[Bell]:

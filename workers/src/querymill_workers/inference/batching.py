@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.tracing import current_traceparent
 from querymill_shared.values import value
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.client import ProviderResponse
@@ -56,6 +57,7 @@ class WaitingText:
     vector: "Future[tuple[Vector, ProviderUsage]]" = field(default_factory=Future)
     added: float = field(default_factory=time.monotonic)
     sent: float | None = None
+    traceparent: str = field(default_factory=current_traceparent)
 
 
 @value
@@ -275,6 +277,10 @@ class TextBatch:
             self.texts = self._batcher.take(self.collection)
             self.sealed = True
         return self.tokens() if self.texts else None
+
+    def traces(self) -> list[str]:
+        """Return the traceparent of each caller whose texts would be sent now."""
+        return list(dict.fromkeys(text.traceparent for text in self._known() if text.traceparent))
 
     def send(self, timeout_s: float) -> ProviderResponse[Vectors]:
         """Send the batch and return its vectors."""

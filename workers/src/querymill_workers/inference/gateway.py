@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import Refusal
+from querymill_shared.tracing import span_below
 from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome, RateLimitHeaders
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected, worded
@@ -49,18 +50,20 @@ class Gateway(Generic[T]):
     counts against the provider.
 
     A call that was sent gets all of ``timeout_s``, whether or not its caller waits that long. So a provider that is
-    silent for all that time is known to have failed, even if every caller is in a hurry.
+    silent for all that time is known to have failed, even if every caller is in a hurry. ``traced_as`` is the operation
+    and the model that spans of its calls name.
     """
 
     def __init__(
         self, account: Account, name: str, *, timeout_s: float, probe: Callable[[float], object] | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.monotonic, traced_as: tuple[str, str] = ("", ""),
     ) -> None:  # fmt: skip
         self.account = account
         self.clock = clock
         self._name = name
         self._timeout_s = timeout_s
         self._probe = probe
+        self._traced_as = traced_as
 
     def call(self, work: Work[T]) -> ProviderResponse[T] | None:
         """Make a call within the rate limit. Return None if nothing was left to ask.
@@ -241,7 +244,7 @@ class Gateway(Generic[T]):
         step = job_counts.current()
         step.calls += 1
         try:
-            return work.send(self._timeout_s)
+            return self._traced(work)
         except BaseException as error:
             outcome, raised = self._blame(error, work)
             limits = error.limits if isinstance(error, Limited) else None
@@ -250,6 +253,17 @@ class Gateway(Generic[T]):
             if raised is error:
                 raise
             raise raised from error
+
+    def _traced(self, work: Work[U]) -> ProviderResponse[U]:
+        """Send a call as a part of the traces of those who ask, by OpenTelemetry's conventions for models."""
+        operation, model = self._traced_as
+        with span_below(
+            work.traces(), f"{operation} {model}".strip(), "CLIENT", gen_ai__operation__name=operation,
+            gen_ai__request__model=model, querymill__lane=work.lane,
+        ) as begun:  # fmt: skip
+            response = work.send(self._timeout_s)
+            begun.set(gen_ai__usage__input_tokens=response.tokens)
+            return response
 
     def _blame(self, error: BaseException, work: Work[Any]) -> tuple[Outcome, BaseException]:
         """Return what the account is told of a failed try, and the error that its caller gets."""

@@ -1,10 +1,11 @@
 """What callers ask of the gateway: a call, alone or shared, or a stream; and the errors that it answers with."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Generic, Protocol, TypeVar
 
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.tracing import current_traceparent
 from querymill_shared.values import value
 from querymill_workers.inference.client import NoResponse, ProviderResponse
 from querymill_workers.jobs.deadline import Caller
@@ -85,6 +86,10 @@ class Work(Protocol[T]):
         """Stop growing. Return the estimated tokens of the call, or None if nothing is left to ask."""
         ...
 
+    def traces(self) -> Sequence[str]:
+        """Return the traceparents of those for whom the call is made."""
+        ...
+
     def send(self, timeout_s: float) -> ProviderResponse[T]:
         """Make the call.
 
@@ -138,6 +143,11 @@ class OneCall(Generic[T]):
     def seal(self) -> int:
         """Return the estimate, which does not change."""
         return self.estimated_tokens
+
+    def traces(self) -> list[str]:
+        """Return the traceparent of the step that asks, if it has one."""
+        found = current_traceparent()
+        return [found] if found else []
 
     def send(self, timeout_s: float) -> ProviderResponse[T]:
         """Make the call."""

@@ -19,6 +19,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
+from querymill_shared.tracing import part
 from querymill_workers.postgres.faults import fault_of
 from querymill_workers.postgres.queries import SESSION
 
@@ -298,7 +299,10 @@ def borrowed(pool: Pool, *, keeps_role: bool = False) -> Iterator[CheckedConnect
         Failed: A statement was too much for the server.
     """
     try:
-        with _connection(pool, keeps_role=keeps_role) as connection:
+        with (
+            part("postgresql", "CLIENT", db__system__name="postgresql"),
+            _connection(pool, keeps_role=keeps_role) as connection,
+        ):
             yield connection
             connection.answered_at = CheckedConnection.any_answered_at = time.monotonic()
     except (psycopg.Error, psycopg_pool.PoolTimeout) as error:

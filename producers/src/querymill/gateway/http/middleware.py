@@ -20,6 +20,7 @@ from querymill.gateway.http import problems
 from querymill.gateway.http.context import GatewayContext
 from querymill.gateway.http.problems import Problem
 from querymill.keys import LOOPBACK_CALLER, ApiKey
+from querymill_shared.tracing import span, traceparent_of
 
 _log = logging.getLogger(__name__)
 
@@ -68,13 +69,24 @@ class GatewayMiddleware:
         try:
             answer = await self._enter(scope, reply)
             if answer is None:
-                await self._app(scope, _Body(receive, limit_of(scope), came), reply.send)
+                await self._answer(scope, _Body(receive, limit_of(scope), came), reply)
             else:
                 await answer(scope, receive, reply.send)
         except ClientDisconnect:
             pass  # nobody is there to be answered
         except Exception as error:  # noqa: BLE001  # whatever it is, the caller gets an answer
             await self._fail(error, scope, receive, reply)
+
+    async def _answer(self, scope: Scope, receive: Receive, reply: "_Reply") -> None:
+        """Let a route answer, as a part of the trace that the request names."""
+        parent = traceparent_of(Headers(scope=scope).get("traceparent"))
+        with span(
+            scope["method"], "SERVER", parent=parent, http__request__method=scope["method"],
+            querymill__request_id=reply.request_id,
+        ) as begun:  # fmt: skip
+            await self._app(scope, receive, reply.send)
+            route = getattr(scope.get("route"), "path", None)
+            begun.set(http__route=route, http__response__status_code=reply.status)
 
     async def _fail(self, error: Exception, scope: Scope, receive: Receive, reply: "_Reply") -> None:
         problem = problems.of(error)
@@ -153,12 +165,13 @@ class _Reply:
         self._send = send
         self.request_id = request_id
         self.has_begun = False
+        self.status: int | None = None
         self.extra: dict[str, str] = {}
 
     async def send(self, message: Message) -> None:
         """Send a part of the response."""
         if message["type"] == "http.response.start":
-            self.has_begun = True
+            self.has_begun, self.status = True, message["status"]
             headers = MutableHeaders(raw=list(message["headers"]))
             headers.setdefault("Cache-Control", "no-store")
             headers.setdefault("X-Content-Type-Options", "nosniff")

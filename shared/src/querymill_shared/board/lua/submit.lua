@@ -3,12 +3,12 @@
 -- with the time (ms) that its bell would wait.
 -- KEYS job steps events due recent request idempotency inflight corpus [queue...]
 -- ARGV job_id fingerprint kind collection lane request deadline_ms margin_ms grace_ms idempotency_ttl_ms reads(0|1) join_ms
---   follower_ttl_ms queued_event is_ordered(0|1) [bell of each queue...] step=queue...
+--   follower_ttl_ms queued_event is_ordered(0|1) traceparent [bell of each queue...] step=queue...
 local job, steps, events, due, recent, request, idempotency, inflight, corpus = unpack(KEYS)
 local id, fingerprint = ARGV[1], ARGV[2]
 local idempotency_ttl, join_ms = tonumber(ARGV[10]), tonumber(ARGV[12])
 local bells = #KEYS - 9
-local first = 16 + bells
+local first = 17 + bells
 local now = now_ms()
 
 local function is_there(record)
@@ -122,6 +122,7 @@ end
 local accepted, asked = read_clock(), nil
 if ARGV[15] == '1' then accepted, asked = next_version() end
 if asked then redis.call('HSET', job, 'asked', asked) end
+if ARGV[16] ~= '' then redis.call('HSET', job, 'trace', ARGV[16]) end
 redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane', ARGV[5], 'state', 'queued',
   'fingerprint', fingerprint, 'created', now, 'accepted', string.format('%.0f', accepted), 'deadline', deadline > 0 and now + deadline or 0,
   'open', #ARGV - first + 1, 'first', #ARGV - first + 1, 'reads', ARGV[11],
@@ -146,6 +147,6 @@ tell_one(events, 'queued', ARGV[14])
 local failed = 0
 for i = 1, bells do
   -- A queue's key that another program wrote must not keep the other bells from being pushed.
-  if type(redis.pcall('LPUSH', KEYS[9 + i], ARGV[15 + i])) ~= 'number' then failed = failed + 1 end
+  if type(redis.pcall('LPUSH', KEYS[9 + i], ARGV[16 + i])) ~= 'number' then failed = failed + 1 end
 end
 return {'created', id, failed}

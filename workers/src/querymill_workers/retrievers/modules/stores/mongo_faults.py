@@ -7,6 +7,7 @@ from typing import Final
 from bson.errors import BSONError
 from pymongo.errors import BulkWriteError, ConnectionFailure, DuplicateKeyError, PyMongoError
 
+from querymill_shared.tracing import part
 from querymill_workers.jobs.faults import CallFailed, Conflict, Refused, Unavailable
 
 #: The server's codes for a record that another worker added, or is changing, at the same time.
@@ -20,7 +21,8 @@ def mongo_faults() -> Iterator[None]:
     Of two workers that write the same record at once, the second tries again: `Conflict`.
     """
     try:
-        yield
+        with part("mongodb", "CLIENT", db__system__name="mongodb"):
+            yield
     except DuplicateKeyError as error:
         raise Conflict(f"MongoDB: {type(error).__name__}") from error
     except BulkWriteError as error:
