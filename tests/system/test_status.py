@@ -15,9 +15,9 @@ import pytest
 import redis
 
 from querymill import Querymill, ReportSearch
-from querymill_shared import metrics
-from querymill_shared.backlog import Backlog
 from querymill_shared.board import ValkeyBoard
+from querymill_shared.metrics import FleetFigures
+from querymill_shared.metrics_port import serve_metrics
 from tests.fakes.openai_server import OpenAIServer
 from tests.fixtures.boards import empty_board
 from tests.fixtures.command_line import NO_MODELS, CommandLine
@@ -71,14 +71,14 @@ def test_a_board_that_is_away_is_named_without_its_password(deployment: Deployme
 
 
 def test_metrics_speak_of_jobs_and_queues(
-    mill: Querymill, filings: str, deployment: Deployment, board_client: redis.Redis, openai_server: OpenAIServer
+    mill: Querymill, filings: str, board_client: redis.Redis, openai_server: OpenAIServer
 ) -> None:
     job = mill.submit(ReportSearch(query="how many ships", collection=filings))
     job.result(timeout=20)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    metrics.serve(board_client, port, Backlog.connect(deployment.settings, board_client))
+    serve_metrics(board_client, port)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         page = answer.read().decode()
     named = {line.split(" ")[0]: float(line.split(" ")[1]) for line in page.splitlines() if not line.startswith("#")}
@@ -86,17 +86,16 @@ def test_metrics_speak_of_jobs_and_queues(
     assert named['querymill_jobs_ended_total{kind="reports",state="done"}'] >= 1
     assert named['querymill_job_seconds_bucket{kind="reports",le="+Inf"}'] >= 1
     assert named['querymill_job_seconds_sum{kind="reports"}'] > 0
-    assert named['querymill_queue_length{queue="search"}'] >= 0
+    assert named['querymill_steps_waiting{queue="search"}'] >= 0
+    assert named['querymill_slots{queue="search"}'] == 32
     assert named['querymill_workers{queue="search"}'] == 1
     assert {"querymill_leases_lost_total", "querymill_dead_letters"} <= set(named)
 
 
-def test_metrics_do_without_a_broker_that_is_away(deployment: Deployment, board_client: redis.Redis) -> None:
-    away = deployment.settings.model_copy(update={"celery_broker_url": "redis://127.0.0.1:1/0"})
-    figures = metrics.FleetFigures(board_client, Backlog.connect(away, board_client))
-    families = {family.name: family for family in figures.collect()}
-    assert families["querymill_queue_length"].samples == []
-    assert families["querymill_leases_lost"].samples
+def test_of_a_board_that_is_away_the_metrics_say_that_alone() -> None:
+    with redis.Redis.from_url("redis://127.0.0.1:1/0") as away:
+        (family,) = FleetFigures(away).collect()
+    assert [(sample.name, sample.value) for sample in family.samples] == [("querymill_board_up", 0.0)]
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def test_jobs_of_every_client_are_answered(
                 assert json.load(response)["state"] == "done"
         status = CommandLine(environment)("status", "--json")
         assert status.returncode == 0, status.stderr
-        assert [queue["bells"] for queue in json.loads(status.stdout)["fleet"]["queues"]] == [0] * 6
+        assert [queue["waiting"] for queue in json.loads(status.stdout)["fleet"]["queues"]] == [0] * 6
         assert PASSWORD not in worker.log
 
 

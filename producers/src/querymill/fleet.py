@@ -10,11 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from querymill_shared import capabilities, counters
-from querymill_shared.backlog import Backlog, QueueState
 from querymill_shared.board import JobCounts, WorkerLife, lives
 from querymill_shared.board.connections import open_commands
 from querymill_shared.board.counts import MINUTES, Ends, read_counts
-from querymill_shared.queues import Queue
+from querymill_shared.board.queue_work import read_work
 from querymill_shared.settings import Settings
 
 #: Refusals of each model that are shown.
@@ -40,7 +39,7 @@ def figures(settings: Settings) -> dict[str, Any] | None:
                 "leases_lost": counts.leases_lost,
                 "dead_letters": counts.dead_letters,
                 "workers": [_worker(life) for life in alive],
-                "queues": _queues(settings, client, alive),
+                "queues": _queues(client, alive),
                 "providers": states,
                 "refusals": _refusals(client),
                 "counts": dict(sorted(counters.read(client).items())),
@@ -76,21 +75,20 @@ def _finite(seconds: float) -> float | None:
     return None if seconds == float("inf") else seconds
 
 
-def _queues(settings: Settings, client: redis.Redis, alive: Sequence[WorkerLife]) -> list[dict[str, Any]]:
-    """Return the workers of each queue, and its bells unless the broker is no Redis or does not answer."""
-    backlog = Backlog.connect(settings, client)
-    try:
-        states = [] if backlog is None else backlog.look()
-    except redis.RedisError:
-        states = []
-    known, listening = {state.queue: state for state in states}, lives.listening(alive)
-    return [{"queue": queue.value, "workers": listening[queue]} | _bells(known.get(queue)) for queue in Queue]
-
-
-def _bells(state: QueueState | None) -> dict[str, Any]:
-    if state is None:
-        return {"bells": None, "oldest_s": None}
-    return {"bells": state.length, "oldest_s": None if state.oldest_s is None else round(state.oldest_s, 1)}
+def _queues(client: redis.Redis, alive: Sequence[WorkerLife]) -> list[dict[str, Any]]:
+    """Return of each queue its workers and their threads, the steps that wait and run, and the age of the oldest."""
+    listening = lives.listening(alive)
+    return [
+        {
+            "queue": work.queue.value,
+            "workers": listening[work.queue],
+            "slots": work.slots,
+            "waiting": work.waiting,
+            "running": work.running,
+            "oldest_s": None if work.oldest_s is None else round(work.oldest_s, 1),
+        }
+        for work in read_work(client, alive)
+    ]
 
 
 def _providers(client: redis.Redis) -> list[dict[str, Any]]:
@@ -180,12 +178,12 @@ def _table_of_workers(workers: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _table_of_queues(queues: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table("queue", "workers", "bells", "oldest", box=None)
+    table = Table("queue", "workers", "slots", "running", "waiting", "oldest", box=None)
     for state in queues:
         workers = Text(str(state["workers"]), "green" if state["workers"] else "red")
-        bells = "unknown" if state["bells"] is None else f"{state['bells']:,}"
         oldest = "" if state["oldest_s"] is None else f"{state['oldest_s']:,.1f} s"
-        table.add_row(state["queue"], workers, bells, oldest)
+        numbers = [f"{state[name]:,}" for name in ("slots", "running", "waiting")]
+        table.add_row(state["queue"], workers, *numbers, oldest)
     return table
 
 

@@ -67,6 +67,10 @@ class FleetCounters:
             self.flush()
 
 
+#: How a call of a provider ended, as the account with that provider is told.
+CallOutcome = Literal["answered", "rejected", "limited", "failed", "cut", "unused"]
+
+
 @value
 class AccountState:
     """The state of one provider account: its circuit breaker, and for how many seconds it is still paused."""

@@ -1,32 +1,55 @@
-"""/metrics in the Prometheus format: the fleet's counters, read from the board's server at each scrape.
+"""/metrics in the Prometheus format: the fleet's figures, read from the board's server at each scrape.
 
-Every worker serves the same metrics, so scrape only one of them.
+Every worker and every gateway serves the same figures of the fleet. The number of series is fixed: a label has the
+values that this release knows, each from the start, and ``other`` for the rest. Collections, users, jobs and documents
+are no labels.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Final, get_args
 
 import redis
-from prometheus_client import CollectorRegistry, Metric, start_http_server
+from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 from querymill_shared import counters
-from querymill_shared.backlog import Backlog, QueueState
 from querymill_shared.board import lives
 from querymill_shared.board.counts import JobCounts, read_counts
+from querymill_shared.board.queue_work import QueueWork, read_work
+from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.counters import AccountState, CallOutcome
 from querymill_shared.queues import Queue
 
-#: Counters with one label: help text and the label's name.
-LABELLED = {
-    "budget_granted": ("Provider calls allowed by the rate limiter", "lane"),
-    "budget_waited_ms": ("Milliseconds that provider calls waited for the rate limiter", "lane"),
-    "budget_refused": ("Provider calls refused because none could start before the deadline", "lane"),
-    "provider_calls": ("Provider calls by outcome", "outcome"),
-    "texts_refused": ("Texts that a provider refused and that were set aside", "kind"),
-    "bells_taken": ("Bells that workers took from a queue", "queue"),
-    "elements_dropped": ("Queue elements dropped because they were not a bell", "queue"),
+#: The values of each label. What a newer release or another program counted under further values is counted as `OTHER`.
+KINDS: Final = tuple(sorted(request.model_fields["kind"].default for request in get_args(JobRequest)))
+STATES: Final = ("done", "failed", "cancelled", "dead", "not_found", "refused")
+VALUES: Final[Mapping[str, Sequence[str]]] = {
+    "kind": KINDS,
+    "lane": tuple(Lane),
+    "outcome": get_args(CallOutcome),
+    "queue": tuple(Queue),
+    "state": STATES,
 }
-PLAIN = {
+OTHER: Final = "other"
+#: The models whose accounts are shown, those in trouble first: the board remembers each that the settings ever named.
+MAX_MODELS: Final = 20
+
+#: Counters with labels: help text and the labels' names.
+LABELLED: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+    "budget_granted": ("Provider calls allowed by the rate limiter", ("lane",)),
+    "budget_waited_ms": ("Milliseconds that provider calls waited for the rate limiter", ("lane",)),
+    "budget_refused": ("Provider calls refused because none could start before the deadline", ("lane",)),
+    "provider_calls": ("Provider calls by outcome", ("outcome",)),
+    "provider_tokens": ("Tokens that providers charge: as they report, or as estimated if a call was cut", ("lane",)),
+    "processor_ms": ("Milliseconds of processor time that steps took", ("kind", "lane")),
+    "steps_run": ("Attempts at steps that workers made", ("queue",)),
+    "texts_refused": ("Texts that a provider refused and that were set aside", ("kind",)),
+    "elements_dropped": ("Queue elements dropped because they were not a bell", ("queue",)),
+}
+PLAIN: Final = {
     "budget_pauses": "Times a provider made the fleet pause",
     "breaker_opened": "Times a circuit breaker opened",
     "tokens_refunded": "Tokens reserved but not used",
@@ -45,91 +68,119 @@ PLAIN = {
     },
     "vector_process_hit": "Vectors served from a process's own cache",
 }
+#: Upper bounds of the texts of an embedding request, as they are counted.
+BATCH_BOUNDS: Final = tuple(2**power for power in range(12))
 _BREAKER = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 
 
 class FleetFigures(Collector):
     """Reads the fleet's counters, its queues and the state of its accounts at each scrape.
 
-    Without a ``backlog`` nothing is known of the queues, and their metrics have no values.
+    While the board is away, the only figure is that it is.
     """
 
-    def __init__(self, client: redis.Redis, backlog: Backlog | None = None) -> None:
+    def __init__(self, client: redis.Redis) -> None:
         self._client = client
-        self._backlog = backlog
 
     def collect(self) -> Iterable[Metric]:
         """Yield every metric, including those that nothing was counted for yet."""
+        board_up = GaugeMetricFamily("querymill_board_up", "Whether the board answers: 1, or 0 without other figures")
+        try:
+            families = list(self._read())
+        except redis.RedisError:
+            families = []
+        board_up.add_metric([], 1.0 if families else 0.0)
+        yield from (board_up, *families)
+
+    def _read(self) -> Iterable[Metric]:
         counts = counters.read(self._client)
-        for name, (text, label) in LABELLED.items():
-            family = CounterMetricFamily(f"querymill_{name}", text, labels=[label])
-            for value, count in _by_label(counts, name).items():
-                family.add_metric([value], count)
-            yield family
+        for name, (text, labels) in LABELLED.items():
+            yield _counter(f"querymill_{name}", text, labels, _by_labels(counts, name))
         for name, text in PLAIN.items():
             yield CounterMetricFamily(f"querymill_{name}", text, value=counts.get(name, 0))
         yield _batch_sizes(counts)
-        breaker = GaugeMetricFamily(
-            "querymill_breaker", "State of the circuit breaker: 0 closed, 0.5 half-open, 1 open", labels=["model"]
-        )
-        paused = GaugeMetricFamily(
-            "querymill_paused_seconds", "Seconds until the fleet may call the provider again", labels=["model"]
-        )
-        for account in counters.accounts(self._client):
-            breaker.add_metric([account.model], _BREAKER[account.breaker])
-            paused.add_metric([account.model], account.paused_s)
-        yield from (breaker, paused)
+        yield from _accounts(counters.accounts(self._client))
         yield from _jobs(read_counts(self._client))
-        yield from _queues(self._backlog)
+        alive = lives.read_lives(self._client)
         workers = GaugeMetricFamily("querymill_workers", "Worker processes alive that listen", labels=["queue"])
-        listening = lives.listening(lives.read_lives(self._client))
+        listening = lives.listening(alive)
         for queue in Queue:
             workers.add_metric([queue], listening[queue])
-        yield workers
+        yield from (workers, *_queues(read_work(self._client, alive)))
 
 
-def serve(client: redis.Redis, port: int, backlog: Backlog | None = None, *, host: str = "127.0.0.1") -> None:
-    """Serve /metrics at a port of an address, in a background thread."""
-    registry = CollectorRegistry()
-    registry.register(FleetFigures(client, backlog))
-    start_http_server(port, addr=host, registry=registry)
+def _counter(
+    name: str, text: str, labels: Sequence[str], counts: Iterable[tuple[tuple[str, ...], float]]
+) -> CounterMetricFamily:
+    """Return a counter with every series that its labels allow, and one more for what has other values."""
+    family = CounterMetricFamily(name, text, labels=labels)
+    known = dict.fromkeys(product(*(VALUES[label] for label in labels)), 0.0)
+    others = 0.0
+    for values, count in counts:
+        if values in known:
+            known[values] += count
+        else:
+            others += count
+    for values, count in known.items():
+        family.add_metric(values, count)
+    if others:
+        family.add_metric([OTHER] * len(labels), others)
+    return family
 
 
-def _by_label(counts: Mapping[str, float], name: str) -> dict[str, float]:
-    return {key.partition("/")[2]: count for key, count in counts.items() if key.startswith(f"{name}/")}
+def _by_labels(counts: Mapping[str, float], name: str) -> list[tuple[tuple[str, ...], float]]:
+    return [(tuple(key.split("/")[1:]), count) for key, count in counts.items() if key.startswith(f"{name}/")]
 
 
 def _batch_sizes(counts: Mapping[str, float]) -> HistogramMetricFamily:
-    sizes = sorted((int(bound), count) for bound, count in _by_label(counts, "batch_size").items())
     total, buckets = 0.0, []
-    for bound, count in sizes:
-        total += count
+    for bound in BATCH_BOUNDS:
+        total += counts.get(f"batch_size/{bound}", 0.0)
         buckets.append((str(float(bound)), total))
-    buckets.append(("+Inf", total))
+    buckets.append(("+Inf", sum(count for _, count in _by_labels(counts, "batch_size"))))
     return HistogramMetricFamily(
         "querymill_batch_size", "Texts per embedding request", buckets=buckets, sum_value=counts.get("batched_texts", 0)
     )
 
 
-def _jobs(counts: JobCounts) -> Iterable[Metric]:
-    submitted = CounterMetricFamily("querymill_jobs_submitted", "Jobs that the board accepted", labels=["kind"])
-    for kind, count in counts.submitted.items():
-        submitted.add_metric([kind], count)
-    ended = CounterMetricFamily("querymill_jobs_ended", "Jobs that ended, by how they ended", labels=["kind", "state"])
-    for (kind, state), count in counts.ended.items():
-        ended.add_metric([kind, state], count)
-    incomplete = CounterMetricFamily(
-        "querymill_jobs_incomplete", "Jobs that are done, with a result that lacks a part", labels=["kind"]
+def _accounts(states: Sequence[AccountState]) -> Iterable[Metric]:
+    """Yield the worst state of each model: a key or an address that was replaced leaves an account behind."""
+    breaker = GaugeMetricFamily(
+        "querymill_breaker", "State of the circuit breaker: 0 closed, 0.5 half-open, 1 open", labels=["model"]
     )
-    for kind in sorted({kind for kind, _ in counts.ended}):
-        incomplete.add_metric([kind], counts.incomplete.get(kind, 0))
+    paused = GaugeMetricFamily(
+        "querymill_paused_seconds", "Seconds until the fleet may call the provider again", labels=["model"]
+    )
+    worst: dict[str, tuple[float, float]] = {}
+    for state in states:
+        opened, paused_s = worst.get(state.model, (0.0, 0.0))
+        worst[state.model] = max(opened, _BREAKER[state.breaker]), max(paused_s, state.paused_s)
+    troubled = sorted(worst, key=lambda model: (-worst[model][0], -worst[model][1], model))
+    for model in troubled[:MAX_MODELS]:
+        breaker.add_metric([model], worst[model][0])
+        paused.add_metric([model], worst[model][1])
+    yield from (breaker, paused)
+
+
+def _jobs(counts: JobCounts) -> Iterable[Metric]:
+    yield _counter("querymill_jobs_submitted", "Jobs that the board accepted", ("kind",), _keyed(counts.submitted))
+    yield _counter(
+        "querymill_jobs_ended", "Jobs that ended, by how they ended", ("kind", "state"), counts.ended.items()
+    )
+    yield _counter(
+        "querymill_jobs_incomplete", "Jobs that are done, with a result that lacks a part", ("kind",),
+        _keyed(counts.incomplete),
+    )  # fmt: skip
     seconds = HistogramMetricFamily(
         "querymill_job_seconds", "Seconds from submission to end, without cancelled jobs", labels=["kind"]
     )
     for kind, latency in counts.latency.items():
-        buckets = [("+Inf" if bound == float("inf") else str(bound), float(jobs)) for bound, jobs in latency.buckets]
-        seconds.add_metric([kind], buckets, latency.total_s)
-    yield from (submitted, ended, incomplete, seconds)
+        if kind in KINDS:
+            buckets = [
+                ("+Inf" if bound == float("inf") else str(bound), float(jobs)) for bound, jobs in latency.buckets
+            ]
+            seconds.add_metric([kind], buckets, latency.total_s)
+    yield seconds
     yield CounterMetricFamily(
         "querymill_leases_lost", "Steps taken from a worker that died or hung", value=counts.leases_lost
     )
@@ -139,21 +190,23 @@ def _jobs(counts: JobCounts) -> Iterable[Metric]:
     yield GaugeMetricFamily("querymill_dead_letters", "Jobs on the dead-letter list", value=counts.dead_letters)
 
 
-def _queues(backlog: Backlog | None) -> Iterable[Metric]:
-    length = GaugeMetricFamily("querymill_queue_length", "Bells that wait for a worker", labels=["queue"])
+def _keyed(counts: Mapping[str, int]) -> list[tuple[tuple[str, ...], float]]:
+    return [((name,), count) for name, count in counts.items()]
+
+
+def _queues(queues: Sequence[QueueWork]) -> Iterable[Metric]:
+    waiting = GaugeMetricFamily("querymill_steps_waiting", "Steps that wait for a thread of a worker", labels=["queue"])
+    running = GaugeMetricFamily("querymill_steps_running", "Steps that a worker holds", labels=["queue"])
+    slots = GaugeMetricFamily(
+        "querymill_slots", "Threads of the workers that listen; one that serves several queues counts for each",
+        labels=["queue"],
+    )  # fmt: skip
     oldest = GaugeMetricFamily(
-        "querymill_queue_oldest_seconds", "Seconds that the oldest bell has waited", labels=["queue"]
+        "querymill_step_oldest_seconds", "Seconds that the oldest step has waited, 0 if none waits", labels=["queue"]
     )
-    for state in _looked(backlog):
-        length.add_metric([state.queue], state.length)
-        if state.oldest_s is not None or not state.length:
-            oldest.add_metric([state.queue], state.oldest_s or 0.0)
-    yield from (length, oldest)
-
-
-def _looked(backlog: Backlog | None) -> Sequence[QueueState]:
-    """Return the queues, or nothing while the broker is away: the other figures are worth a scrape."""
-    try:
-        return () if backlog is None else backlog.look()
-    except redis.RedisError:
-        return ()
+    for work in queues:
+        waiting.add_metric([work.queue], work.waiting)
+        running.add_metric([work.queue], work.running)
+        slots.add_metric([work.queue], work.slots)
+        oldest.add_metric([work.queue], work.oldest_s or 0.0)
+    yield from (waiting, running, slots, oldest)

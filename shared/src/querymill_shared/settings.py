@@ -236,14 +236,14 @@ class Settings(BaseSettings):
         Field(
             ge=1,
             le=65535,
-            description="port on which a worker serves the fleet's /metrics; unset: none",
+            description="port on which a worker serves the fleet's /metrics, /healthz and /readyz; unset: none",
         ),
     ] = None
     querymill_metrics_host: Annotated[
         str,
         Field(
             min_length=1,
-            description="address at which a worker serves /metrics, to everybody who reaches it; 0.0.0.0: all of IPv4",
+            description="address at which a worker serves that port, to everybody who reaches it; 0.0.0.0: all of IPv4",
         ),
     ] = "127.0.0.1"
     querymill_hosts: Annotated[

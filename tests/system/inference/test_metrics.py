@@ -6,8 +6,8 @@ import urllib.request
 import pytest
 
 from querymill.fleet import figures
-from querymill_shared import metrics
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.metrics_port import serve_metrics
 from querymill_shared.settings import Settings
 from querymill_workers.inference.account import RateLimitHeaders
 from querymill_workers.jobs.deadline import Caller
@@ -29,7 +29,7 @@ def scraped(provider: Provider) -> str:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    metrics.serve(provider.client, port)
+    serve_metrics(provider.client, port)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
         page: str = answer.read().decode()
     return page
@@ -41,6 +41,9 @@ def scraped(provider: Provider) -> str:
         'querymill_budget_granted_total{lane="interactive"} 1.0',
         'querymill_provider_calls_total{outcome="answered"} 1.0',
         'querymill_provider_calls_total{outcome="failed"} 5.0',
+        'querymill_provider_calls_total{outcome="cut"} 0.0',
+        'querymill_provider_tokens_total{lane="interactive"} 3.0',
+        'querymill_provider_tokens_total{lane="bulk"} 0.0',
         'querymill_batch_size_bucket{le="4.0"} 1.0',
         "querymill_batch_size_sum 3.0",
         "querymill_vector_miss_total 3.0",

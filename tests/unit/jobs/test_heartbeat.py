@@ -220,3 +220,43 @@ def test_a_claim_whose_reply_was_lost_is_put_back_and_one_that_is_kept_is_not(mo
         board.wait_until(lambda: board.picture(lost).steps[0].state == "waiting")
         assert board.picture(kept).steps[0].state == "running"
     heartbeat.end()
+
+
+def test_a_process_beats_although_the_board_is_away() -> None:
+    heartbeat = HeartbeatThread(board := beaten_board(failures=10**6), name="w", lease_s=LEASE_S)
+    heartbeat.begin()
+    board.wait_until(lambda: board.beats > 20)
+    assert heartbeat.is_beating
+    heartbeat.end()
+
+
+def test_a_process_whose_beat_waits_for_the_board_still_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = threading.Event()
+
+    class SilentBoard(BeatenBoard):
+        def beat(self, life: str, about: Mapping[str, Any]) -> list[str]:
+            if self.beats:
+                waits.wait()
+            return super().beat(life, about)
+
+    board = new_board_of(SilentBoard, Settings(querymill_lease_s=LEASE_S))
+    heartbeat = HeartbeatThread(board, name="w", lease_s=LEASE_S)
+    heartbeat.begin()
+    time.sleep(3 * LEASE_S)
+    assert heartbeat.is_beating
+    monkeypatch.setattr(room, "MAX_BEAT_S", LEASE_S)
+    assert not heartbeat.is_beating  # no connection waits for that long
+    waits.set()
+    heartbeat.end()
+
+
+def test_a_process_whose_heartbeat_has_ended_does_not_beat() -> None:
+    class BrokenThread(HeartbeatThread):
+        def _run(self) -> None:
+            return
+
+    heartbeat = BrokenThread(beaten_board(), name="w", lease_s=LEASE_S)
+    heartbeat.begin()
+    assert heartbeat.is_beating
+    time.sleep(2.5 * LEASE_S)
+    assert not heartbeat.is_beating

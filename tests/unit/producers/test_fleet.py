@@ -78,12 +78,13 @@ def test_what_failed_by_a_mistake_of_its_caller_has_a_column_if_there_is_any() -
     assert "show_document 3 1 0 0 0 0 2" in shown
 
 
-def test_queues_show_their_workers_and_bells() -> None:
+def test_queues_show_their_workers_and_steps() -> None:
     queues = [
-        {"queue": "search", "workers": 2, "bells": 1_200, "oldest_s": 61.25},
-        {"queue": "embed", "workers": 0, "bells": None, "oldest_s": None},
+        {"queue": "search", "workers": 2, "slots": 32, "running": 31, "waiting": 1_200, "oldest_s": 61.25},
+        {"queue": "embed", "workers": 0, "slots": 0, "running": 0, "waiting": 0, "oldest_s": None},
     ]
-    assert "search 2 1,200 61.2 s embed 0 unknown" in printed({"queues": queues})
+    shown = printed({"queues": queues})
+    assert "queue workers slots running waiting oldest search 2 32 31 1,200 61.2 s embed 0 0 0 0" in shown
 
 
 def test_workers_are_named_or_missed() -> None:

@@ -4,16 +4,17 @@ import gc
 import os
 import sys
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import redis
 import structlog
 from celery.concurrency.thread import TaskPool as Threads
 from celery.signals import celeryd_init, worker_ready, worker_shutdown, worker_shutting_down
 
-from querymill_shared import metrics, tracing
+from querymill_shared import tracing
 from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import open_commands
+from querymill_shared.metrics_port import serve_metrics
 from querymill_shared.urls import is_redis
 from querymill_workers import preflight, wiring
 from querymill_workers.bell_consumer import BellListener
@@ -32,13 +33,47 @@ SHUTDOWN_S = 10.0
 #: hundred threads that wait wakes two hundred times a second to ask for its turn.
 SWITCH_S = 0.05
 _upkeep: list[Sweeper | Announcer | BacklogWatch | BellListener] = []
+#: Why this process takes no work; "" while it does.
+_unready = ["it has not passed its checks, or does not listen yet"]
 
 
 @celeryd_init.connect
 def begin_life(sender: str, **_: Any) -> None:
     """Report this process under its name, and put back what its former life held, before anything slow begins."""
     wiring.name_worker(sender)
+    try:
+        serve_operators()
+    except Exception as error:  # noqa: BLE001  # Celery swallows it, and the process would run without its port
+        give_up(error)
     wiring.heartbeat().begin()
+
+
+def serve_operators() -> None:
+    """Serve /metrics, /healthz and /readyz at the port that the settings name, if they do.
+
+    Neither probe asks a server: a worker that is restarted because another process is away is no help.
+
+    Raises:
+        OSError: The port is taken, or the address is none of this machine's.
+    """
+    settings, heartbeat = wiring.settings(), wiring.heartbeat()
+    if settings.querymill_metrics_port is not None:
+        serve_metrics(
+            wiring.cache_client(),
+            settings.querymill_metrics_port,
+            host=settings.querymill_metrics_host,
+            probes={
+                "/healthz": lambda: "" if heartbeat.is_beating else "its heartbeat has stopped",
+                "/readyz": lambda: _unready[0],
+            },
+        )
+
+
+def give_up(error: Exception) -> NoReturn:
+    """End the process, for its supervisor to start it again."""
+    detail = wiring.settings().mask_secrets(str(error))[:200]
+    _log.error("could not start", error=type(error).__name__, detail=detail)
+    os._exit(os.EX_TEMPFAIL)
 
 
 @worker_ready.connect
@@ -51,14 +86,13 @@ def begin(sender: Any, **_: Any) -> None:
         gc.collect()
         gc.freeze()
         take_up_work(sender)
+        _unready[0] = ""
         _log.info("worker ready", name=wiring.heartbeat().life)
     except preflight.Unsafe as error:
         _log.error("refused to start", reason=str(error))
         os._exit(os.EX_CONFIG)
     except Exception as error:  # noqa: BLE001  # a service is unreachable: the supervisor restarts this worker
-        detail = wiring.settings().mask_secrets(str(error))[:200]
-        _log.error("could not start", error=type(error).__name__, detail=detail)
-        os._exit(os.EX_TEMPFAIL)
+        give_up(error)
 
 
 def start_upkeep() -> None:
@@ -73,8 +107,6 @@ def start_upkeep() -> None:
     except tracing.TracingNotInstalled as error:
         raise preflight.Unsafe(str(error)) from None
     backlog = Backlog.connect(settings, client)
-    if settings.querymill_metrics_port is not None:
-        metrics.serve(client, settings.querymill_metrics_port, backlog, host=settings.querymill_metrics_host)
     preflight.refuse_unsafe(settings, board)
     ports = wiring.ports()
     announce_all(ports)
@@ -141,6 +173,7 @@ def respond(bell: Bell) -> None:
 @worker_shutting_down.connect
 def end(**_: Any) -> None:
     """Stop sweeping (another worker is elected within seconds) and flush the counters."""
+    _unready[0] = "it is stopping"
     for thread in _upkeep:
         thread.stop()
     wiring.fleet_counters().stop()

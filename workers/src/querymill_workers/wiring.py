@@ -320,6 +320,7 @@ def ports() -> Ports:
         max_attempts=chosen.querymill_max_attempts,
         outage_patience_s=chosen.querymill_outage_patience_s,
         previous=previous_model(chosen),
+        count=fleet_counters().count,
     )
     return with_bodies(built)
 

@@ -22,7 +22,6 @@ from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.readers import ReadingRoom
 from querymill.gateway.mcp import AgentRoom
 from querymill.gateway.openai import completions, shape
-from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
 from querymill_shared.metrics import FleetFigures
 from querymill_shared.settings import Settings
@@ -65,7 +64,7 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
     app.state.context = context
     app.state.reading = ReadingRoom()
     app.state.registry = CollectorRegistry()
-    app.state.registry.register(FleetFigures(client, Backlog.connect(settings, client)))
+    app.state.registry.register(FleetFigures(client))
     for room in ROOMS:
         app.include_router(room.router)
     app.router.routes.append(agents.route)

@@ -32,6 +32,15 @@ def listening(lives: Iterable[WorkerLife]) -> Counter[str]:
     return Counter(queue for life in lives if life.beat_age_s < ALIVE_S for queue in life.queues)
 
 
+def slots(lives: Iterable[WorkerLife]) -> Counter[str]:
+    """Return how many steps the living worker processes of each queue run at once. Several queues may share them."""
+    found: Counter[str] = Counter()
+    for life in lives:
+        if life.beat_age_s < ALIVE_S:
+            found.update(dict.fromkeys(life.queues, life.slots))
+    return found
+
+
 def read_lives(client: redis.Redis) -> list[WorkerLife]:
     """Return the worker processes, as any client of the board's server reads them, by name."""
     pipeline: Any = client.pipeline(transaction=False)

@@ -38,7 +38,7 @@ STATE = {"model": TEXT, "breaker": "closed", "failures": 0, "paused_s": 0}
 FLEET = {
     "jobs": {TEXT: {"submitted": 1, "ended": {TEXT: 1}, "incomplete": 0}}, "leases_lost": 0, "dead_letters": 0,
     "providers": [STATE],
-    "queues": [{"queue": TEXT, "workers": 1, "bells": 1, "oldest_s": 1.0}], "counts": {},
+    "queues": [{"queue": TEXT, "workers": 1, "slots": 1, "running": 1, "waiting": 1, "oldest_s": 1.0}], "counts": {},
     "workers": [{"name": TEXT, "slots": 1, "pid": 1, "queues": [TEXT]}],
 }  # fmt: skip
 ROW = dict.fromkeys(("job_id", "kind", "collection", "state", "submitted", "callers", "reason"), TEXT)

@@ -9,6 +9,7 @@ from querymill_workers.documents.ports import Body, Documents, ForgetfulCaches, 
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, Judge, PreviousModel, Rewriter
 from querymill_workers.jobs.bell import Heartbeat
+from querymill_workers.jobs.processor import Count, uncounted
 from querymill_workers.retrievers.conversations.ports.caches import (
     ConversationCaches,
 )
@@ -42,6 +43,7 @@ class Ports:
     """Every port that a flow may use. Each retriever sees only its own part, through a protocol of its own.
 
     ``clock`` returns monotonic seconds. ``previous`` is the previous embedding model, if one is configured.
+    ``count`` adds to a counter of the fleet.
     """
 
     board: Board
@@ -81,3 +83,4 @@ class Ports:
     max_attempts: int
     outage_patience_s: float
     previous: PreviousModel | None = None
+    count: Count = uncounted

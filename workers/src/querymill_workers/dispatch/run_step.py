@@ -38,6 +38,7 @@ from querymill_workers.jobs.flow import Flow
 from querymill_workers.jobs.job_counts import counting
 from querymill_workers.jobs.log_lines import log_failure
 from querymill_workers.jobs.notes import FailureNotes
+from querymill_workers.jobs.processor import charged_to
 from querymill_workers.retrievers.conversations import flow as conversations
 from querymill_workers.retrievers.files import flow as files
 from querymill_workers.retrievers.messages import flow as messages
@@ -110,7 +111,13 @@ def run_claim(claim: Claim, ports: Ports) -> Sequence[Bell]:
     """Run a step that this process holds. Return the bells to ring next."""
     if claim.counts.spent >= ports.max_attempts:
         return fail(claim, NO_ATTEMPTS_LEFT.format(claim.counts.spent), ports, dead=True, code="lost")
-    with ports.heartbeat.keep(claim), counting(claim), traced(claim) as part:
+    ports.count(f"steps_run/{claim.request.queue_of(claim.step)}", 1)
+    with (
+        ports.heartbeat.keep(claim),
+        counting(claim),
+        charged_to(claim.request, ports.count),
+        traced(claim) as part,
+    ):
         try:
             return flow_of(claim.request).step(claim, ports)
         except Exception as error:  # noqa: BLE001  # a bug must not leave a job without an end

@@ -10,20 +10,20 @@ import time
 from collections.abc import Callable
 from functools import cache
 from importlib import resources
-from typing import Literal, assert_never
+from typing import assert_never
 
 import redis
 
 from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, FleetCounters, Refusal, refusals_key
+from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, CallOutcome, FleetCounters, Refusal, refusals_key
 from querymill_shared.values import value
 from querymill_workers.inference.concurrency import LEASE_MS, CallQueue, CallSlots
 from querymill_workers.inference.reservations import Reservations
 from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, bucket_for
 from querymill_workers.jobs.faults import Refused, Unavailable
 
-Outcome = Literal["answered", "rejected", "limited", "failed", "cut", "unused"]
+Outcome = CallOutcome
 
 #: For each lane: the share of the burst it may use, and the share of the limit it gets even if others use it all.
 LANES = {Lane.INTERACTIVE: (1.0, 0.0), Lane.NORMAL: (0.75, 0.2), Lane.BULK: (0.5, 0.05)}
@@ -254,6 +254,8 @@ class Account:
             ],
         )  # fmt: skip
         self._slots.wake()
+        if outcome in ("answered", "cut"):
+            self.fleet_counters.count("provider_tokens/" + grant.lane, grant.tokens + beyond)
         self._count(outcome, beyond, int(paused), breaker.decode())
 
     def _count(self, outcome: Outcome, beyond: int, paused_ms: int, breaker: str) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
+from querymill_workers.jobs.processor import charged_here
+
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -16,10 +18,11 @@ U = TypeVar("U")
 def carry(call: Callable[[], T], *, name: str) -> "Future[T]":
     """Start a call in a thread of its own, which does not keep the process from ending."""
     carried: Future[T] = Future()
+    charged = charged_here(call)
 
     def run() -> None:
         try:
-            value = call()
+            value = charged()
         except BaseException as error:  # noqa: BLE001  # who waits for the call must learn of it
             carried.set_exception(error)
         else:

@@ -30,6 +30,8 @@ FORMER_SILENT_S = 1.5
 LOOK_BACK_S = 10.0
 #: A process looks this often (s) for steps that it holds without knowing.
 LOOK_FOR_LOST_S = 10.0
+#: A beat that has waited for the board for longer than this (s) is stuck: every wait of a connection ends before.
+MAX_BEAT_S = 60.0
 #: A step held for longer is renewed this often (s), before its lease ends.
 RENEW_EVERY_S = 20.0
 
@@ -51,6 +53,7 @@ class HeartbeatThread:
         self._lock = threading.Lock()
         self._began_at: float | None = None
         self._heard_at = math.inf
+        self._turned_at, self._beats_since = time.monotonic(), math.inf
         self._judges_from = -math.inf
         self._looks_at = -math.inf
         self._stopping = threading.Event()
@@ -60,6 +63,14 @@ class HeartbeatThread:
         """The life that holds the claims of this process. If the board is up, it knows this life already."""
         self.begin()
         return self._life
+
+    @property
+    def is_beating(self) -> bool:
+        """Whether the last beat was tried within two leases, or is being tried. A board that is away is no matter."""
+        now = time.monotonic()
+        if self._beats_since < now:
+            return now - self._beats_since < MAX_BEAT_S
+        return now - self._turned_at < 2 * self._period_s * BEATS_PER_LEASE
 
     def begin(self) -> None:
         """Report this process, and release its former lives. Further calls do nothing."""
@@ -99,10 +110,12 @@ class HeartbeatThread:
             self._beat_safely()
 
     def _beat_safely(self) -> None:
+        self._beats_since = time.monotonic()
         try:
             self._beat()
         except Exception as error:  # noqa: BLE001  # the board may be back at the next beat
             _log.warning("heartbeat missed", error=type(error).__name__)
+        self._turned_at, self._beats_since = time.monotonic(), math.inf
 
     def _beat(self) -> None:
         busy = {} if self._count_busy is None else {"busy": self._count_busy()}

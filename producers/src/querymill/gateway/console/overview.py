@@ -8,7 +8,7 @@ from typing import Any, Final
 from querymill.gateway.console.wording import count, duration
 from querymill_shared.board import Picture
 
-#: A bell that has waited this long, in seconds, though workers listen, is worth a word.
+#: A step that has waited this long, in seconds, though workers listen, is worth a word.
 LONG_S: Final = 60.0
 #: Sentences of the verdict.
 SAID: Final = 3
@@ -35,7 +35,7 @@ _MIN_POINTS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class QueueRow:
-    """A queue: how many bells wait and for how long (s), the slots of its workers, and what it did per minute.
+    """A queue: how many steps wait and for how long (s), the slots of its workers, its steps per minute.
 
     ``busy`` counts the steps that its workers run now, those of their other queues included; None if none says so.
     ``rates`` is what it did per minute, between the times at which somebody looked in the last hour.
@@ -44,7 +44,7 @@ class QueueRow:
     name: str
     workers: int
     slots: int
-    waiting: int | None
+    waiting: int
     oldest_s: float | None
     per_minute: float | None
     busy: int | None = None
@@ -121,7 +121,7 @@ def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Overv
     queues = figures["queues"]
     found = [] if figures["workers"] else [OverviewFinding("No worker is alive.", "querymill worker")]
     if figures["workers"]:
-        deserted = [queue for queue in queues if not queue["workers"] and queue["bells"]]
+        deserted = [queue for queue in queues if not queue["workers"] and queue["waiting"]]
         found += [_deserted(queue) for queue in sorted(deserted, key=lambda queue: -(queue["oldest_s"] or 0))]
     for provider in figures["providers"] if operates else ():
         if provider["breaker"] == "open":
@@ -199,7 +199,7 @@ def _severity(state: Mapping[str, Any]) -> tuple[int, float, int]:
 
 def _deserted(queue: Mapping[str, Any]) -> OverviewFinding:
     wait = f", the oldest for {duration(queue['oldest_s'])}" if queue["oldest_s"] else ""
-    steps = "1 step waits" if queue["bells"] == 1 else f"{count(queue['bells'])} steps wait"
+    steps = "1 step waits" if queue["waiting"] == 1 else f"{count(queue['waiting'])} steps wait"
     return OverviewFinding(
         f"Nobody listens on `{queue['queue']}`: {steps}{wait}.", f"querymill worker --queues {queue['queue']}"
     )
@@ -207,7 +207,7 @@ def _deserted(queue: Mapping[str, Any]) -> OverviewFinding:
 
 def _slow(queue: Mapping[str, Any]) -> OverviewFinding:
     said = (
-        f"The oldest of {count(queue['bells'])} steps on `{queue['queue']}` has waited {duration(queue['oldest_s'])}."
+        f"The oldest of {count(queue['waiting'])} steps on `{queue['queue']}` has waited {duration(queue['oldest_s'])}."
     )
     return OverviewFinding(said, "more workers or threads for this queue, if its provider allows more", "warn")
 
@@ -227,7 +227,7 @@ def points_of(values: Sequence[float]) -> str:
 
 def rates_of(queue: str, seen: Sequence[tuple[float, Mapping[str, float]]]) -> tuple[float, ...]:
     """Return what a queue did per minute between the times (s) at which its counters were seen."""
-    name = f"bells_taken/{queue}"
+    name = f"steps_run/{queue}"
     return tuple(
         max(0.0, counts.get(name, 0) - former.get(name, 0)) * 60 / (at - then)
         for (then, former), (at, counts) in pairwise(seen)
@@ -246,13 +246,12 @@ def queue_rows(
     for queue in figures["queues"]:
         name = queue["queue"]
         serving = [worker for worker in figures["workers"] if name in worker["queues"]]
-        slots = sum(worker["slots"] for worker in serving)
         told = [worker["busy"] for worker in serving if worker.get("busy") is not None]
         rate = None
         if before is not None and passed_s > 0:
-            taken = f"bells_taken/{name}"
+            taken = f"steps_run/{name}"
             rate = max(0.0, figures["counts"].get(taken, 0) - before["counts"].get(taken, 0)) * 60 / passed_s
-        rows.append(QueueRow(name, queue["workers"], slots, queue["bells"], queue["oldest_s"], rate,
+        rows.append(QueueRow(name, queue["workers"], queue["slots"], queue["waiting"], queue["oldest_s"], rate,
                              sum(told) if told else None, rates_of(name, seen)))  # fmt: skip
     return rows
 

@@ -11,6 +11,8 @@ for i = 3, #ARGV do
     redis.call('HSET', steps, name .. '.attempt', 0, name .. '.queued', now_ms())
     redis.call('ZADD', due, now_ms() + tonumber(ARGV[2]), id .. ' ' .. name)
     added[#added + 1], queues[#queues + 1] = name, ARGV[i]
+    local queue = string.match(ARGV[i], '=(.+)$')
+    if queue then note_place(job, name, 'waiting', now_ms(), queue) end
   end
 end
 if #added > 0 then

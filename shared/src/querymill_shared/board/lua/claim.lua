@@ -30,12 +30,16 @@ if is_running then
   count(job, 'leases_lost')
 end
 
+local queues = ' ' .. (its_queues or '') .. ' '
+local start, stop = string.find(queues, ' ' .. step .. '=', 1, true)
+local queue = start and string.match(queues, '^%S+', stop + 1)
 local claimed = {}
 local function hold(name)
   local attempt = redis.call('HINCRBY', steps, name .. '.attempt', 1)
   redis.call('HSET', steps, name .. '.state', 'running', name .. '.lease', now + lease, name .. '.started', now,
     name .. '.life', life)
   redis.call('ZADD', due, now + lease, id .. ' ' .. name)
+  if queue then note_place(job, name, 'running', now, queue) end
   if life ~= '' then redis.pcall('SADD', held, id .. ' ' .. name .. ' ' .. attempt) end
   tell(events, 'stage_started', cjson.encode({type = 'stage_started', stage = name, attempt = attempt}))
   claimed[#claimed + 1] = {name, attempt, attempt > 1 and counts(steps, name) or {}}
@@ -45,9 +49,6 @@ hold(step)
 redis.call('HSET', job, 'state', 'running')
 -- A step that was tried before may wait on purpose. Its own bell says when to try it again.
 local left = ''
-local queues = ' ' .. (its_queues or '') .. ' '
-local start, stop = string.find(queues, ' ' .. step .. '=', 1, true)
-local queue = start and string.match(queues, '^%S+', stop + 1)
 for name, its_queue in string.gmatch(queue and queues or '', '(%S+)=(%S+)') do
   local read = its_queue == queue and name ~= step
     and redis.call('HMGET', steps, name .. '.state', name .. '.attempt', name .. '.left')

@@ -11,6 +11,7 @@ if not is_held(steps, 4) then return {'stale'} end
 
 local now = now_ms()
 close_step(steps, events, hits, 4)
+note_place(job, step)
 redis.call('ZREM', due, id .. ' ' .. step)
 local keys = {job = job, steps = steps, hits = hits, queries = queries}
 if redis.call('HINCRBY', job, 'open', -1) <= 0 then

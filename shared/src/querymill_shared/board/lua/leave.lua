@@ -15,4 +15,6 @@ redis.call('HSETNX', steps, step .. '.left_at', now)
 local times = redis.call('HINCRBY', steps, step .. '.left', 1)
 redis.call('ZADD', due, now + math.min(tonumber(ARGV[6]) * 2 ^ math.min(times - 1, 20), 60000), ARGV[1] .. ' ' .. step)
 tell(events, 'stage_finished', ARGV[5])
-return now - tonumber(redis.call('HGET', steps, step .. '.left_at'))
+local left_at = tonumber(redis.call('HGET', steps, step .. '.left_at'))
+note_place(job, step, 'waiting', left_at)
+return now - left_at

@@ -302,6 +302,43 @@ local function result_of(job, result)
   return redis.call('GET', work .. 'shared') or redis.call('GET', work .. 'result'), leader
 end
 
+-- Return the queue that a step of a job waits on, or nil if the record does not say.
+local function queue_of(job, step)
+  local queues = ' ' .. (redis.call('HGET', job, 'queues') or '')
+  local _, stop = string.find(queues, ' ' .. step .. '=', 1, true)
+  return stop and string.match(queues, '^%S+', stop + 1)
+end
+
+-- Note in the sets of its queue that a step waits or runs, since when (ms), or with no place that it does neither. They are
+-- counted by queue_work.lua. A step that is put back for a while waits from a later moment on.
+local function note_place(job, step, place, since, queue)
+  local shard, id = string.match(job, '^(.-}:)(.*):job$')
+  queue = queue or queue_of(job, step)
+  if not queue then return end
+  for _, each in ipairs({'waiting', 'running'}) do
+    local key, entry = shard .. each .. ':' .. queue, id .. ' ' .. step
+    -- Another program's key of this name must not stop the job.
+    if each == place then redis.pcall('ZADD', key, since, entry) else redis.pcall('ZREM', key, entry) end
+  end
+end
+
+-- Note that no step of a job waits or runs any more.
+local function leave_places(job)
+  local shard, id = string.match(job, '^(.-}:)(.*):job$')
+  local steps_of = {}
+  for step, queue in string.gmatch(redis.call('HGET', job, 'queues') or '', '(%S+)=(%S+)') do
+    steps_of[queue] = steps_of[queue] or {}
+    table.insert(steps_of[queue], id .. ' ' .. step)
+  end
+  for queue, entries in pairs(steps_of) do
+    -- Thousands of steps are too many for one call.
+    for first = 1, #entries, 1000 do
+      local some = {unpack(entries, first, math.min(first + 999, #entries))}
+      for _, place in ipairs({'waiting:', 'running:'}) do redis.pcall('ZREM', shard .. place .. queue, unpack(some)) end
+    end
+  end
+end
+
 -- Take a step that runs out of the set of what its worker holds.
 local function let_go(due, steps, id, step)
   local read = redis.call('HMGET', steps, step .. '.state', step .. '.life', step .. '.attempt')

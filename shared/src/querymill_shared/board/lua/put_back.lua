@@ -25,6 +25,7 @@ local function put_back(id, step, attempt)
   keep_attempt(key .. ':job', key .. ':steps', step, now, ARGV[3], ARGV[2], '', now)
   redis.call('HSET', key .. ':steps', step .. '.state', 'waiting', step .. '.reason', ARGV[2])
   redis.call('ZADD', due, now, id .. ' ' .. step)
+  note_place(key .. ':job', step, 'waiting', now)
   tell(key .. ':events', 'stage_finished',
     cjson.encode({type = 'stage_finished', stage = step, state = 'retrying', reason = ARGV[2]}))
   found[#found + 1] = {id, step}

@@ -17,6 +17,7 @@ for name in string.gmatch(redis.call('HGET', job, 'order'), '%S+') do
       redis.call('HDEL', steps, name .. '.' .. field)
     end
     redis.call('ZADD', due, now, id .. ' ' .. name)
+    note_place(job, name, 'waiting', now)
     open[#open + 1] = name
   end
 end

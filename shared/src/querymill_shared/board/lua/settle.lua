@@ -104,6 +104,7 @@ local function remove(command, key, members)
   end
 end
 remove('ZREM', due, entries)
+leave_places(job)
 -- What the steps of a job that is done found and noted is in its result.
 if ARGV[2] == 'done' then remove('HDEL', steps, noted) end
 redis.pcall('ZREM', string.gsub(due, 'due$', 'open'), id)

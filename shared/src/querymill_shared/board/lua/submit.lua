@@ -133,8 +133,9 @@ redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane'
 redis.call('SET', request, ARGV[6])
 redis.pcall('ZADD', (string.gsub(due, 'due$', 'open')), now, id)
 for i = first, #ARGV do
-  local step = string.match(ARGV[i], '^[^=]+')
+  local step, queue = string.match(ARGV[i], '^([^=]+)=?(.*)$')
   redis.call('HSET', steps, step .. '.state', 'waiting', step .. '.attempt', 0)
+  if queue ~= '' then note_place(job, step, 'waiting', now, queue) end
   -- It is queued when it is accepted, unless the version says another time.
   if accepted ~= read_clock() then redis.call('HSET', steps, step .. '.queued', now) end
   redis.call('ZADD', due, now + tonumber(ARGV[9]), id .. ' ' .. step)

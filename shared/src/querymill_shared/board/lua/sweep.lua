@@ -18,9 +18,12 @@ local function needs_a_bell(id, step)
   local start, stop = string.find(' ' .. queues, ' ' .. step .. '=', 1, true)
   if not start then return true end
   local queue = string.match(queues, '^%S+', stop)
-  local read = redis.call('HMGET', job .. ':steps', step .. '.state', step .. '.attempt')
+  local read = redis.call('HMGET', job .. ':steps', step .. '.state', step .. '.attempt', step .. '.queued')
   local mark = '@' .. (read[2] == '0' and queue or step)
   if read[1] == 'waiting' then
+    -- A release that keeps no such sets may have put it on the board.
+    local since = read[3] or redis.call('HGET', job .. ':job', 'created') or now
+    redis.pcall('ZADD', ARGV[1] .. 'waiting:' .. queue, 'NX', since, id .. ' ' .. step)
     local rung = redis.call('HGET', job .. ':rings', mark)
     if read[2] == '0' and tonumber(rung) == now then return false end
     rung = tonumber(rung or redis.call('HGET', job .. ':job', 'created')) or 0

@@ -44,7 +44,7 @@ def lately(**jobs: tuple[dict[str, int], int]) -> dict[str, Any]:
 
 def figures(**fields: Any) -> dict[str, Any]:
     names = ("search", "expand", "ingest", "embed", "rerank", "ranks")
-    queues = [{"queue": name, "workers": 1, "bells": 0, "oldest_s": None} for name in names]
+    queues = [{"queue": name, "workers": 1, "slots": 8, "running": 0, "waiting": 0, "oldest_s": None} for name in names]
     worker = {"name": "w1", "queues": list(names), "slots": 8, "host": "h", "pid": 1, "started": NOW - 60, "busy": 3,
               "beat_age_s": 0.4}  # fmt: skip
     plain = {
@@ -77,12 +77,16 @@ def test_all_is_well_in_one_line() -> None:
     [
         ({"workers": []}, "No worker is alive.", "querymill worker"),
         (
-            {"queues": [{"queue": "ranks", "workers": 0, "bells": 4, "oldest_s": 360.0}]},
+            {"queues": [{"queue": "ranks", "workers": 0, "slots": 8, "running": 0, "waiting": 4, "oldest_s": 360.0}]},
             "Nobody listens on `ranks`: 4 steps wait, the oldest for 6 min.",
             "querymill worker --queues ranks",
         ),
         (
-            {"queues": [{"queue": "ingest", "workers": 1, "bells": 340, "oldest_s": 130.0}]},
+            {
+                "queues": [
+                    {"queue": "ingest", "workers": 1, "slots": 8, "running": 0, "waiting": 340, "oldest_s": 130.0}
+                ]
+            },
             "The oldest of 340 steps on `ingest` has waited 2 min 10 s.",
             "more workers",
         ),
@@ -174,7 +178,10 @@ def test_a_model_that_was_reached_at_several_addresses_is_one_row_in_its_worst_s
 
 
 def test_three_sentences_are_enough() -> None:
-    queues = [{"queue": name, "workers": 0, "bells": 1, "oldest_s": 1.0} for name in ("search", "expand", "ranks")]
+    queues = [
+        {"queue": name, "workers": 0, "slots": 8, "running": 0, "waiting": 1, "oldest_s": 1.0}
+        for name in ("search", "expand", "ranks")
+    ]
     assert len(overview.findings(figures(queues=queues, dead_letters=9))) == 3
 
 
@@ -192,8 +199,8 @@ def test_what_waits_says_what_it_waits_for() -> None:
 
 
 def test_rates_and_windows_come_from_counters() -> None:
-    before = figures(counts={"bells_taken/search": 10.0})
-    now = figures(counts={"bells_taken/search": 40.0})
+    before = figures(counts={"steps_run/search": 10.0})
+    now = figures(counts={"steps_run/search": 40.0})
     assert overview.queue_rows(now, before, 30.0)[0].per_minute == pytest.approx(60)
     ends = overview.ends(now)
     assert (ends.minutes, ends.total, ends.by_state) == (5, 4, {"complete": 3, "incomplete": 1})
@@ -445,9 +452,9 @@ def test_ingestions_are_listed_with_their_progress() -> None:
 
 
 def test_a_queue_whose_slots_are_all_busy_is_full_and_its_line_is_drawn() -> None:
-    found = figures(queues=[{"queue": "ingest", "workers": 1, "bells": 9, "oldest_s": 1.0}])
+    found = figures(queues=[{"queue": "ingest", "workers": 1, "slots": 8, "running": 0, "waiting": 9, "oldest_s": 1.0}])
     found["workers"][0]["busy"] = 8
-    seen = [(float(at), {"bells_taken/ingest": float(taken)}) for at, taken in ((0, 0), (20, 10), (40, 50))]
+    seen = [(float(at), {"steps_run/ingest": float(taken)}) for at, taken in ((0, 0), (20, 10), (40, 50))]
     (queue,) = overview.queue_rows(found, None, 0, seen)
     assert (queue.busy, queue.is_full, queue.rates) == (8, True, (30.0, 120.0))
     page = overview_page(found, queues=[queue])
