@@ -131,7 +131,7 @@ _BODY: Final[dict[str, Any]] = {
     response_model=UploadBody,
     responses=answers(
         {200: {"description": "What was stored, if that ended in time", "model": UploadOutcome}},
-        problems=(409, 415, 424),
+        problems=(409, 415, 424, 507),
     ),
     openapi_extra={"requestBody": {"required": True, "content": _BODY}},
 )

@@ -90,6 +90,12 @@ KINDS: Final[Mapping[str, ProblemType]] = {
         503, "Too much work waits", "No worker could begin it before its deadline. Nothing was enqueued."
     ),
     "unavailable": ProblemType(503, "Not available just now", "Try again after `Retry-After` seconds."),
+    "no-room": ProblemType(
+        507,
+        "No room for the document",
+        "The gateway stores a document while it reads it: the folder that its TMPDIR names (else /tmp) is full or is"
+        " not writable. JSON lines need no folder. Nothing was enqueued.",
+    ),
     "bug": ProblemType(500, "A defect of the gateway", "Its log has the `request_id`."),
 }
 

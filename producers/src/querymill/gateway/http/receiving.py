@@ -1,10 +1,12 @@
 """Documents that arrive as they are: the body of a request becomes a file, raw or out of a form."""
 
 import asyncio
+import errno
+import logging
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Final
@@ -17,6 +19,8 @@ from querymill.gateway.http.problems import Problem, invalid
 from querymill.gateway.http.routing import media_of
 from querymill_reading.document import ReadLimits
 from querymill_reading.formats import BY_SUFFIX
+
+_log = logging.getLogger(__name__)
 
 FORM: Final = "multipart/form-data"
 #: A body of this type may be anything: the name of the file decides.
@@ -65,27 +69,49 @@ async def received(request: Request, name: str | None) -> AsyncIterator[Received
     """Receive the document of a request, which is deleted in the end. ``name`` is what the caller calls it.
 
     Raises:
-        Problem: It is too large, or neither its media type nor its name is that of a document.
+        Problem: It is too large, or no document by its media type and its name, or the disk does not take it.
         ClientDisconnect: The client has gone before its end.
     """
     media = media_of(request)
     if media != FORM:
         # Refused before a byte of it is read.
         known_as = name_of(name, media)
-    with tempfile.TemporaryDirectory(prefix="querymill-") as folder:
-        path = Path(folder) / "document"
-        if media == FORM:
-            file = await _in_form(request)
-            try:
-                known_as = name_of(name or file.filename, (file.content_type or ANY).partition(";")[0].strip().lower())
-                await asyncio.to_thread(_copy, file, path)
-            finally:
-                await file.close()
-        else:
-            with path.open("wb") as written:
-                async for chunk in _bounded(request):
-                    written.write(chunk)
+    with ExitStack() as kept:
+        with _taken_by_the_disk():
+            path = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="querymill-"))) / "document"
+            if media == FORM:
+                known_as = await _store_form(request, name, path)
+            else:
+                with path.open("wb") as written:
+                    async for chunk in _bounded(request):
+                        written.write(chunk)
         yield Received(path, known_as)
+
+
+async def _store_form(request: Request, name: str | None, path: Path) -> str:
+    """Write the file of a form to a path; returns its name."""
+    file = await _in_form(request)
+    try:
+        known_as = name_of(name or file.filename, (file.content_type or ANY).partition(";")[0].strip().lower())
+        await asyncio.to_thread(_copy, file, path)
+    finally:
+        await file.close()
+    return known_as
+
+
+@contextmanager
+def _taken_by_the_disk() -> Iterator[None]:
+    """Name what the disk refuses: to the caller as a problem, to the operator in the log.
+
+    Raises:
+        Problem: There is no folder for uploads, or no room in it.
+    """
+    try:
+        yield
+    except OSError as error:
+        said = errno.errorcode.get(error.errno or 0, type(error).__name__)
+        _log.warning("an upload was refused: %s; TMPDIR must name a writable folder with room for documents", said)
+        raise Problem("no-room", headers={"Retry-After": "60", "Connection": "close"}) from error
 
 
 def name_of(name: str | None, media: str) -> str:
