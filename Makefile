@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOCK := deploy/requirements.lock
 PEERS := deploy/requirements.peers.lock
+IMAGE := deploy/image/requirements.lock
+TOOLS := deploy/image/tools.lock
 MEMBERS := shared producers producers/evaluation producers/histories producers/reading workers deploy/embedded
 MAKEFLAGS += --no-print-directory
 export PYTHONDONTWRITEBYTECODE :=
@@ -89,6 +91,8 @@ EXPORT = $(BIN)/uv export --quiet --frozen --no-emit-workspace --no-header
 lock:  ## resolve the dependencies again and export the locks without index addresses
 	@$(BIN)/uv $(CERTS) lock --upgrade
 	@$(EXPORT) --all-packages --all-extras --all-groups --no-group peers -o $(LOCK)
+	@$(EXPORT) --only-group image -o $(IMAGE)
+	@$(EXPORT) --only-group image-tools -o $(TOOLS)
 	@$(EXPORT) --only-group peers -o $(PEERS)
 
 wheels: .venv/ready  ## the wheels of every distribution, in dist/
