@@ -77,6 +77,13 @@ class Settings(BaseSettings):
     chat_rpm: Annotated[int | None, Field(ge=1, description="chat requests per minute; unset: no limit")] = None
     chat_tpm: Annotated[int | None, Field(ge=1, description="chat tokens per minute; unset: no limit")] = None
 
+    querymill_prepared_statements: Annotated[
+        Literal["auto", "on", "off"],
+        Field(
+            description="whether workers prepare the statements that they run often; auto: not behind a pooler;"
+            " on: also there, which needs PgBouncer 1.21 or newer with max_prepared_statements",
+        ),
+    ] = "auto"
     querymill_lease_s: Annotated[
         Seconds,
         Field(

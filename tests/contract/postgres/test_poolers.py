@@ -1,6 +1,7 @@
 """Behind the real PgBouncer: every transaction has its limits and its mark, and nothing is left in a shared session."""
 
 import threading
+import typing
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -13,7 +14,7 @@ from psycopg import errors
 
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.postgres import vector_index
-from querymill_workers.postgres.connection import Pool, across, holding, joined, lent, open_pool, within
+from querymill_workers.postgres.connection import Pool, Prepares, across, holding, joined, lent, open_pool, within
 from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
 from querymill_workers.postgres.queries import SESSION
 from querymill_workers.postgres.reading import fetch_all, snapshot
@@ -22,7 +23,7 @@ from querymill_workers.services.ports import TextVector
 from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
-from tests.fixtures.poolers import pooler
+from tests.fixtures.poolers import keeps_statements, pooler
 
 NAMES: Final = [
     "statement_timeout",
@@ -109,6 +110,45 @@ def test_statements_that_run_often_are_not_prepared_in_a_session_of_others(pool:
 
     with ThreadPoolExecutor(12) as callers:
         assert list(callers.map(ask, range(200))) == list(range(1, 201))
+
+
+def ask_often(pool: Pool) -> set[int]:
+    """Run the same two statements often, on every connection, and return how many of them each has prepared."""
+
+    def ask(number: int) -> int:
+        ((row,),) = fetch_all(pool, ("SELECT %(number)s::int + 1", {"number": number}))
+        assert row == (number + 1,)
+        with lent(pool) as connection:
+            connection.execute("SELECT 1 + %(number)s::int", {"number": number})
+            return len(connection._prepared._names)
+
+    with ThreadPoolExecutor(12) as callers:
+        return set(list(callers.map(ask, range(300)))[-12:])
+
+
+def test_statements_are_prepared_where_the_setting_says_so(database_url: str) -> None:
+    for prepares in typing.get_args(Prepares):
+        with open_pool(database_url, max_size=2, prepares=prepares) as pool:
+            assert (0 in ask_often(pool)) == (prepares == "off")
+
+
+@pytest.mark.parametrize("most", [0, 100])
+@pytest.mark.parametrize("mode", ["transaction", "session"])
+def test_statements_are_prepared_behind_a_pooler_that_keeps_them_or_it_is_refused(
+    database_url: str, mode: str, most: int
+) -> None:
+    keeping = {"max_prepared_statements": str(most)} if keeps_statements() else {}
+    with pooler(database_url, pool_mode=mode, default_pool_size="4", **keeping) as url:
+        check(url, prepares="off")
+        if mode == "session" or (keeping and most):
+            check(url, prepares="on")
+            with open_pool(url, max_size=4, prepares="on") as pool:
+                assert 0 not in ask_often(pool)
+                with lent(pool) as connection:
+                    assert in_force(connection) == LIMITS
+        else:
+            with pytest.raises(SchemaMismatch, match="max_prepared_statements.*QUERYMILL_PREPARED_STATEMENTS to auto"):
+                check(url, prepares="on")
 
 
 def test_a_near_index_is_made_by_one_worker_and_the_right_to_make_one_ends(

@@ -1,3 +1,5 @@
+import json
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -43,6 +45,15 @@ def test_a_search_without_success_gives_the_reason_of_every_step() -> None:
     verdict = lost_search(picture_of(SEARCH, *steps))
     assert verdict.state == "failed"
     assert verdict.reason.endswith(": original: PostgreSQL: away; hyde: cut by the deadline")
+
+
+def test_a_job_that_ends_while_its_step_is_tried_again_has_the_code_of_the_attempt_before() -> None:
+    put_back = json.dumps([1, 1, 2, "w", 3, "outages", "PostgreSQL: DiskFull", '["store_down"]'])
+    step = Step("original", "running", 2, reason="PostgreSQL: DiskFull", past=put_back)
+    assert step.code == "store_down"
+    assert lost_search(picture_of(SEARCH, step)).code == "store_down"
+    assert replace(step, state="failed", facts='["deadline"]').code == "deadline"
+    assert lost_search(picture_of(SEARCH, replace(step, past=""))).code is None
 
 
 @pytest.mark.parametrize(

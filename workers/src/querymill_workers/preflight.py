@@ -34,7 +34,7 @@ def refuse_unsafe(settings: Settings, board: ValkeyBoard) -> None:
         raise Unsafe(str(error)) from error
     database_url = settings.database_url.get_secret_value()
     try:
-        check(database_url)
+        check(database_url, prepares=settings.querymill_prepared_statements)
     except SchemaMismatch as error:
         raise Unsafe(str(error)) from error
     warn_of_clocks(board.clock_ahead_s(), database_ahead_s(database_url))

@@ -277,7 +277,7 @@ def ports() -> Ports:
     """Return this process's adapters, built once on first use, so that no connection crosses a fork."""
     chosen = settings()
     chat_model = chat(chosen)
-    pool = open_pool(chosen.database_url.get_secret_value())
+    pool = open_pool(chosen.database_url.get_secret_value(), prepares=chosen.querymill_prepared_statements)
     words = PostgresWords(pool)
     files, near = PostgresFiles(pool), vector_indexes_in(pool)
     messages = PostgresMessages(pool, near["messages"], ef_search=chosen.querymill_ef_search)

@@ -114,8 +114,8 @@ class Step:
 
     @property
     def code(self) -> Code | None:
-        """Why it failed, lacks something or was put back, None if that is unknown."""
-        past = read_past(self.past) if self.state == "waiting" else ()
+        """Why it failed, lacks something or was put back last, None if that is unknown."""
+        past = () if self.is_closed else read_past(self.past)
         return past[-1].code if past else read_code(self.facts)
 
     @property

@@ -31,7 +31,7 @@ def lost(picture: Picture, reason: str) -> Verdict:
     """
     dead = any(FailureNotes.of(step).dead for step in picture.steps)
     mistakes = {FailureNotes.of(step).counts_as if step.state == "failed" else "" for step in picture.steps}
-    codes = [step.code for step in picture.steps if step.state in ("failed", "waiting") and step.code is not None]
+    codes = [step.code for step in picture.steps if step.state != "done" and step.code is not None]
     return Verdict(
         "dead" if dead else "failed",
         reason=reason,

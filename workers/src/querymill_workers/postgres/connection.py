@@ -5,8 +5,9 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, LiteralString, TypeVar
+from typing import Any, ClassVar, Final, Literal, LiteralString, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,8 @@ from querymill_workers.postgres.faults import fault_of
 from querymill_workers.postgres.queries import SESSION
 
 RV = TypeVar("RV")
+#: Whether statements that run often are prepared.
+Prepares = Literal["auto", "on", "off"]
 
 #: A connection that was used successfully within this time is lent without a check, in seconds.
 TRUSTED_FOR_S = 1.0
@@ -50,9 +53,11 @@ CHECK_S = 3.0
 #: The same for a statement without a time limit.
 UNHURRIED_S = 3_600.0
 
+#: What every connection asks for. Texts come as UTF-8, whatever the environment or the address says.
+_ASKED: Final = {"connect_timeout": 5, "client_encoding": "utf8"}
 #: Both sides notice within about ten seconds that the other host is gone.
 _CLIENT_OPTIONS: Final = {
-    "connect_timeout": 5,
+    **_ASKED,
     "keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000,
 }  # fmt: skip
 _SERVER_KEEPALIVE: Final = {
@@ -135,17 +140,18 @@ class _OwnTransaction(threading.local):
 class Pool(ConnectionPool[CheckedConnection]):
     """A pool that, within `joined`, lends a thread the connection of its open transaction again."""
 
-    def __init__(self, url: str, **options: Any) -> None:
+    def __init__(self, url: str, *, prepares: Prepares, **options: Any) -> None:
         self.url = url
         self.own = _OwnTransaction()
         self._renewed_at = -math.inf
         super().__init__(
-            url, connection_class=CheckedConnection, configure=_prepare, check=self._check_the_idle, **options
-        )
+            url, connection_class=CheckedConnection, configure=partial(_prepare, prepares=prepares),
+            check=self._check_the_idle, **options,
+        )  # fmt: skip
 
-    def renew(self, silent: CheckedConnection) -> None:
-        """Replace the idle connections, once for all that are as old as one that fell silent."""
-        if silent.opened_at > self._renewed_at:
+    def renew(self, lost: CheckedConnection) -> None:
+        """Replace the connections, once for all that are as old as one that is of no more use."""
+        if lost.opened_at > self._renewed_at:
             self._renewed_at = time.monotonic()
             self.drain()
 
@@ -161,10 +167,15 @@ class Pool(ConnectionPool[CheckedConnection]):
                 self.renew(connection)
 
 
-def open_pool(url: str, *, max_size: int = 16, timeout_s: float = 5.0) -> Pool:
-    """Open a pool. Idle connections are checked before use, so a server restart costs a retry instead of an error."""
+def open_pool(url: str, *, max_size: int = 16, timeout_s: float = 5.0, prepares: Prepares = "auto") -> Pool:
+    """Open a pool. Idle connections are checked before use, so a server restart costs a retry instead of an error.
+
+    Statements that run often are prepared if ``prepares`` is on; if it is auto, only in sessions that no pooler lends
+    to others.
+    """
     return Pool(
         url,
+        prepares=prepares,
         min_size=1,
         max_size=max_size,
         timeout=timeout_s,
@@ -174,7 +185,12 @@ def open_pool(url: str, *, max_size: int = 16, timeout_s: float = 5.0) -> Pool:
     )
 
 
-def _prepare(connection: CheckedConnection) -> None:
+def connect(url: str, *, autocommit: bool = False) -> Connection[TupleRow]:
+    """Open a connection past the pool, without its limits. It prepares nothing: a pooler may lend it to others."""
+    return psycopg.connect(url, autocommit=autocommit, prepare_threshold=None, **_ASKED)
+
+
+def _prepare(connection: CheckedConnection, *, prepares: Prepares) -> None:
     """Accept arrays as vectors, and set what holds in every transaction: a pooler refuses or ignores startup options.
 
     No type is named, so the server is not asked for one.
@@ -187,7 +203,7 @@ def _prepare(connection: CheckedConnection) -> None:
     # A pooler makes up the process that it names to a client.
     values = _listed(connection.kept | _SERVER_KEEPALIVE) | {"pid": connection.info.backend_pid}
     connection.has_own_session = bool(connection.execute(SESSION["keep_in_session"], values).fetchall())
-    if not connection.has_own_session:
+    if prepares == "off" or (prepares == "auto" and not connection.has_own_session):
         connection.prepare_threshold = None  # another client's statement may have the name, or the server not know ours
     connection.opened_at = time.monotonic()
 
@@ -327,6 +343,9 @@ def _connection(pool: Pool, *, keeps_role: bool) -> Iterator[CheckedConnection]:
     try:
         with connection:
             yield connection
+    except psycopg.errors.ReadOnlySqlTransaction:
+        pool.renew(connection)  # the address may lead to another server by now, which takes writes
+        raise
     finally:
         connection.limit_s = RESPONSE_S
         if connection.fell_silent:

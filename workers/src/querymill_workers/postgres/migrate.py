@@ -11,7 +11,7 @@ from typing import Final
 
 import psycopg
 
-from querymill_workers.postgres.connection import lent, open_pool
+from querymill_workers.postgres.connection import Prepares, connect, lent, open_pool
 from querymill_workers.postgres.queries import SESSION
 from querymill_workers.postgres.row_security import lower_walls, missing_walls, prepare_role, raise_walls
 from querymill_workers.postgres.schema import BASELINE, Migration, migrations, schema
@@ -28,6 +28,10 @@ _POOLERS: Final[Mapping[str, str]] = {
 
 class SchemaMismatch(Exception):
     """Raised when the database, or what is in front of it, does not fit this release. The message says what to do."""
+
+
+class WritesRefused(Exception):
+    """Raised when the database takes no writes for now. The message says what to do."""
 
 
 def migrate(url: str) -> list[str]:
@@ -67,14 +71,39 @@ def migrate(url: str) -> list[str]:
 
 def database_ahead_s(url: str) -> float:
     """Return by how many seconds the clock of a database's server is ahead of this process's."""
-    with psycopg.connect(url, connect_timeout=5) as connection:
+    with connect(url) as connection:
         before = time.time()
         ((seconds,),) = connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchall()
         return float(seconds) - (before + time.time()) / 2
 
 
-def check(url: str) -> None:
+def check_writable(url: str) -> None:
+    """Check that a server takes writes.
+
+    Raises:
+        WritesRefused: It does not.
+        SchemaMismatch: As `migrate`.
+    """
+    with _connected(url) as connection:
+        ((is_standby, is_read_only),) = connection.execute(
+            "SELECT pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'"
+        ).fetchall()
+    if is_standby:
+        raise WritesRefused(
+            "DATABASE_URL: the server is a standby and takes no writes: name the primary, or all hosts with"
+            " target_session_attrs=read-write"
+        )
+    if is_read_only:
+        raise WritesRefused(
+            "DATABASE_URL: the server takes no writes: default_transaction_read_only is on for it, for the database"
+            " or for the role: turn it off"
+        )
+
+
+def check(url: str, *, prepares: Prepares = "auto") -> None:
     """Check that a database has every migration and every wall, and that the limits of workers hold on a connection.
+
+    If statements are to be prepared, whatever is in front of the server must keep them.
 
     Raises:
         SchemaMismatch: Something is missing. The message says what to do.
@@ -89,6 +118,26 @@ def check(url: str) -> None:
         rows = connection.execute(SESSION["in_force"], {"names": list(connection.kept)}).fetchall()
         if lost := lost_settings(connection.kept, dict(rows)):
             raise SchemaMismatch(f"DATABASE_URL: {lost}")
+    if prepares == "on":
+        _prepare_twice(url)
+
+
+def _prepare_twice(url: str) -> None:
+    """Prepare statements of the same name on two connections, which a pooler may serve from one session.
+
+    Raises:
+        SchemaMismatch: The second was taken for the first, or none was found again.
+    """
+    try:
+        with connect(url, autocommit=True) as one, connect(url, autocommit=True) as other:
+            for connection in (one, other, one, other):
+                connection.prepare_threshold = 0
+                connection.execute("SELECT %s::int", [1])
+    except (psycopg.errors.DuplicatePreparedStatement, psycopg.errors.InvalidSqlStatementName) as error:
+        raise SchemaMismatch(
+            "DATABASE_URL: the pooler does not keep prepared statements apart: set its max_prepared_statements"
+            " (PgBouncer 1.21 or newer), or QUERYMILL_PREPARED_STATEMENTS to auto"
+        ) from error
 
 
 def lost_settings(wanted: Mapping[str, str], found: Mapping[str, str | None]) -> str | None:
@@ -108,8 +157,7 @@ def _connected(url: str) -> Iterator[psycopg.Connection]:
         SchemaMismatch: The database is of another encoding, or a pooler in front of it cannot serve workers.
     """
     try:
-        # Behind a pooler, a prepared statement may be another client's.
-        with psycopg.connect(url, connect_timeout=5, prepare_threshold=None) as connection:
+        with connect(url) as connection:
             encoding = connection.info.parameter_status("server_encoding")
             if encoding != "UTF8":
                 raise SchemaMismatch(

@@ -13,7 +13,7 @@ import structlog
 from cachetools import TTLCache
 from psycopg import sql
 
-from querymill_workers.postgres.connection import Pool, lent, within
+from querymill_workers.postgres.connection import Pool, connect, lent, within
 from querymill_workers.postgres.queries import SESSION, statements
 
 _log = structlog.get_logger(__name__)
@@ -63,7 +63,8 @@ class VectorIndexes:
         name = self.name(collection, model)
         definition = self._definition(name, collection, model, dimensions)
         try:
-            with self._unlimited() as holder, self._unlimited(autocommit=True) as connection:
+            # Not by the pool, whose connections limit the time of statements.
+            with connect(self._pool.url) as holder, connect(self._pool.url, autocommit=True) as connection:
                 made = self._has_right(holder) and self._make_alone(connection, name, definition)
         except psycopg.Error as error:
             _log.warning("could not make a vector index", index=name, error=type(error).__name__)
@@ -71,11 +72,6 @@ class VectorIndexes:
         with self._lock:
             self._known.pop((collection, model), None)
         return made
-
-    def _unlimited(self, *, autocommit: bool = False) -> psycopg.Connection:
-        """Connect. Not by the pool, whose connections limit the time of statements."""
-        # Behind a pooler, a prepared statement may be another client's.
-        return psycopg.connect(self._pool.url, autocommit=autocommit, connect_timeout=5, prepare_threshold=None)
 
     def _has_right(self, holder: psycopg.Connection) -> bool:
         """Take the right to make an index of the table, unless another worker has it.

@@ -10,6 +10,7 @@ from querymill.gateway.http import audit
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.job_search import Wanted, find_jobs
 from querymill.gateway.http.languages import in_callers_locale
+from querymill.gateway.http.problems import of_failed_job
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
 from querymill.gateway.http.shapes import CancelBody, JobBody, JobDetail, JobList, State, detail_of, job_of
 from querymill.gateway.http.submitting import accepted, read_idempotency_key, read_request, submit_job
@@ -20,7 +21,6 @@ from querymill.gateway.http.waiting import (
     cancel,
     cancelled,
     etag_of,
-    failed,
     look_at,
     matches,
     result_response,
@@ -61,7 +61,7 @@ async def submit(
     if wait > 0:
         waited = await wait_for_end(request, job.id, wait)
         if waited.end is not None:
-            response = answer_of(job.id, waited.end)
+            response = answer_of(job.id, waited.end, may_be_repeated=idempotency_key is None)
             response.headers.update(replayed)
             return response
         if waited.is_gone and on_disconnect == "cancel" and not job.is_replayed:
@@ -129,7 +129,7 @@ async def result(request: Request, job_id: str, wait: WaitSeconds = 0) -> Respon
     if not record.is_over and wait > 0:
         waited = await wait_for_end(request, job_id, wait)
         if waited.end is not None:
-            return answer_of(job_id, waited.end)
+            return answer_of(job_id, waited.end, may_be_repeated=False)
     return await _stored(request, record)
 
 
@@ -142,7 +142,8 @@ async def _stored(request: Request, record: Record) -> Response:
                 raise UnknownJob(record.job_id)
             return result_response(record.job_id, text)
         case "failed" | "dead":
-            raise failed(record.job_id, record.state, record.reason, record.code or None)
+            code = record.code or None
+            raise of_failed_job(record.job_id, record.state, record.reason, code, may_be_repeated=False)
         case "cancelled":
             raise cancelled(record.job_id)
         case "queued" | "running":

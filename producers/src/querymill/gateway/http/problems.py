@@ -218,9 +218,19 @@ def rule_of(entry: Mapping[str, Any], below: Container[Any]) -> tuple[str, str]:
     return field or "request", rule
 
 
+def of_failed_job(job_id: str, state: str, reason: str, code: str | None, *, may_be_repeated: bool) -> Problem:
+    """Return the problem of a job that failed.
+
+    If its request ``may_be_repeated``, which makes a new job, and a store was away, that may succeed later.
+    """
+    more = {"job_id": job_id, "state": state, "code": code, "links": links_of(job_id)}
+    if may_be_repeated and code == "store_down":
+        return Problem("unavailable", mask_text(reason), headers={"Retry-After": "1"}, more=more)
+    return Problem("job-failed", mask_text(reason), more=more)
+
+
 def _of_job_failed(error: Any) -> Problem:
-    more = {"job_id": error.job_id, "state": "failed", "code": error.code, "links": links_of(error.job_id)}
-    return Problem("job-failed", mask_text(error.reason), more=more)
+    return of_failed_job(error.job_id, "failed", error.reason, error.code, may_be_repeated=True)
 
 
 def _of_job_cancelled(error: Any) -> Problem:

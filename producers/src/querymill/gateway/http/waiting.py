@@ -16,14 +16,13 @@ from starlette.types import Receive
 
 from querymill.client.events.waits import Heard
 from querymill.gateway.http.context import caller_of, context_of, need
-from querymill.gateway.http.problems import Problem, links_of, not_found
+from querymill.gateway.http.problems import Problem, links_of, not_found, of_failed_job
 from querymill.gateway.http.scopes import scope_of_kind
 from querymill.keys import Scope
 from querymill_shared.board import CANCELLED, Verdict
 from querymill_shared.board.summaries import JobSummary
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Cancelled, Done, Failed, decode_event
-from querymill_shared.urls import mask_text
 
 #: Proxies cut a request that is silent for a minute.
 MAX_WAIT_S: Final = 55.0
@@ -124,8 +123,8 @@ async def cancel(request: Request, job_id: str) -> bool:
     return await context_of(request).mill.board.settle(job_id, Verdict("cancelled", reason=CANCELLED))
 
 
-def answer_of(job_id: str, heard: Heard) -> Response:
-    """Return the response of a job that is over.
+def answer_of(job_id: str, heard: Heard, *, may_be_repeated: bool = True) -> Response:
+    """Return the response of a job that is over. To repeat the request makes a new job if it ``may_be_repeated``.
 
     Raises:
         Problem: It has no result.
@@ -134,7 +133,7 @@ def answer_of(job_id: str, heard: Heard) -> Response:
         case Done() if heard.result is not None:
             return result_response(job_id, heard.result)
         case Failed(reason=reason, code=code):
-            raise failed(job_id, "failed", reason, code)
+            raise of_failed_job(job_id, "failed", reason, code, may_be_repeated=may_be_repeated)
         case Cancelled():
             raise cancelled(job_id)
         case _:
@@ -150,12 +149,6 @@ def result_response(job_id: str, result: str) -> Response:
 def etag_of(job_id: str) -> str:
     """Return the entity tag of the result of a job."""
     return f'"{job_id}"'
-
-
-def failed(job_id: str, state: str, reason: str, code: str | None) -> Problem:
-    """Return the problem of a job that failed."""
-    more = {"job_id": job_id, "state": state, "code": code, "links": links_of(job_id)}
-    return Problem("job-failed", mask_text(reason), more=more)
 
 
 def cancelled(job_id: str) -> Problem:

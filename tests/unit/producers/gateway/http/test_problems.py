@@ -20,6 +20,7 @@ ERRORS = [
     ),
     (Overloaded(17.2), 503, "too much work waits to begin this before its deadline; try again in 18 s"),
     (JobFailed("7", "failed: mongodb://u:HUNTER@m"), 424, "failed: mongodb://u:***@m"),
+    (JobFailed("7", "failed: PostgreSQL: DiskFull", code="store_down"), 503, "failed: PostgreSQL: DiskFull"),
 ]
 
 
@@ -34,7 +35,8 @@ def test_a_problem_says_what_its_caller_may_know(error: QuerymillError, status: 
 
     answer = TestClient(app).get("/")
     assert (answer.status_code, answer.json()["detail"]) == (status, detail)
-    assert answer.headers.get("Retry-After") == ("18" if isinstance(error, Overloaded) else None)
+    after = {"overloaded": "18", "unavailable": "1"}
+    assert answer.headers.get("Retry-After") == after.get(answer.json()["type"].removeprefix("/problems/"))
 
 
 def test_in_python_the_collections_there_are_are_listed() -> None:
