@@ -85,7 +85,7 @@ def _filled(path: Path) -> Iterator[None]:
 
 @contextmanager
 def small_disk() -> Iterator[Path | None]:
-    """Mount a small disk for a server. Yields None where that is not allowed: only root may, and not in every container."""
+    """Mount a small disk for a server. Yields None where nobody may: only root may, and not in every container."""
     account = server_account(os.geteuid())
     with tempfile.TemporaryDirectory(prefix="qm-disk-") as folder:
         mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", folder]

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from pydantic_core import PydanticCustomError
 from redis import BlockingConnectionPool, RedisError
 
+from querymill_shared.rabbit_addresses import is_rabbit, split_tls
 from querymill_shared.urls import is_redis
 
 
@@ -38,6 +39,11 @@ def read_by_celery(urls: str) -> str:
         raise PydanticCustomError(
             "broker_url", "must be a URL, with special characters of the password percent-encoded"
         ) from None
+    if is_rabbit(urls):
+        try:
+            split_tls(urls)
+        except ValueError as error:
+            raise PydanticCustomError("broker_url", str(error)) from None  # type: ignore[arg-type]  # a constant
     for url in as_redis_says(urls).split(";"):
         if is_redis(url):
             read_by_redis(url)

@@ -6,6 +6,7 @@ from typing import Any, Final
 from kombu.transport import redis
 
 from querymill_shared.board.sockets import OPTIONS, options_of
+from querymill_shared.rabbit_addresses import is_rabbit, split_tls
 from querymill_shared.urls import is_redis
 
 #: With the library's defaults, a half-open connection hangs.
@@ -19,17 +20,18 @@ _REDIS_TRANSPORT: Final[Mapping[str, float | bool]] = {
     "socket_keepalive": True,
     "health_check_interval": OPTIONS["health_check_interval"],
 }
+#: RabbitMQ must confirm messages, or it loses some when killed.
+_RABBIT_TRANSPORT: Final[Mapping[str, float | bool]] = {"confirm_publish": True}
 #: Parameters of an address that are for a pool whose callers wait, which kombu's is not.
 _OF_WAITING: Final = ("timeout", "max_connections")
 
 
 def broker_options(broker_url: str, *, transport: str) -> Mapping[str, Any]:
-    """Return Celery's options for a broker. ``transport`` names the one for Redis, which must be `KeptClientTransport`.
-
-    RabbitMQ must confirm messages, or it loses some when killed.
-    """
+    """Return Celery's options for a broker. ``transport`` names that of Redis, which must be `KeptClientTransport`."""
     if not is_redis(broker_url):
-        return _addressed(broker_url) | {"broker_transport_options": {"confirm_publish": True}}
+        bare, tls = split_tls(broker_url) if is_rabbit(broker_url) else (broker_url, None)
+        verified = {} if tls is None else {"broker_use_ssl": tls}
+        return _addressed(bare) | {"broker_transport_options": dict(_RABBIT_TRANSPORT)} | verified
     return _addressed(";".join(map(_verified, broker_url.split(";")))) | {
         "broker_transport": transport,
         "broker_transport_options": dict(_REDIS_TRANSPORT),

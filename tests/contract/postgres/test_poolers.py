@@ -147,7 +147,7 @@ def test_statements_are_prepared_behind_a_pooler_that_keeps_them_or_it_is_refuse
                 with lent(pool) as connection:
                     assert in_force(connection) == LIMITS
         else:
-            with pytest.raises(SchemaMismatch, match="max_prepared_statements.*QUERYMILL_PREPARED_STATEMENTS to auto"):
+            with pytest.raises(SchemaMismatch, match=r"max_prepared_statements.*QUERYMILL_PREPARED_STATEMENTS to auto"):
                 check(url, prepares="on")
 
 

@@ -54,7 +54,7 @@ CHECK_S = 3.0
 UNHURRIED_S = 3_600.0
 
 #: What every connection asks for. Texts come as UTF-8, whatever the environment or the address says.
-_ASKED: Final = {"connect_timeout": 5, "client_encoding": "utf8"}
+_ASKED: Final[Mapping[str, Any]] = {"connect_timeout": 5, "client_encoding": "utf8"}
 #: Both sides notice within about ten seconds that the other host is gone.
 _CLIENT_OPTIONS: Final = {
     **_ASKED,
