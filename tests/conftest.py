@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from querymill_embedded import Stack, StackPart, temporary_stack
 from querymill_workers.postgres.migrate import migrate
 from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.rabbit import Rabbit, rabbit
 from tests.fixtures import own_services  # noqa: F401  # read before the settings are hidden below
 from tests.fixtures.command_line import querymill
 from tests.fixtures.databases import empty_url
@@ -73,6 +74,13 @@ class FailuresAtOnce:
             )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--broker", choices=("valkey", "rabbitmq"), default="valkey",
+        help="what carries the bells of the deployment that the tests share (default: the board's own server)",
+    )  # fmt: skip
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # what the processes of a run report comes together in the first
         config.pluginmanager.register(FailuresAtOnce(config), "failures-at-once")
@@ -109,6 +117,22 @@ def mongodb_uri() -> Iterator[str]:
     """A server of MongoDB's wire, started for the tests that ask for it."""
     with mongo_server() as uri:
         yield uri
+
+
+@pytest.fixture(scope="session")
+def shared_rabbit() -> Iterator[Rabbit]:
+    """A RabbitMQ that nobody kills, started for the tests that ask for it."""
+    with rabbit() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def broker_url(request: pytest.FixtureRequest) -> str:
+    """The broker that ``--broker`` names, or "" for the board's own server."""
+    if request.config.getoption("broker") == "valkey":
+        return ""
+    shared: Rabbit = request.getfixturevalue("shared_rabbit")
+    return shared.url()
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from typing import Self
 import psutil
 
 from tests.fakes.forks import forks
+from tests.fakes.rabbit import of_board
 
 #: A busy machine needs its time to start a worker, in seconds.
 PATIENCE_S = 120
@@ -26,6 +27,8 @@ class WorkerProcess:
         threads: int = 32, app: str = "querymill_workers.app", name: str = "celery", options: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self._environment = os.environ | environment
+        if broker := environment.get("CELERY_BROKER_URL"):
+            self._environment["CELERY_BROKER_URL"] = of_board(broker, environment["REDIS_URL"])
         # Of another release, nothing of this one may be imported.
         self._is_forked = "PYTHONPATH" not in environment
         self._arguments = [

@@ -2,11 +2,9 @@
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 
 import pytest
 
-from tests.fakes.rabbit import rabbit, rabbitmq_server
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.faults import Ground, open_ground
 from tests.fixtures.own_services import SEED, SEED_VARIABLE
@@ -32,8 +30,9 @@ def seed() -> int:
 @pytest.fixture
 def tally_of(request: pytest.FixtureRequest, seed: int) -> Callable[..., Tally]:
     """Begin to count a scenario."""
+    chosen: str = request.config.getoption("broker")
 
-    def begin(scenario: str, *, broker: str = "valkey", is_control: bool = False) -> Tally:
+    def begin(scenario: str, *, broker: str = chosen, is_control: bool = False) -> Tally:
         tally = Tally(scenario, broker, seed, is_control=is_control)
         request.config.stash[TALLIES].append(tally)
         return tally
@@ -41,28 +40,8 @@ def tally_of(request: pytest.FixtureRequest, seed: int) -> Callable[..., Tally]:
     return begin
 
 
-@pytest.fixture(scope="session")
-def rabbit_url() -> Iterator[str]:
-    if rabbitmq_server() is None:
-        pytest.skip("no rabbitmq-server is installed")
-    with rabbit() as url:
-        yield url
-
-
 @pytest.fixture
-def ground_of(
-    request: pytest.FixtureRequest, deployment: Deployment, openai_server: object, seed: int
-) -> Callable[[str], AbstractContextManager[Ground]]:
-    """The ground of a broker: "valkey" or "rabbitmq"."""
-
-    def opened(broker: str) -> AbstractContextManager[Ground]:
-        url = request.getfixturevalue("rabbit_url") if broker == "rabbitmq" else ""
-        return open_ground(deployment, seed=seed, broker_url=url)
-
-    return opened
-
-
-@pytest.fixture
-def ground(ground_of: Callable[[str], AbstractContextManager[Ground]]) -> Iterator[Ground]:
-    with ground_of("valkey") as opened:
+def ground(deployment: Deployment, broker_url: str, openai_server: object, seed: int) -> Iterator[Ground]:
+    """The ground of the broker that ``--broker`` names."""
+    with open_ground(deployment, seed=seed, broker_url=broker_url) as opened:
         yield opened

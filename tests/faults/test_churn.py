@@ -2,14 +2,12 @@
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 import pytest
 
 from tests.fixtures.faults import Ground
 from tests.fixtures.tallies import Tally
 
-Grounds = Callable[[str], AbstractContextManager[Ground]]
 WITHOUT_SWEEPER = "tests.fakes.worker_without_sweeper"
 
 
@@ -64,15 +62,12 @@ def test_nothing_is_lost_or_doubled_under_churn(ground: Ground, tally_of: Callab
 
 @pytest.mark.nightly
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("broker", ["valkey", "rabbitmq"])
-def test_nothing_is_lost_or_doubled_under_long_churn_of_many(
-    ground_of: Grounds, tally_of: Callable[..., Tally], broker: str
-) -> None:
-    with ground_of(broker) as ground:
-        churned(ground, tally_of("long churn", broker=broker), workers=4, rounds=30)
+def test_nothing_is_lost_or_doubled_under_long_churn_of_many(ground: Ground, tally_of: Callable[..., Tally]) -> None:
+    churned(ground, tally_of("long churn"), workers=4, rounds=30)
 
 
-def control(ground: Ground, tally: Tally) -> None:
+def test_the_counts_see_what_a_fleet_without_a_sweeper_loses(ground: Ground, tally_of: Callable[..., Tally]) -> None:
+    tally = tally_of("churn without a sweeper", is_control=True)
     with ground.fleet(1, app=WITHOUT_SWEEPER):
         begin(ground)
         ground.workers[0].kill()
@@ -83,13 +78,3 @@ def control(ground: Ground, tally: Tally) -> None:
         ground.workers[0].start()
         ground.settle(tally, within_s=5, quiet_within_s=0)
     assert (tally.lost, tally.doubled) == (10, 0)
-
-
-def test_the_counts_see_what_a_fleet_without_a_sweeper_loses(ground: Ground, tally_of: Callable[..., Tally]) -> None:
-    control(ground, tally_of("churn without a sweeper", is_control=True))
-
-
-@pytest.mark.nightly
-def test_the_counts_see_what_is_lost_on_rabbitmq_too(ground_of: Grounds, tally_of: Callable[..., Tally]) -> None:
-    with ground_of("rabbitmq") as ground:
-        control(ground, tally_of("churn without a sweeper", broker="rabbitmq", is_control=True))

@@ -1,9 +1,6 @@
 """The broker forgets its messages, and the board forgets everything."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-
-import pytest
 
 from querymill import UnknownCollection
 from querymill_shared.contracts.vectors import Reembed
@@ -11,12 +8,9 @@ from tests.fixtures.faults import Ground
 from tests.fixtures.tallies import Tally, until
 
 
-@pytest.mark.parametrize("broker", ["valkey", pytest.param("rabbitmq", marks=pytest.mark.nightly)])
-def test_a_broker_that_forgets_its_messages_loses_no_job(
-    ground_of: Callable[[str], AbstractContextManager[Ground]], tally_of: Callable[..., Tally], broker: str
-) -> None:
-    tally = tally_of("broker wiped", broker=broker)
-    with ground_of(broker) as ground, ground.fleet(2):
+def test_a_broker_that_forgets_its_messages_loses_no_job(ground: Ground, tally_of: Callable[..., Tally]) -> None:
+    tally = tally_of("broker wiped")
+    with ground.fleet(2):
         ground.mill.job(ground.ingest_report()).result(timeout=30)
         for _ in range(5):
             for _ in range(4):

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from querymill import UnknownJob
-from querymill.client.broker import Doorbell
 from querymill_shared.board import ValkeyBoard, keys
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.doorbell import Doorbell
 from querymill_workers.postgres.connection import open_pool
 from querymill_workers.stores import modules_in
 from tests.fixtures.faults import Ground
@@ -72,7 +72,7 @@ class Arena:
 
     def __post_init__(self) -> None:
         self.turns = cycle(self.kinds.values())
-        self.doorbell = Doorbell(self.ground.settings.broker_url)
+        self.doorbell = Doorbell.connect(self.ground.settings)
 
     def submit(self, collection: str, write: Write, *, rings: bool) -> tuple[str, JobRequest, Write]:
         """Have a write accepted, with a bell or without. Return it with the moment of its acceptance."""

@@ -20,8 +20,13 @@ _REDIS_TRANSPORT: Final[Mapping[str, float | bool]] = {
     "socket_keepalive": True,
     "health_check_interval": OPTIONS["health_check_interval"],
 }
-#: RabbitMQ must confirm messages, or it loses some when killed.
-_RABBIT_TRANSPORT: Final[Mapping[str, float | bool]] = {"confirm_publish": True}
+#: Without confirmation, RabbitMQ loses some messages when it is killed. Without time limits (s), one that hangs holds
+#: whoever speaks to it.
+_CONFIRMED: Final[Mapping[str, float | bool]] = {"confirm_publish": True, "read_timeout": 10, "write_timeout": 10}
+#: So many workers at most may be given a message that none takes. The board rings a lost bell again.
+DELIVERY_LIMIT: Final = 20
+#: The arguments of a queue of bells, where a broker other than Redis has it.
+QUEUE_ARGUMENTS: Final[Mapping[str, str | int]] = {"x-queue-type": "quorum", "x-delivery-limit": DELIVERY_LIMIT}
 #: Parameters of an address that are for a pool whose callers wait, which kombu's is not.
 _OF_WAITING: Final = ("timeout", "max_connections")
 
@@ -31,7 +36,7 @@ def broker_options(broker_url: str, *, transport: str) -> Mapping[str, Any]:
     if not is_redis(broker_url):
         bare, tls = split_tls(broker_url) if is_rabbit(broker_url) else (broker_url, None)
         verified = {} if tls is None else {"broker_use_ssl": tls}
-        return _addressed(bare) | {"broker_transport_options": dict(_RABBIT_TRANSPORT)} | verified
+        return _addressed(bare) | {"broker_transport_options": dict(_CONFIRMED)} | verified
     return _addressed(";".join(map(_verified, broker_url.split(";")))) | {
         "broker_transport": transport,
         "broker_transport_options": dict(_REDIS_TRANSPORT),

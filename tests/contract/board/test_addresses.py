@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import redis
 
-from querymill.client.broker import Doorbell
 from querymill.keys import Keyring
 from querymill_shared.backlog import Backlog
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard, ValkeyWatchedBoard
 from querymill_shared.board.connections import open_commands
 from querymill_shared.broker import _REDIS_TRANSPORT
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.doorbell import Doorbell
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from tests.fakes.plain_listener import plain_listener
@@ -61,7 +61,7 @@ def keyring(url: str) -> object:
 
 def broker(url: str) -> object:
     """Ring on the broker. A bell that cannot be rung is not an error: see `Doorbell.ring`."""
-    with closing(Doorbell(Settings(redis_url="redis://127.0.0.1:1/0", celery_broker_url=url).broker_url)) as doorbell:
+    with closing(Doorbell.connect(Settings(redis_url="redis://127.0.0.1:1/0", celery_broker_url=url))) as doorbell:
         doorbell.ring(JOB, SEARCH)
         return None
 

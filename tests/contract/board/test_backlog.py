@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from querymill.client.broker import Doorbell
 from querymill_shared.backlog import Backlog, QueueState
 from querymill_shared.bells import message
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.doorbell import Doorbell
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from tests.fakes.bells import NO_BELLS
@@ -47,7 +47,7 @@ def state_of(settings: Settings, client: redis.Redis, queue: Queue) -> QueueStat
 
 def ring(board: ValkeyBoard, settings: Settings) -> str:
     job_id, _ = board.submit(SEARCH)
-    doorbell = Doorbell(settings.redis_url)
+    doorbell = Doorbell.connect(settings)
     doorbell.ring(job_id, SEARCH)
     doorbell.close()
     return job_id

@@ -48,10 +48,11 @@ app.conf.update(
     worker_disable_prefetch=_ON_REDIS,
     task_queues=[BrokerQueue(queue, no_ack=_ON_REDIS) for queue in Queue],
     task_create_missing_queues=False,
-    # Only bells get through to Celery: the transport filters them on Redis, the consumer on other brokers.
-    worker_consumer=f"querymill_workers.consumer:{'Lone' if _ON_REDIS else 'Bell'}Consumer",
+    worker_consumer="querymill_workers.consumer:LoneConsumer",
     **broker_options(_BROKER_URL, transport="querymill_workers.transport:BellTransport"),
     broker_connection_retry_on_startup=True,
+    # A worker outlives its broker, however long that is away.
+    broker_connection_max_retries=None,
     broker_heartbeat=10,
     worker_soft_shutdown_timeout=10,
     worker_enable_soft_shutdown_on_idle=True,

@@ -1,9 +1,8 @@
 """Fetch bells from Redis in a thread of its own: several at once, blocking, only for threads that are free.
 
-Celery's loop carries the bells of brokers other than Redis, and of pools other than threads: see ADR 9.
+Other brokers deliver theirs to `delivery_listener.py`, and Celery's loop carries those of other pools: see ADR 9.
 """
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +19,7 @@ from querymill_workers import wiring
 from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.bell_codec import NoBell, Rung, heard
+from querymill_workers.listener import RETRY_S, Listener
 from querymill_workers.transport import TASK_OF, DropCounter, set_aside
 
 _log = structlog.get_logger(__name__)
@@ -31,45 +31,36 @@ BELLS_AT_ONCE = 8
 #: While no thread is free, this often (s) so many of the oldest bells of a queue are looked through, for those of
 #: collections that hold hardly any thread.
 LOOK_PAST_S, LOOK_PAST = 0.25, 64
-#: The wait after the broker failed, in seconds.
-RETRY_S = 1.0
 
 
-class BellListener:
+class BellListener(Listener):
     """Hands each bell of some queues to the pool of threads."""
 
     def __init__(
         self, connect: Callable[[], redis.Redis], queues: Callable[[], Iterable[str]], step_pool: StepPool,
         answer: Callable[[Bell], None], collections_of: Callable[[Sequence[str]], Sequence[str]],
+        *, source: str = "broker",
     ) -> None:  # fmt: skip
+        super().__init__()
+        self.source = source
         self._connect = connect
         self._queues = queues
         self._step_pool = step_pool
         self._answer = answer
         self._collections_of = collections_of
         self._dropped = DropCounter()
-        self._stopping = threading.Event()
+        self._client: redis.Redis | None = None
         self._pops_several = True
         self._last = ""
 
-    def start(self) -> None:
-        """Start the thread."""
-        threading.Thread(target=self._run, name="listener", daemon=True).start()
+    def listen(self) -> None:
+        """Fetch bells for the threads that are free."""
+        self._client = self._client or self._connect()
+        self._listen(self._client)
 
-    def stop(self) -> None:
-        """Fetch no more bells. A bell whose fetch is under way is still answered."""
-        self._stopping.set()
-
-    def _run(self) -> None:
-        client: redis.Redis | None = None
-        while not self._stopping.is_set():
-            try:
-                client = client or self._connect()
-                self._listen(client)
-            except Exception as error:  # noqa: BLE001  # the broker may be back soon
-                client = None
-                _log.warning("cannot fetch bells", error=type(error).__name__)
-                self._stopping.wait(RETRY_S)
+    def hang_up(self) -> None:
+        """Drop the connection: an address that leads to several servers is looked up again."""
+        self._client = None
 
     def _listen(self, client: redis.Redis) -> None:
         free = self._step_pool.wait_until_free(LOOK_PAST_S if self._step_pool.spare else WAIT_S)

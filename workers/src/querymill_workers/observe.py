@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NoReturn
 
@@ -18,12 +19,13 @@ from querymill_shared.metrics_port import serve_metrics
 from querymill_shared.urls import is_redis
 from querymill_workers import preflight, wiring
 from querymill_workers.bell_consumer import BellListener
+from querymill_workers.delivery_listener import DeliveryListener
 from querymill_workers.dispatch.announce import Announcer, announce_all
 from querymill_workers.dispatch.backlog import BacklogWatch
 from querymill_workers.dispatch.sweeper import TERM_S, Sweeper
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.listener import Listener
 from querymill_workers.tasks import ring_all, ring_safely
-from querymill_workers.transport import BellChannel
 
 _log = structlog.get_logger(__name__)
 
@@ -32,7 +34,7 @@ SHUTDOWN_S = 10.0
 #: How long a thread may compute while others wait for the interpreter, in seconds. With Python's 5 ms, each of a
 #: hundred threads that wait wakes two hundred times a second to ask for its turn.
 SWITCH_S = 0.05
-_upkeep: list[Sweeper | Announcer | BacklogWatch | BellListener] = []
+_upkeep: list[Sweeper | Announcer | BacklogWatch | Listener] = []
 #: Why this process takes no work; "" while it does.
 _unready = ["it has not passed its checks, or does not listen yet"]
 
@@ -121,32 +123,36 @@ def start_upkeep() -> None:
 
 
 def take_up_work(consumer: Any) -> None:
-    """Tell the fleet which queues this process serves, and use all its threads."""
+    """Tell the fleet which queues this process serves, and use all its threads.
+
+    Raises:
+        Unsafe: Nobody would take the bells of this pool.
+    """
     threads, queues = consumer.pool.num_processes, consumer.app.amqp.queues
     if isinstance(consumer.pool, Threads):
         wiring.step_pool().widen(threads)
         sys.setswitchinterval(SWITCH_S)
-        if is_redis(wiring.settings().broker_url):
-            BellChannel.fetches_bells = False
-            listener = BellListener(
-                partial(open_broker, consumer.app), lambda: queues.consume_from, wiring.step_pool(), respond,
-                wiring.board().collections_of,
-            )  # fmt: skip
+        for listener in listeners_of(consumer.app, lambda: queues.consume_from):
             _upkeep.append(listener)
             listener.start()
-            sleep_between_timers(consumer.hub)
+    elif not is_redis(wiring.settings().broker_url):
+        raise preflight.Unsafe("a broker other than Redis needs the pool of threads: start the worker with -P threads")
     step_pool = wiring.step_pool()
     wiring.heartbeat().describe(queues=list(queues.consume_from), slots=threads, count_busy=lambda: step_pool.busy)
 
 
-def sleep_between_timers(hub: Any) -> None:
-    """Let Celery's loop, which fetches nothing any more, sleep until its next timer.
-
-    Without a file to wait for, it would look ten times a second whether there is one.
-    """
-    if hub is not None:
-        silent, _kept_open = os.pipe()
-        hub.add_reader(silent, lambda: None)
+def listeners_of(app: Any, queues: Callable[[], Iterable[str]]) -> Iterator[Listener]:
+    """Return what takes the bells: from the broker, and those that the board keeps while the broker is away."""
+    chosen, step_pool, collections_of = wiring.settings(), wiring.step_pool(), wiring.board().collections_of
+    if is_redis(chosen.broker_url):
+        yield BellListener(partial(open_broker, app), queues, step_pool, respond, collections_of)
+    else:
+        yield DeliveryListener(
+            partial(app.connection_for_read, heartbeat=app.conf.broker_heartbeat), queues, step_pool, respond
+        )
+    if chosen.broker_url != chosen.redis_url:
+        on_board = partial(open_commands, chosen.redis_url, max_connections=1, decode_responses=False)
+        yield BellListener(on_board, queues, step_pool, respond, collections_of, source="board")
 
 
 def open_broker(app: Any) -> redis.Redis:

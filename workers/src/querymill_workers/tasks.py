@@ -1,13 +1,14 @@
 """The Celery tasks, one per queue. They contain no rules."""
 
 from collections.abc import Iterable
+from functools import cache
 
 import redis
 import structlog
 from celery import current_app, shared_task
-from kombu.exceptions import KombuError, OperationalError
 
 from querymill_shared import bells
+from querymill_shared.doorbell import Doorbell
 from querymill_shared.queues import Queue, task_of
 from querymill_workers import wiring
 from querymill_workers.jobs.bell import Bell
@@ -66,7 +67,7 @@ def ring_safely(bell: Bell) -> None:
     """Ring one bell. If it cannot be rung, the sweeper rings it later."""
     try:
         ring(bell)
-    except (redis.RedisError, OperationalError, KombuError, OSError) as error:
+    except redis.RedisError as error:
         _log.warning("a bell is not rung yet", job_id=bell.job_id, step=bell.step, error=type(error).__name__)
 
 
@@ -76,4 +77,10 @@ def ring(bell: Bell) -> None:
     if chosen.broker_url == chosen.redis_url:
         wiring.cache_client().lpush(bell.queue.value, bells.message(bell.queue, bell.job_id, bell.step))
     else:
-        current_app.send_task(task_of(bell.queue), args=[bell.job_id, bell.step], queue=bell.queue.value)
+        doorbell().ring_step(bell.queue, bell.job_id, bell.step)
+
+
+@cache
+def doorbell() -> Doorbell:
+    """Return this process's doorbell on a broker of its own."""
+    return Doorbell(current_app.connection_for_write, wiring.cache_client())

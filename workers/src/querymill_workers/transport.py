@@ -10,7 +10,7 @@ a message but would still send the commands that acknowledge it. This transport 
 import time
 from collections.abc import Mapping
 from queue import Empty
-from typing import Any, ClassVar
+from typing import Any
 
 import structlog
 from kombu.transport import redis
@@ -68,8 +68,6 @@ class BellChannel(KeptClientChannel):
     """A channel that lets only bells through, and acknowledges only messages that need it."""
 
     QoS = NoLedger
-    #: Whether Celery's loop fetches bells, or `Listener` does: see ADR 9.
-    fetches_bells: ClassVar[bool] = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._acknowledges = True
@@ -81,12 +79,6 @@ class BellChannel(KeptClientChannel):
         self._acknowledges = not no_ack
         tag: str = super().basic_consume(queue, no_ack, callback, consumer_tag, **kwargs)
         return tag
-
-    @property
-    def active_queues(self) -> Any:
-        """Return the queues that Celery's loop fetches from."""
-        queues = super().active_queues
-        return [queue for queue in queues if self.fetches_bells or queue not in TASK_OF]
 
     def _queue_bind(self, *_: Any) -> None:
         """Write no binding: bells are pushed to their queue by its name, and a key of another type would raise."""

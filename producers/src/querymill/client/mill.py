@@ -240,8 +240,8 @@ def _doorbell_of(settings: Settings) -> Rings | None:
     if settings.broker_url == settings.redis_url:
         return None
     with needing("broker", what="a CELERY_BROKER_URL other than REDIS_URL"):
-        from querymill.client.broker import Doorbell
-    return Doorbell(settings.broker_url)
+        from querymill_shared.doorbell import Doorbell
+    return Doorbell.connect(settings)
 
 
 def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:
