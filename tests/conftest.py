@@ -121,8 +121,8 @@ def mongodb_uri() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def shared_rabbit() -> Iterator[Rabbit]:
-    """A RabbitMQ that nobody kills, started for the tests that ask for it."""
-    with rabbit() as running:
+    """A RabbitMQ that nobody kills, started for the tests that ask for it. No message may be held for 2 s."""
+    with rabbit("-rabbit consumer_timeout 2000 -rabbit channel_tick_interval 500") as running:
         yield running
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import kombu
 import pytest
@@ -172,7 +173,7 @@ def of_board(broker_url: str, board_url: str) -> str:
     if not broker_url.startswith("amqp://guest:guest@127.0.0.1:"):
         return broker_url
     number = board_url.rpartition("/")[2]
-    return f"{broker_url.rpartition('/')[0]}/{number}" if number in HOSTS else broker_url
+    return urlsplit(broker_url)._replace(path=f"/{number}").geturl() if number in HOSTS else broker_url
 
 
 def purge(url: str, queues: list[str]) -> None:

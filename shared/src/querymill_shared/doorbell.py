@@ -89,11 +89,12 @@ class Doorbell:
             sent.cancel()
             self._left_alone_until = time.monotonic() + AWAY_S
             if not self._is_away:
-                _log.warning("the broker is away: bells are rung on the board meanwhile: %s", type(error).__name__)
+                said = f"{type(error).__name__} {error}"[:200]
+                _log.warning("the broker takes no bell, so the board has them meanwhile: %s", said)
             self._is_away = True
             return False
         if self._is_away:
-            _log.info("the broker is back")
+            _log.info("the broker takes bells again")
         self._is_away, self._left_alone_until = False, float("-inf")
         return True
 

@@ -26,6 +26,8 @@ _log = structlog.get_logger(__name__)
 
 #: How long the listener waits for a delivery, in seconds, before it looks after the connection.
 WAIT_S = 0.5
+#: While fewer threads are free than there are queues, each of these queues is listened to for so long (s) in its turn.
+TURN_S = 0.02
 #: A bell that finds every thread busy waits here for so long (s). Then the broker has it back, for other workers.
 HOLD_S = 0.05
 #: What an operator may do about a queue that was declared otherwise.
@@ -46,9 +48,13 @@ class DeliveryListener(Listener):
         self._answer = answer
         self._dropped = DropCounter()
         self._connection: Connection | None = None
-        self._consumer: Any = None
-        self._is_consuming = False
-        self._surplus: list[tuple[Message, Bell]] = []
+        self._consumers: dict[str, Any] = {}
+        #: The queues that are listened to now, and those of this round that had nothing to deliver.
+        self._open: set[str] = set()
+        self._empty: set[str] = set()
+        #: Whether no queue had anything to deliver when it was listened to last.
+        self._is_quiet = True
+        self._delivered: list[Message] = []
         self._foreign: set[str] = set()
         # kombu decompresses a body before this class sees it. If it must not, it calls `on_decode_error`.
         for name in compression.encoders():
@@ -61,33 +67,64 @@ class DeliveryListener(Listener):
             self._connection.ensure_connection(
                 max_retries=max(1, len(self._connection.alt)), interval_start=0, interval_step=0
             )
-            self._consumer = self._consumer_of(self._connection)
-        if self._step_pool.wait_until_free(0 if self._is_consuming else WAIT_S):
-            self._resume()
+            self._consumers = self._consumers_on(self._connection)
+        self._choose(self._step_pool.wait_until_free(0 if self._open else WAIT_S))
         self._connection.heartbeat_check()
-        with suppress(TimeoutError):
-            self._connection.drain_events(timeout=WAIT_S if self._is_consuming else 0.01)
-        if self._surplus and not self._step_pool.wait_until_free(HOLD_S):
-            self._pause()
-        else:
-            self._hand_over()
+        is_whole = len(self._open) == len(self._consumers)
+        try:
+            self._connection.drain_events(timeout=WAIT_S if is_whole else TURN_S)
+        except TimeoutError:
+            self._note_silence()
+        while self._delivered:
+            self._hear(self._delivered.pop(0))
 
     def hang_up(self) -> None:
         """Close the connection. What was delivered and not taken goes to other workers."""
-        connection, self._connection, self._is_consuming = self._connection, None, False
-        self._surplus.clear()
+        connection, self._connection = self._connection, None
+        self._is_quiet = True
+        for kept in (self._open, self._empty, self._delivered, self._consumers):
+            kept.clear()
         if connection is not None:
             with suppress(Exception):
                 connection.collect()
 
-    def _consumer_of(self, connection: Connection) -> Any:
+    def _choose(self, free: int) -> None:
+        """Listen to all queues, or to as many as threads are free if bells were delivered a moment ago.
+
+        Each queue delivers one bell. Those that find no thread would go back, and the broker counts how often.
+        """
+        names = list(self._consumers)
+        turns = names if free and self._is_quiet else [name for name in names if name not in self._empty][:free]
+        wanted = set(turns)
+        for name in self._open - wanted:
+            self._close(name)
+        for name in wanted - self._open:
+            self._consumers[name].consume()
+            self._open.add(name)
+
+    def _close(self, name: str) -> None:
+        self._consumers[name].cancel()
+        self._open.discard(name)
+
+    def _note_silence(self) -> None:
+        self._empty |= self._open
+        if len(self._empty) == len(self._consumers):
+            self._is_quiet = True
+            self._empty.clear()
+
+    def _consumers_on(self, connection: Connection) -> dict[str, Any]:
         usable = [queue for queue in self._queues() if queue in TASK_OF and self._declared(connection, queue)]
         if not usable:
             raise LookupError("the broker has none of the queues")
-        return Consumer(
-            connection.channel(), [BrokerQueue(queue) for queue in usable], auto_declare=False, prefetch_count=1,
-            accept=["json"], on_message=self._hear, on_decode_error=self._refuse,
-        )  # fmt: skip
+        channel = connection.channel()
+        channel.basic_qos(0, 1, False)  # noqa: FBT003  # the name of the last differs by transport
+        return {
+            queue: Consumer(
+                channel, [BrokerQueue(queue)], auto_declare=False, accept=["json"],
+                on_message=self._delivered.append, on_decode_error=self._refuse,
+            )
+            for queue in usable
+        }  # fmt: skip
 
     def _declared(self, connection: Connection, queue: str) -> bool:
         """Whether a queue is there to take bells from. One that another program declared is used as it is."""
@@ -113,41 +150,43 @@ class DeliveryListener(Listener):
             )
         return True
 
-    def _resume(self) -> None:
-        if not self._is_consuming:
-            self._consumer.consume()
-            self._is_consuming = True
-
-    def _pause(self) -> None:
-        """Take no bells until a thread is free: other workers may have one."""
-        self._consumer.cancel()
-        self._is_consuming = False
-        for message, _ in self._surplus:
-            message.requeue()
-        self._surplus.clear()
-
-    def _hand_over(self) -> None:
-        while self._surplus and self._step_pool.free:
-            self._take(*self._surplus.pop(0))
-
     def _hear(self, message: Message) -> None:
-        queue = str(message.delivery_info.get("routing_key", ""))
+        queue = queue_of(message)
         rung = read(message, TASK_OF[queue]) if queue in TASK_OF else NoBell.OTHER_TASK
         if isinstance(rung, NoBell):
             self._dropped.count(queue, rung)
             message.ack()
-            return
-        self._surplus.append((message, Bell(rung.job_id, rung.step, Queue(queue))))
-        self._hand_over()
+        elif self._step_pool.wait_until_free(HOLD_S):
+            self._take(message, Bell(rung.job_id, rung.step, Queue(queue)))
+        else:
+            self._close_all()
+            message.requeue()
 
     def _take(self, message: Message, bell: Bell) -> None:
+        name = bell.queue.value
+        if self._step_pool.free <= len(self._open):
+            self._is_quiet = False
+            self._empty.clear()
+            if name in self._open:
+                self._close(name)  # before it delivers another
+            self._consumers[name] = self._consumers.pop(name)  # its next turn is the last
         message.ack()
-        wiring.fleet_counters().count(taken_from(bell.queue))
+        wiring.fleet_counters().count(taken_from(name))
         self._step_pool.start(lambda: self._answer(bell))
 
+    def _close_all(self) -> None:
+        for name in tuple(self._open):
+            self._close(name)
+        self._is_quiet = False
+
     def _refuse(self, message: Message, _: Exception) -> None:
-        self._dropped.count(str(message.delivery_info.get("routing_key", "")), NoBell.CONDITIONS)
+        self._dropped.count(queue_of(message), NoBell.CONDITIONS)
         message.ack()
+
+
+def queue_of(message: Message) -> str:
+    """Return the queue that a message was sent to."""
+    return str(message.delivery_info.get("routing_key", ""))
 
 
 def read(message: Message, task: str) -> Rung | NoBell:

@@ -6,6 +6,8 @@ from typing import Final
 
 import structlog
 
+from querymill_workers import wiring
+
 _log = structlog.get_logger(__name__)
 
 #: The wait after what carries the bells failed, in seconds.
@@ -20,7 +22,7 @@ class Listener(ABC):
 
     def __init__(self) -> None:
         self._stopping = threading.Event()
-        self._fails = False
+        self._failure = ""
 
     @abstractmethod
     def listen(self) -> None:
@@ -44,11 +46,17 @@ class Listener(ABC):
                 self.listen()
             except Exception as error:  # noqa: BLE001  # the broker may be back soon
                 self.hang_up()
-                _log.warning("cannot fetch bells", source=self.source, error=type(error).__name__)
-                self._fails = True
+                self._tell(error)
                 self._stopping.wait(RETRY_S)
             else:
-                if self._fails:
+                if self._failure:
                     _log.info("bells are fetched again", source=self.source)
-                self._fails = False
+                self._failure = ""
         self.hang_up()
+
+    def _tell(self, error: Exception) -> None:
+        """Log a failure, but not again and again."""
+        if self._failure != type(error).__name__:
+            self._failure = type(error).__name__
+            detail = wiring.settings().mask_secrets(str(error))[:200]
+            _log.warning("cannot fetch bells", source=self.source, error=self._failure, detail=detail)
