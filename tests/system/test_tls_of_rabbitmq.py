@@ -1,6 +1,5 @@
 """A fleet whose bells go over RabbitMQ on TLS: the server must prove its name, and clients show a certificate."""
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,13 +10,13 @@ import pytest
 
 from querymill import Querymill
 from querymill.client.broker import Doorbell
-from querymill_shared.broker import _RABBIT_TRANSPORT
+from querymill_shared.broker import _CONFIRMED
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.plain_listener import plain_listener
-from tests.fakes.rabbit import Tls, rabbit, rabbitmq_server
+from tests.fakes.rabbit import Tls, rabbit
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.certificates import Authority
 from tests.fixtures.command_line import NO_MODELS, CommandLine
@@ -39,17 +38,15 @@ def tls() -> Iterator[Tls]:
 
 @pytest.fixture(scope="module")
 def address(tls: Tls) -> Iterator[str]:
-    if rabbitmq_server() is None:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)("no RabbitMQ: apt-get install rabbitmq-server")
-    with rabbit(tls) as url:
-        yield url
+    with rabbit(tls=tls) as server:
+        yield server.tls_url
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let kombu try a broker twice at once, instead of three times within six seconds."""
-    at_once = {**_RABBIT_TRANSPORT, "max_retries": 1, "interval_start": 0}
-    monkeypatch.setattr("querymill_shared.broker._RABBIT_TRANSPORT", at_once)
+    at_once = {**_CONFIRMED, "max_retries": 1, "interval_start": 0}
+    monkeypatch.setattr("querymill_shared.broker._CONFIRMED", at_once)
 
 
 def shown(tls: Tls) -> str:
