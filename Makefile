@@ -29,6 +29,9 @@ INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --n
 # Three processes on two cores, since many tests wait.
 SHARED := -n 3 --dist worksteal
 
+# The whole of it: make nightly.
+ON_RABBITMQ := --broker rabbitmq tests/system/test_long_steps.py tests/system/retrievers/reports/test_search.py
+
 .PHONY: help setup demo test nightly check types rules compiled format docs bench eval foreign faults lock wheels clean
 
 help:  ## list the targets
@@ -42,10 +45,12 @@ demo: .venv/ready  ## start everything, load samples, ask questions of each kind
 test: .venv/ready  ## everything CI runs: check, then the suite against real servers
 	@$(MAKE) -j 3 types rules compiled
 	@$(BIN)/pytest $(SHARED)
+	@$(BIN)/pytest --quiet --no-header $(ON_RABBITMQ)
 
 nightly: .venv/ready check  ## also what is long: every floor, 500 examples of each property, then the faults
 	@failed=0; $(BIN)/pytest $(SHARED) -m "" --hypothesis-profile=nightly --timeout 1800 --ignore tests/faults || failed=1; \
-	$(BIN)/python -m tests.faults && exit $$failed
+	$(BIN)/pytest $(SHARED) -m "" --timeout 1800 --broker rabbitmq tests/system || failed=1; \
+	$(BIN)/python -m tests.faults || failed=1; $(BIN)/python -m tests.faults --broker rabbitmq && exit $$failed
 
 # The types take as long as all else together.
 check: .venv/ready  ## format, lint, types, import contracts, size budget

@@ -18,7 +18,7 @@ from tests.fixtures.tallies import until
 HELD_TOO_LONG_S = 5
 #: A process that is asked to end has ended after so many seconds, whatever its steps do.
 ENDS_WITHIN_S = 15.0
-LONG_S = 60
+LONG_S = 19
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def environment(deployment: Deployment, broker_url: str) -> dict[str, str]:
         client.flushdb()
     return deployment.environment | {
         "REDIS_URL": url, "CELERY_BROKER_URL": of_board(broker_url, url), "QUERYMILL_LEASE_S": "4",
-        "QUERYMILL_RING_GRACE_S": "2", "QUERYMILL_EMBEDDING_TIMEOUT_S": "90",
+        "QUERYMILL_RING_GRACE_S": "2", "QUERYMILL_EMBEDDING_TIMEOUT_S": "20",
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from querymill.install_hints import install_hint
 from querymill_histories.compressed import INSTALL_HINT
 
 LACKING = {
-    "celery": (("jobs",), f"a CELERY_BROKER_URL other than REDIS_URL needs celery; {install_hint('broker')}"),
+    "kombu": (("jobs",), f"a CELERY_BROKER_URL other than REDIS_URL needs kombu; {install_hint('broker')}"),
     "watchfiles": (
         ("ingest", "reports", ".", "--collection", "c", "--watch"),
         f"--watch needs watchfiles; {install_hint('watch')}",
@@ -29,7 +29,7 @@ def test_a_command_that_lacks_a_library_says_what_to_install(library: str, tmp_p
     (tmp_path / "a.jsonl.zst").write_bytes(b"")
     lacking = f"import sys; sys.modules[{library!r}] = None; sys.argv[1:] = {[*command]!r}"
     code = f"{lacking}; import querymill_command; querymill_command.main()"
-    broker = "amqp://127.0.0.1:1//" if library == "celery" else "redis://127.0.0.1:1/0"
+    broker = "amqp://127.0.0.1:1//" if library == "kombu" else "redis://127.0.0.1:1/0"
     services = {"REDIS_URL": "redis://127.0.0.1:1/0", "CELERY_BROKER_URL": broker, "COLUMNS": "200"}
     run = subprocess.run(
         [sys.executable, "-c", code],

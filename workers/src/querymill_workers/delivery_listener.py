@@ -31,7 +31,7 @@ TURN_S = 0.02
 #: A bell that finds every thread busy waits here for so long (s). Then the broker has it back, for other workers.
 HOLD_S = 0.05
 #: What an operator may do about a queue that was declared otherwise.
-MEND = "delete it while it is empty (rabbitmqctl delete_queue {}), and a worker declares it as a quorum queue"
+MEND = "delete it (rabbitmqctl delete_queue {}): a worker declares it as a quorum queue, and its bells are rung again"
 
 
 class DeliveryListener(Listener):

@@ -1,0 +1,121 @@
+"""Ringing on a real RabbitMQ: the board has the bell whenever the broker does not take it, and nobody waits long."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import kombu
+import pytest
+import redis
+
+from querymill_shared.broker import QUEUE_ARGUMENTS
+from querymill_shared.doorbell import AWAY_S, RING_S, Doorbell
+from querymill_shared.queues import Queue
+from querymill_shared.settings import Settings
+from tests.fakes.rabbit import Rabbit
+from tests.fixtures.tallies import until
+
+HOST = "3"
+JOB = "0" * 32
+
+
+@pytest.fixture
+def channel(shared_rabbit: Rabbit) -> Iterator[Any]:
+    """A channel to a virtual host without queues."""
+    with kombu.Connection(shared_rabbit.url(HOST)) as connection:
+        for queue in Queue:
+            kombu.Queue(queue.value, channel=connection.default_channel).delete()
+        yield connection.default_channel
+
+
+@pytest.fixture
+def board(valkey_url: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(valkey_url) as client:
+        client.flushdb()
+        yield client
+
+
+@pytest.fixture
+def doorbell(shared_rabbit: Rabbit, valkey_url: str, channel: object) -> Iterator[Doorbell]:
+    settings = Settings(redis_url=valkey_url, celery_broker_url=shared_rabbit.url(HOST))
+    with closing(Doorbell.connect(settings)) as doorbell:
+        yield doorbell
+
+
+def ring(doorbell: Doorbell) -> float:
+    begun = time.monotonic()
+    doorbell.ring_step(Queue.SEARCH, JOB, "original")
+    return time.monotonic() - begun
+
+
+def waiting(channel: Any) -> int:
+    _, count, _ = kombu.Queue("search", channel=channel).queue_declare(passive=True)
+    return int(count)
+
+
+def test_a_bell_that_the_broker_takes_is_not_on_the_board(doorbell: Doorbell, board: redis.Redis, channel: Any) -> None:
+    kombu.Queue("search", queue_arguments=dict(QUEUE_ARGUMENTS), channel=channel).queue_declare()
+    ring(doorbell)
+    assert (waiting(channel), board.llen("search")) == (1, 0)
+
+
+def none(channel: Any) -> None:
+    """No worker has declared the queues yet."""
+
+
+def full(channel: Any) -> None:
+    limited = {"x-max-length": 1, "x-overflow": "reject-publish"}
+    kombu.Queue("search", queue_arguments=limited, channel=channel).queue_declare()
+    message = channel.prepare_message("{}", 0, "application/json", "utf-8", {}, {})
+    channel.basic_publish(message, exchange="", routing_key="search")
+
+
+@pytest.mark.parametrize("prepare", [none, full], ids=lambda prepare: prepare.__name__)
+def test_a_bell_that_the_broker_does_not_take_is_on_the_board(
+    doorbell: Doorbell,
+    board: redis.Redis,
+    channel: Any,
+    prepare: Callable[[Any], None],
+) -> None:
+    prepare(channel)
+    ring(doorbell)
+    assert board.llen("search") == 1
+
+
+@pytest.mark.parametrize(
+    "address", ["amqp://guest:guest@127.0.0.1:1//", "redis://127.0.0.1:1/0", "amqp://a@b.invalid//"]
+)
+def test_a_broker_that_is_not_there_costs_a_caller_next_to_nothing(
+    board: redis.Redis, valkey_url: str, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(redis_url=valkey_url, celery_broker_url=address)
+    with closing(Doorbell.connect(settings)) as doorbell, caplog.at_level(logging.WARNING):
+        assert sum(ring(doorbell) for _ in range(20)) < RING_S + 1
+    assert board.llen("search") == 20
+    assert len([line for line in caplog.records if "so the board has them" in line.message]) == 1
+
+
+def test_a_broker_that_hangs_holds_callers_once_and_has_the_bells_again_when_it_answers(
+    shared_rabbit: Rabbit, doorbell: Doorbell, board: redis.Redis, channel: Any
+) -> None:
+    kombu.Queue("search", queue_arguments=dict(QUEUE_ARGUMENTS), channel=channel).queue_declare()
+    ring(doorbell)
+    shared_rabbit.freeze()
+    try:
+        took: list[float] = []
+        callers = [threading.Thread(target=lambda: took.append(ring(doorbell))) for _ in range(8)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+        assert max(took) < RING_S + 1
+        assert board.llen("search") == 8
+        assert ring(doorbell) < RING_S / 2, "nobody else waits for a broker that hangs"
+    finally:
+        shared_rabbit.thaw()
+    before = waiting(channel)
+    time.sleep(AWAY_S)
+    until(lambda: ring(doorbell) >= 0 and waiting(channel) > before, within_s=30)
