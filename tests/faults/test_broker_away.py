@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 
 import pytest
@@ -15,7 +15,7 @@ from tests.fixtures.faults import Ground, open_ground
 from tests.fixtures.tallies import Tally, until
 
 Broker = Lists | Rabbit
-BROKERS = {"valkey": lists, "rabbitmq": rabbit}
+BROKERS: dict[str, Callable[[], AbstractContextManager[Broker]]] = {"valkey": lists, "rabbitmq": rabbit}
 #: A search that is submitted while the broker is away has its result within this long, in seconds.
 P95_S = 2.0
 EVERY_S = 0.25

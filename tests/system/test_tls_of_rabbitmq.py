@@ -9,10 +9,10 @@ import kombu.pools
 import pytest
 
 from querymill import Querymill
-from querymill.client.broker import Doorbell
 from querymill_shared.broker import _CONFIRMED
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.doorbell import Doorbell
 from querymill_shared.settings import Settings
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.plain_listener import plain_listener
@@ -60,7 +60,7 @@ def hears(url: str, caplog: pytest.LogCaptureFixture) -> bool:
     """Whether a broker takes a bell. One that does not costs no job: the sweeper rings later."""
     caplog.clear()
     kombu.pools.reset()  # it keeps connections for later callers of the same address
-    with closing(Doorbell(Settings(celery_broker_url=url).broker_url)) as doorbell:
+    with closing(Doorbell.connect(Settings(celery_broker_url=url))) as doorbell:
         doorbell.ring("0" * 32, SEARCH)
     return "is not rung yet" not in caplog.text
 

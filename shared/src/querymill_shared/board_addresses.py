@@ -43,7 +43,7 @@ def read_by_celery(urls: str) -> str:
         try:
             split_tls(urls)
         except ValueError as error:
-            raise PydanticCustomError("broker_url", str(error)) from None  # type: ignore[arg-type]  # a constant
+            raise PydanticCustomError("broker_url", str(error)) from None
     for url in as_redis_says(urls).split(";"):
         if is_redis(url):
             read_by_redis(url)

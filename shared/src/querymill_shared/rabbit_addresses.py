@@ -50,7 +50,7 @@ def split_tls(urls: str) -> tuple[str, Mapping[str, Any] | None]:
 def _split(url: str) -> tuple[str, _NameOfEach | None]:
     place, _, query = url.partition("?")
     parameters = dict(parse_qsl(query, keep_blank_values=True))
-    kept = {name: parameters.pop(name) for name in _OF_KOMBU if name in parameters}
+    kept: dict[str, str] = {name: parameters.pop(name) for name in _OF_KOMBU if name in parameters}
     bare = f"{place}?{urlencode(kept)}" if kept else place
     if not url.startswith(_ON_TLS):
         if parameters:

@@ -116,7 +116,7 @@ class DeliveryListener(Listener):
         usable = [queue for queue in self._queues() if queue in TASK_OF and self._declared(connection, queue)]
         if not usable:
             raise LookupError("the broker has none of the queues")
-        channel = connection.channel()
+        channel: Any = connection.channel()
         channel.basic_qos(0, 1, False)  # noqa: FBT003  # the name of the last differs by transport
         return {
             queue: Consumer(
