@@ -200,7 +200,7 @@ class Claim:
     the worker process that holds the step until it dies; without one, the claim ends with its lease. ``age_s`` is how
     long ago the job was accepted, or replayed. All claims of one call have the ``shared_claim``. ``alone`` is None if
     the job has other steps, or if the step was tried before. ``traceparent`` is that
-    of whoever submitted the job, or "".
+    of the caller who submitted the job, or "".
     """
 
     job_id: str
