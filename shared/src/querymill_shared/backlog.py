@@ -17,6 +17,7 @@ from querymill_shared.board import clock, keys
 from querymill_shared.board.connections import open_commands
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
+from querymill_shared.urls import has_alternates
 from querymill_shared.values import value
 
 #: Longer elements are no bells.
@@ -58,7 +59,7 @@ class Backlog:
             return cls(board, board)
         try:
             # Several addresses separated by semicolons are for Celery alone.
-            return None if ";" in settings.broker_url else cls(board, open_commands(settings.broker_url))
+            return None if has_alternates(settings.broker_url) else cls(board, open_commands(settings.broker_url))
         except ValueError:
             return None
 

@@ -7,18 +7,19 @@ from pydantic_core import PydanticCustomError
 from redis import BlockingConnectionPool, RedisError
 
 from querymill_shared.rabbit_addresses import is_rabbit, split_tls
-from querymill_shared.urls import is_redis
+from querymill_shared.sentinel_addresses import is_sentinel, read_sentinel
+from querymill_shared.urls import has_alternates, is_redis
 
 
 def read_by_redis(url: str) -> str:
     """Return an address that Redis's client can open. Raises PydanticCustomError."""
     try:
-        pool = BlockingConnectionPool.from_url(url)
+        pool = BlockingConnectionPool.from_url(read_sentinel(url).server if is_sentinel(url) else url)
     except ValueError:
         raise PydanticCustomError(
             "redis_url",
-            "must be a URL that begins with redis://, rediss:// or unix://,"
-            " with special characters of the password percent-encoded",
+            "must be a URL that begins with redis://, rediss:// or unix://, or names Sentinels"
+            " (sentinel://HOST:26379,HOST:26379/NAME/0), with special characters of the password percent-encoded",
         ) from None
     try:
         pool.make_connection()  # type: ignore[no-untyped-call]  # connects to nothing
@@ -32,7 +33,7 @@ def read_by_redis(url: str) -> str:
 def read_by_celery(urls: str) -> str:
     """Return the addresses of a broker that Celery can open, joined by semicolons. Raises PydanticCustomError."""
     try:
-        for url in urls.split(";"):
+        for url in [] if is_sentinel(urls) else urls.split(";"):
             _ = urlsplit(url).port
     except ValueError:
         # Celery's own error would quote a password with an unescaped slash as a port.
@@ -44,7 +45,7 @@ def read_by_celery(urls: str) -> str:
             split_tls(urls)
         except ValueError as error:
             raise PydanticCustomError("broker_url", str(error)) from None
-    for url in as_redis_says(urls).split(";"):
+    for url in as_redis_says(urls).split(";") if has_alternates(urls) else [as_redis_says(urls)]:
         if is_redis(url):
             read_by_redis(url)
     return urls

@@ -7,6 +7,7 @@ from kombu.transport import redis
 
 from querymill_shared.board.sockets import OPTIONS, options_of
 from querymill_shared.rabbit_addresses import is_rabbit, split_tls
+from querymill_shared.sentinel_addresses import for_kombu, is_sentinel
 from querymill_shared.urls import is_redis
 
 #: With the library's defaults, a half-open connection hangs.
@@ -37,7 +38,8 @@ def broker_options(broker_url: str, *, transport: str) -> Mapping[str, Any]:
         bare, tls = split_tls(broker_url) if is_rabbit(broker_url) else (broker_url, None)
         verified = {} if tls is None else {"broker_use_ssl": tls}
         return _addressed(bare) | {"broker_transport_options": dict(_CONFIRMED)} | verified
-    return _addressed(";".join(map(_verified, broker_url.split(";")))) | {
+    address = for_kombu(broker_url) if is_sentinel(broker_url) else ";".join(map(_verified, broker_url.split(";")))
+    return _addressed(address) | {
         "broker_transport": transport,
         "broker_transport_options": dict(_REDIS_TRANSPORT),
     }

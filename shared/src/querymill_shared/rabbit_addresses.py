@@ -1,7 +1,7 @@
 """Addresses of RabbitMQ: the parameters that they may have, and what those of TLS say."""
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -12,7 +12,7 @@ _FILES: Final = {"ssl_ca_certs": "ca_certs", "ssl_certfile": "certfile", "ssl_ke
 _VERIFIED: Final = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 _CHECKED: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 #: What kombu itself reads.
-_OF_KOMBU: Final = ("connect_timeout", "heartbeat", "login_method")
+_OF_KOMBU: Final[Sequence[str]] = ("connect_timeout", "heartbeat", "login_method")
 RULE: Final = (
     "may have, with amqps://, the parameters ssl_ca_certs, ssl_certfile, ssl_keyfile (paths), ssl_cert_reqs"
     " (none, optional, required) and ssl_check_hostname (true, false), the same in each of several addresses, and"

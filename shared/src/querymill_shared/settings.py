@@ -40,16 +40,18 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, env_file=DOT_ENV)
 
     redis_url: Annotated[
-        str, AfterValidator(read_by_redis), Field(description="URL of the job board: Redis or Valkey")
+        str,
+        AfterValidator(read_by_redis),
+        Field(description="URL of the job board: Redis or Valkey, or its Sentinels (sentinel://HOST,HOST/NAME/0)"),
     ] = "redis://127.0.0.1:6379/0"
     celery_broker_url: Annotated[
         str,
         AfterValidator(read_by_celery),
-        Field(description="URL of the Celery broker, which carries the bells; empty: REDIS_URL"),
+        Field(description="URL of the Celery broker, which carries the bells, such as amqps://; empty: REDIS_URL"),
     ] = ""
-    database_url: Annotated[SecretStr, Field(description="URL of PostgreSQL with pgvector")] = SecretStr(
-        "postgresql://127.0.0.1:5432/querymill"
-    )
+    database_url: Annotated[
+        SecretStr, Field(description="URL of PostgreSQL with pgvector; it may name several hosts")
+    ] = SecretStr("postgresql://127.0.0.1:5432/querymill")
     mongodb_uri: Annotated[
         SecretStr, Field(description="URI of a MongoDB for the code documents of `modules`; empty: PostgreSQL has them")
     ] = SecretStr("")

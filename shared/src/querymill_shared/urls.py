@@ -9,6 +9,7 @@ import string
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote
 
+from querymill_shared.sentinel_addresses import is_sentinel
 from querymill_shared.values import value
 
 HIDDEN = "***"
@@ -17,7 +18,7 @@ HIDDEN = "***"
 _SHOWN = frozenset((
     "api-version", "appname", "application_name", "authmechanism", "authsource", "channel_binding",
     "client_encoding", "connect_timeout", "db", "dbname", "directconnection", "gssencmode", "heartbeat", "host",
-    "hostaddr", "keepalives", "load_balance_hosts", "loadbalanced", "maxpoolsize", "port", "protocol",
+    "hostaddr", "keepalives", "load_balance_hosts", "loadbalanced", "master_name", "maxpoolsize", "port", "protocol",
     "readpreference", "replicaset", "retrywrites", "service", "socket_connect_timeout", "socket_timeout", "ssl",
     "ssl_ca_certs", "ssl_ca_path", "ssl_cert_reqs", "ssl_certfile", "ssl_check_hostname", "sslmode", "sslnegotiation",
     "sslrootcert", "target_session_attrs", "tls", "tlscafile", "user", "username", "virtual_host", "w",
@@ -25,12 +26,12 @@ _SHOWN = frozenset((
 #: Parameters whose names are shown, but never their values.
 _SECRET = frozenset((
     "access_key", "access_token", "api-key", "api_key", "apikey", "auth", "key", "passwd", "password", "pwd",
-    "secret", "sslpassword", "token",
+    "secret", "sentinel_password", "sslpassword", "token",
 ))  # fmt: skip
 #: Schemes whose URLs name a user. In other URLs, such as those of models, the user part may be the secret.
 _NAMED = ("postgresql", "postgres", "mongodb", "amqp", "amqps", "pyamqp")
 #: Schemes whose user is shown if a password follows. Without one, the user part of a Redis URL may be the password.
-_NAMED_WITH_PASSWORD = (*_NAMED, "redis", "rediss", "sentinel", "unix")
+_NAMED_WITH_PASSWORD = (*_NAMED, "redis", "rediss", "sentinel", "sentinels", "unix")
 
 _SCHEME_CHARACTERS = f"{string.ascii_letters}{string.digits}+.-"
 _SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*://"
@@ -63,7 +64,12 @@ class Address:
 
 def is_redis(url: str) -> bool:
     """Return whether a broker's URL leads to Redis or Valkey, whose lists are the queues."""
-    return url.startswith(("redis://", "rediss://", "unix://"))
+    return url.startswith(("redis://", "rediss://", "unix://")) or is_sentinel(url)
+
+
+def has_alternates(urls: str) -> bool:
+    """Return whether a broker has several addresses, among which Celery chooses. Those of Sentinels are one."""
+    return ";" in urls and not is_sentinel(urls)
 
 
 def mask(address: str) -> str:

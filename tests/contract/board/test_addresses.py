@@ -2,25 +2,32 @@
 
 import asyncio
 import socket
+import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+import kombu.pools
 import pytest
 import redis
 
 from querymill.keys import Keyring
+from querymill_embedded import free_ports
 from querymill_shared.backlog import Backlog
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard, ValkeyWatchedBoard
 from querymill_shared.board.connections import open_commands
 from querymill_shared.broker import _REDIS_TRANSPORT
+from querymill_shared.contracts.errors import Unavailable
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.doorbell import Doorbell
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from tests.fakes.plain_listener import plain_listener
 from tests.fixtures.certificates import Authority
-from tests.fixtures.guarded_boards import PASSWORD, GuardedBoard, guarded_board, need_program
+from tests.fixtures.guarded_boards import PASSWORD, PROGRAM, GuardedBoard, guarded_board, need_program
+from tests.fixtures.sentinels import NAME, Sentinels, sentinels
+from tests.fixtures.tallies import until
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=5)
 JOB = "0" * 32
@@ -173,6 +180,100 @@ def test_an_address_of_version_6_is_opened(guarded: GuardedBoard, opens: Opened)
     except OSError:
         pytest.skip("this machine has no loopback of version 6")
     assert is_opened(guarded, opens, guarded.tls(host="[::1]"))
+
+
+@pytest.fixture(scope="module")
+def led() -> Iterator[Sentinels]:
+    with sentinels() as running:
+        yield running
+
+
+def calls_of(led: Sentinels, opens: Opened, url: str) -> int:
+    """How often a caller was let in by the primary."""
+    kombu.pools.reset()  # kombu keeps connections for later callers of the same address
+    with led.client(led.primary) as client:
+        client.config_resetstat()
+        opens(url)
+        stats = client.info("commandstats")
+        return sum(stats.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in ("hello", "auth"))
+
+
+@each_opens
+def test_sentinels_lead_to_the_primary(led: Sentinels, opens: Opened) -> None:
+    for url in (
+        led.url(db=3), led.url(host="[::1]"), led.for_celery(db=2), led.url().replace("sentinel:", "redis+sentinel:"),
+    ):  # fmt: skip
+        assert calls_of(led, opens, url), url
+
+
+def test_sentinels_lead_to_the_new_primary_after_it_has_changed(led: Sentinels) -> None:
+    former = led.primary
+    led.switch()
+    assert led.primary != former
+    assert [opens.__name__ for opens in OPENED if not calls_of(led, opens, led.url())] == []
+
+
+@contextmanager
+def sentinel_on_tls(board: GuardedBoard) -> Iterator[str]:
+    """Run a Sentinel that speaks TLS, to the server too, and yield the address of the primary."""
+    port, issued = free_ports(["sentinel"], preferred={})["sentinel"], board.folder / "server"
+    lines = f"""
+port 0
+tls-port {port}
+bind 127.0.0.1
+tls-cert-file {issued}.crt
+tls-key-file {issued}.key
+tls-ca-cert-file {board.authority.certificate}
+tls-auth-clients no
+tls-replication yes
+sentinel monitor {NAME} 127.0.0.1 {board.port} 1
+sentinel auth-pass {NAME} {PASSWORD}
+"""
+    with tempfile.TemporaryDirectory(prefix="qm-sentinel-") as folder:
+        (Path(folder) / "sentinel.conf").write_text(lines, encoding="utf-8")
+        command = [str(PROGRAM), f"{folder}/sentinel.conf", "--sentinel"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+            try:
+                yield f"sentinels://:{PASSWORD}@127.0.0.1:{port}/{NAME}/5"
+            finally:
+                process.kill()
+
+
+def test_sentinels_on_tls_prove_their_name_as_the_server_does(guarded: GuardedBoard, tmp_path: Path) -> None:
+    with sentinel_on_tls(guarded) as url:
+        trusting = f"{url}?ssl_ca_certs={guarded.authority.certificate}"
+        until(lambda: is_reached(trusting), within_s=20)
+        assert [opens.__name__ for opens in OPENED if not is_opened(guarded, opens, trusting, db=5)] == []
+        for refused in (
+            url,
+            trusting.replace("127.0.0.1", "127.0.0.2"),
+            f"{url}?ssl_ca_certs={Authority(tmp_path).certificate}",
+        ):
+            assert not is_reached(refused)
+        with pytest.raises(redis.ConnectionError):
+            command(trusting.replace("sentinels:", "sentinel:").partition("?")[0])
+
+
+def is_reached(url: str) -> bool:
+    try:
+        coroutine(url)
+        command(url)
+    except redis.ConnectionError:
+        return False
+    return True
+
+
+@each_opens
+@pytest.mark.parametrize("wrong", ["another name", "another password", "no Sentinel"])
+def test_who_is_led_to_no_primary_is_told_so(led: Sentinels, opens: Opened, wrong: str) -> None:
+    url = {
+        "another name": led.url(master_name="nobody"),
+        "another password": led.url(sentinel_password="wrong"),
+        "no Sentinel": f"sentinel://:{PASSWORD}@127.0.0.1:1,127.0.0.1:2/{NAME}/0",
+    }[wrong]
+    with suppress(Unavailable, redis.ConnectionError):
+        assert calls_of(led, opens, url) == 0
+        assert opens is broker
 
 
 @each_opens

@@ -16,7 +16,7 @@ from querymill_shared import tracing
 from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import open_commands
 from querymill_shared.metrics_port import serve_metrics
-from querymill_shared.urls import is_redis
+from querymill_shared.urls import has_alternates, is_redis
 from querymill_workers import preflight, wiring
 from querymill_workers.bell_consumer import BellListener
 from querymill_workers.delivery_listener import DeliveryListener
@@ -162,7 +162,7 @@ def open_broker(app: Any) -> redis.Redis:
         kombu.exceptions.OperationalError: None of several addresses is reachable.
     """
     chosen = wiring.settings()
-    if ";" not in chosen.broker_url:
+    if not has_alternates(chosen.broker_url):
         return open_commands(chosen.broker_url, max_connections=1, decode_responses=False)
     connection = app.connection_for_read()
     connection.ensure_connection(max_retries=1)

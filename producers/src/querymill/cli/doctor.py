@@ -39,6 +39,9 @@ _PORTS = {
     "redis": 6379,
     "rediss": 6379,
     "sentinel": 26379,
+    "sentinels": 26379,
+    "redis+sentinel": 26379,
+    "rediss+sentinel": 26379,
     "amqp": 5672,
     "pyamqp": 5672,
     "amqps": 5671,
@@ -268,7 +271,7 @@ def _tcp(name: str, url: str, setting: str, *, schemes: Sequence[str] = (), rule
         return DoctorFinding(name, mask(url), ok=False, mend=mend)
     if read.scheme == "mongodb+srv":
         return DoctorFinding(name, read.shown, mend=f"{setting}: not probed: its servers are looked up in DNS")
-    default = _PORTS.get(read.scheme.partition("+")[0])
+    default = _PORTS.get(read.scheme, _PORTS.get(read.scheme.partition("+")[0]))
     hosts = [(host, port or default) for host, port in read.hosts]
     if not hosts or any(port is None and not host.startswith("/") for host, port in hosts):
         return DoctorFinding(name, read.shown, mend=f"{setting}: not probed: it names no host and port")

@@ -12,6 +12,8 @@ import redis.asyncio
 from redis.connection import parse_url
 
 from querymill_shared.board.away import raise_explained
+from querymill_shared.board.sentinels import Primary
+from querymill_shared.sentinel_addresses import SentinelAddress, is_sentinel, read_sentinel
 
 #: What was sent and is not acknowledged for this long ends a connection, in ms. Only Linux knows this option.
 UNACKNOWLEDGED_MS: Final = 10_000
@@ -100,6 +102,26 @@ class TLSConnection(Sound, redis.SSLConnection):
     """A connection over TLS. Python keeps its time limits: the TLS library tries a read again that the kernel ended."""
 
 
+class Led(redis.connection.AbstractConnection):
+    """A connection that Sentinels lead to the primary, each time that it is opened."""
+
+    def __init__(self, *args: Any, primary: Primary, **kwargs: Any) -> None:
+        self._primary = primary
+        super().__init__(*args, **kwargs)
+
+    def _connect(self) -> Any:
+        self.host, self.port = self._primary.find()
+        return super()._connect()  # type: ignore[no-untyped-call, safe-super]  # of the kind of socket
+
+
+class LedQuickConnection(Led, QuickConnection):
+    """A plain connection over TCP to the primary."""
+
+
+class LedTLSConnection(Led, TLSConnection):
+    """A connection over TLS to the primary."""
+
+
 class Watchful(redis.asyncio.connection.AbstractConnection):
     """A connection that a pool does not lend once the server has closed it. The library looks for replies only.
 
@@ -143,6 +165,26 @@ class WatchfulTLSConnection(Watchful, redis.asyncio.SSLConnection):
     """A connection over TLS, for coroutines."""
 
 
+class WatchfulLed(redis.asyncio.connection.AbstractConnection):
+    """A connection that Sentinels lead to the primary, each time that it is opened, for coroutines."""
+
+    def __init__(self, *args: Any, primary: Primary, **kwargs: Any) -> None:
+        self._primary = primary
+        super().__init__(*args, **kwargs)
+
+    async def _connect(self) -> None:
+        self.host, self.port = await self._primary.find_async()
+        await super()._connect()  # type: ignore[no-untyped-call, safe-super]  # of the kind of socket
+
+
+class LedWatchfulConnection(WatchfulLed, WatchfulConnection):
+    """A plain connection over TCP to the primary, for coroutines."""
+
+
+class LedWatchfulTLSConnection(WatchfulLed, WatchfulTLSConnection):
+    """A connection over TLS to the primary, for coroutines."""
+
+
 _CLASSES: Final[Mapping[Any, Any]] = {
     redis.Connection: QuickConnection,
     redis.UnixDomainSocketConnection: QuickSocket,
@@ -153,6 +195,14 @@ _ASYNC_CLASSES: Final[Mapping[Any, Any]] = {
     redis.UnixDomainSocketConnection: WatchfulSocket,
     redis.SSLConnection: WatchfulTLSConnection,
 }
+_LED_CLASSES: Final[Mapping[Any, Any]] = {
+    redis.Connection: LedQuickConnection,
+    redis.SSLConnection: LedTLSConnection,
+}
+_LED_ASYNC_CLASSES: Final[Mapping[Any, Any]] = {
+    redis.Connection: LedWatchfulConnection,
+    redis.SSLConnection: LedWatchfulTLSConnection,
+}
 
 
 def options_of(url: str, *, asynchronous: bool = False) -> dict[str, Any]:
@@ -161,6 +211,8 @@ def options_of(url: str, *, asynchronous: bool = False) -> dict[str, Any]:
     Raises:
         ValueError: The address is none of Redis or Valkey.
     """
+    if is_sentinel(url):
+        return _options_of_primary(read_sentinel(url), asynchronous=asynchronous)
     asked: dict[str, Any] = {**parse_url(url)}  # type: ignore[no-untyped-call]
     opened = asked.pop("connection_class", redis.Connection)
     taken = {
@@ -170,3 +222,11 @@ def options_of(url: str, *, asynchronous: bool = False) -> dict[str, Any]:
     }
     classes = _ASYNC_CLASSES if asynchronous else _CLASSES
     return taken | asked | {"connection_class": classes[opened]}
+
+
+def _options_of_primary(address: SentinelAddress, *, asynchronous: bool) -> dict[str, Any]:
+    asked: dict[str, Any] = {**parse_url(address.server)}  # type: ignore[no-untyped-call]
+    opened = asked.pop("connection_class", redis.Connection)
+    classes = _LED_ASYNC_CLASSES if asynchronous else _LED_CLASSES
+    primary = Primary(address, tls={name: said for name, said in asked.items() if name.startswith("ssl_")})
+    return OPTIONS | asked | {"connection_class": classes[opened], "primary": primary}
