@@ -240,6 +240,14 @@ class Settings(BaseSettings):
             description="estimated tokens that a collection may use per UTC day; unset: no limit",
         ),
     ] = None
+    querymill_cache_url: Annotated[
+        str,
+        AfterValidator(lambda url: url and read_by_redis(url)),
+        Field(
+            description="URL of a Redis or Valkey of its own for the vectors and replies that the fleet caches: it may"
+            " evict, and jobs go on without it; empty: REDIS_URL",
+        ),
+    ] = ""
     querymill_metrics_port: Annotated[
         int | None,
         Field(

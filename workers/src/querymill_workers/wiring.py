@@ -23,7 +23,7 @@ from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.client import open_client
 from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddings
-from querymill_workers.inference.fleet_cache import FleetCache, FleetCaches, NoFleetCaches
+from querymill_workers.inference.fleet_cache import FleetCache, FleetCaches, NoFleetCaches, open_cache
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, open_endpoint
 from querymill_workers.inference.memory import WordAnswers, WordEmbeddings, WordJudge, WordRewriter
@@ -152,8 +152,15 @@ def step_pool() -> StepPool:
 
 @cache
 def cache_client() -> redis.Redis:
-    """Return this process's client for accounts, caches and counters. It reads bytes, unlike the board's."""
+    """Return this process's client for accounts, limits and counters. It reads bytes, unlike the board's."""
     return open_commands(settings().redis_url, decode_responses=False)
+
+
+@cache
+def value_client() -> redis.Redis:
+    """Return this process's client for the values that the fleet caches: vectors and replies."""
+    at = settings().querymill_cache_url
+    return open_cache(at) if at else cache_client()
 
 
 @cache
@@ -210,7 +217,7 @@ def embeddings_of(
             account, "embedding", timeout_s=timeout_s, probe=endpoint.probe, traced_as=("embeddings", profile.model)
         ),
         FleetCache(
-            cache_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, fleet_counters=fleet_counters()
+            value_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, fleet_counters=fleet_counters()
         ),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         profile,
@@ -258,7 +265,7 @@ def chat(chosen: Settings) -> ChatModel:
             account, "chat model", timeout_s=timeout_s, probe=endpoint.probe, traced_as=("chat", chosen.chat_model)
         ),
         FleetCache(
-            cache_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, fleet_counters=fleet_counters()
+            value_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, fleet_counters=fleet_counters()
         ),
         DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
         scoped=chosen.querymill_cache_scope == "collection",
@@ -294,7 +301,7 @@ def ports() -> Ports:
         text_vectors=PostgresTextVectors(pool),
         documents=documents_in(pool),
         bodies={},
-        fleet_caches=FleetCaches(cache_client()),
+        fleet_caches=FleetCaches(value_client()),
         words=words,
         samples=PostgresSamples(pool),
         versions=PostgresVersions(pool),
@@ -375,7 +382,7 @@ def ports_in_memory(board: Board) -> Ports:
 
 def _drop_connections() -> None:
     """Make a forked child open its own connections. On a shared one it could read the replies of its parent."""
-    for opened in (board, heartbeat, step_pool, cache_client, fleet_counters, ports):
+    for opened in (board, heartbeat, step_pool, cache_client, value_client, fleet_counters, ports):
         opened.cache_clear()
 
 

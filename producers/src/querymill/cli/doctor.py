@@ -97,6 +97,8 @@ def _services(settings: Settings) -> Iterator[DoctorFinding]:
         yield from _keys(settings)
     if settings.broker_url != settings.redis_url:
         yield _tcp("broker", settings.broker_url, "CELERY_BROKER_URL")
+    if settings.querymill_cache_url:
+        yield _tcp("cache", settings.querymill_cache_url, "QUERYMILL_CACHE_URL")
     database, modules = settings.database_url.get_secret_value(), settings.mongodb_uri.get_secret_value()
     postgres = _tcp("PostgreSQL", database, "DATABASE_URL", schemes=_DATABASE_SCHEMES, rule=_DATABASE_RULE)
     yield postgres

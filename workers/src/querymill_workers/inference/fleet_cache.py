@@ -3,6 +3,8 @@
 A value is read from Redis if it is there. Otherwise one worker, the leader, computes it and the others wait. The leader
 marks the key, renews the mark while it works, and writes the value. When the mark expires because the leader died or
 failed, another worker takes over. Failures are neither cached nor shared.
+
+While the server is away, each worker computes what it needs: that costs money, and no job.
 """
 
 import hashlib
@@ -16,6 +18,8 @@ from typing import Final
 
 import redis
 import structlog
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import FleetCounters
@@ -30,6 +34,12 @@ LEASE_MS = 2_000
 RENEW_EVERY_S = 0.5
 #: How often a follower checks for the value, in seconds: at first, and at last.
 POLL_S = (0.004, 0.050)
+
+#: Connections to a server for caches alone, and how long it may take to answer, in seconds.
+CONNECTIONS: Final = 32
+PATIENCE_S: Final = 1.0
+#: A server that was away is not asked again for this long, in seconds.
+REST_S: Final = 5.0
 
 #: The sorts of values that are cached.
 LABELS: Final = ("vector", "chat")
@@ -67,6 +77,15 @@ MARKS_AT_ONCE = 100
 _log = structlog.get_logger(__name__)
 
 
+def open_cache(url: str) -> redis.Redis:
+    """Open a client of a server for caches alone. It waits a second for a reply, then the caller does without it."""
+    pool = redis.BlockingConnectionPool.from_url(
+        url, max_connections=CONNECTIONS, timeout=PATIENCE_S, socket_timeout=PATIENCE_S,
+        socket_connect_timeout=PATIENCE_S, retry=Retry(NoBackoff(), 0),
+    )  # fmt: skip
+    return redis.Redis.from_pool(pool)
+
+
 class StillComing(Refused):
     """The caller's time is up, but values are still being computed: ``coming`` has the future of each by its key."""
 
@@ -89,6 +108,7 @@ class FleetCache:
         self._lock = threading.Lock()
         self._renewer: threading.Thread | None = None
         self._is_one_server = True
+        self._rests_until = 0.0
 
     def obtain(
         self, keys: Sequence[str], compute: Compute, *, lane: Lane, until: float | None
@@ -105,7 +125,14 @@ class FleetCache:
         values: dict[str, bytes] = {}
         missing, pause, followed = list(keys), POLL_S[0], False
         while missing:
-            came, led = self._ask(missing, lane)
+            try:
+                came, led = self._ask(missing, lane)
+            except redis.RedisError as error:
+                self._rest(error)
+                self._count("miss", len(missing))
+                for some in compute(missing):
+                    values |= some
+                return values
             values |= came
             self._count("shared" if followed else "hit", len(came))
             if led:
@@ -120,10 +147,15 @@ class FleetCache:
 
     def known(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the values that are cached now."""
-        with self._client.pipeline(transaction=False) as pipe:
-            for key in keys:
-                pipe.get(key)
-            values: list[bytes | None] = pipe.execute()
+        try:
+            self._check_rest()
+            with self._client.pipeline(transaction=False) as pipe:
+                for key in keys:
+                    pipe.get(key)
+                values: list[bytes | None] = pipe.execute()
+        except redis.RedisError as error:
+            self._rest(error)
+            return {}
         found = {key: value for key, value in zip(keys, values, strict=True) if value is not None}
         self._count("hit", len(found))
         return found
@@ -133,6 +165,7 @@ class FleetCache:
 
         Return the values, and the keys that this process leads with the token of each mark.
         """
+        self._check_rest()
         token = _RANK[lane] + secrets.token_bytes(12)
         with self._client.pipeline(transaction=False) as pipe:
             for key in keys:
@@ -167,10 +200,7 @@ class FleetCache:
         """Write a value whose caller has left, or let another worker compute it if it failed."""
         came = {} if value.exception() else {key: value.result()}
         self._count("late", len(came))
-        try:
-            self._publish(came, {key: token})
-        except redis.RedisError as error:
-            _log.warning("a late reply was not cached", cache=self._label, error=type(error).__name__)
+        self._publish(came, {key: token})
 
     def _publish(self, values: Mapping[str, bytes], led: Mapping[str, bytes]) -> None:
         """Write values and remove their marks. Without values, remove all marks, because no value will come."""
@@ -180,12 +210,29 @@ class FleetCache:
         with self._lock:
             for key in done:
                 self._held.pop(key, None)
-        with self._client.pipeline(transaction=False) as pipe:
-            for key, value in values.items():
-                pipe.eval(_PUBLISH, 2, key, _refusal(key), value, self._ttl_ms)
-            for key, token in done.items():
-                pipe.eval(_RELEASE, 1, _mark(key), token)
-            pipe.execute()
+        try:
+            self._check_rest()
+            with self._client.pipeline(transaction=False) as pipe:
+                for key, value in values.items():
+                    pipe.eval(_PUBLISH, 2, key, _refusal(key), value, self._ttl_ms)
+                for key, token in done.items():
+                    pipe.eval(_RELEASE, 1, _mark(key), token)
+                pipe.execute()
+        except redis.RedisError as error:
+            self._rest(error)
+
+    def _check_rest(self) -> None:
+        """Let a server that was away just now alone. Raises redis.ConnectionError."""
+        if time.monotonic() < self._rests_until:
+            raise redis.ConnectionError("it was away just now")
+
+    def _rest(self, error: redis.RedisError) -> None:
+        if time.monotonic() >= self._rests_until:
+            self._rests_until = time.monotonic() + REST_S
+            _log.warning(
+                "values of providers are not cached now: is the server of QUERYMILL_CACHE_URL (else REDIS_URL) well?",
+                cache=self._label, error=type(error).__name__, retry_after_s=REST_S,
+            )  # fmt: skip
 
     def _wait(self, seconds: float, until: float | None) -> None:
         if until is not None and time.monotonic() + seconds >= until:
