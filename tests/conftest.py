@@ -20,6 +20,7 @@ from tests.fixtures.deployment import board_client, database, deployment, filing
 from tests.fixtures.inference import provider, wired
 from tests.fixtures.mongo_server import mongo_server
 from tests.fixtures.releases import former_release
+from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
 
 # One definition for the whole run: a fixture of the session that two conftests import would exist twice.
 __all__ = [
@@ -102,6 +103,13 @@ def stack() -> Iterator[Stack]:
 def valkey_url(stack: Stack) -> str:
     """A database of Valkey that each test may empty; the workers of the system tests use another."""
     return stack.environment()["REDIS_URL"].removesuffix("/0") + "/1"
+
+
+@pytest.fixture(scope="session")
+def valkeys() -> Iterator[ValkeyCluster]:
+    """A cluster of three primaries and their replicas, started for the tests that ask for it. They leave it whole."""
+    with valkey_cluster() as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

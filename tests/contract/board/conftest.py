@@ -1,14 +1,29 @@
-"""The board of the contract suite, on a real server. Where a test says so, it runs on the simulated one, too."""
+"""The board of the contract suite, on a real server, and each night on a cluster of six, too.
+
+Where a test says so, it runs on the simulated server as well.
+"""
 
 from collections.abc import Iterator
 
 import pytest
 import redis
 
-from querymill_embedded import StackPart, temporary_stack
+from querymill_embedded import Stack, StackPart, temporary_stack
 from querymill_shared.board import ValkeyBoard
+from querymill_shared.board.connections import open_commands
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import REAL, empty_board, simulated_board
+from tests.fixtures.valkey_clusters import ValkeyCluster
+
+
+@pytest.fixture(scope="session", params=["server", pytest.param("cluster", marks=pytest.mark.nightly)])
+def valkey_url(request: pytest.FixtureRequest) -> str:
+    """A database that each test may empty: of the server that all tests share, or of a cluster."""
+    if request.param == "server":
+        stack: Stack = request.getfixturevalue("stack")
+        return stack.environment()["REDIS_URL"].removesuffix("/0") + "/1"
+    cluster: ValkeyCluster = request.getfixturevalue("valkeys")
+    return cluster.url
 
 
 @pytest.fixture
@@ -29,7 +44,7 @@ def board(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Valkey
 
 @pytest.fixture
 def server(valkey_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(valkey_url, decode_responses=True) as client:
+    with open_commands(valkey_url) as client:
         yield client
 
 

@@ -17,6 +17,9 @@ import redis
 import redis.asyncio
 
 from querymill_shared.board.away import raise_explained
+from querymill_shared.board.cluster import BoardClient
+from querymill_shared.board.cluster_async import AsyncBoardClient
+from querymill_shared.board.keys import SHARDS
 from querymill_shared.board.sockets import Sound, options_of
 
 #: Connections for commands. The server runs commands one at a time, so far fewer keep it busy,
@@ -98,6 +101,12 @@ def run_commands(client: redis.Redis, commands: Sequence[tuple[Any, ...]]) -> li
     Raises:
         redis.RedisError: As the library's own pipeline.
     """
+    cluster = client.cluster() if isinstance(client, BoardClient) else None
+    return _run_on(client, commands) if cluster is None else cluster.run_all(commands, _run_on)
+
+
+def _run_on(client: redis.Redis, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Run commands on one server."""
     pool = client.connection_pool
     packed = [b"".join(map(hiredis.pack_command, commands))]
     connection: Any = pool.get_connection()
@@ -121,13 +130,13 @@ def _reply_on(connection: Any) -> Any:
         return error
 
 
-def open_commands(url: str, *, max_connections: int = COMMANDS, decode_responses: bool = True) -> redis.Redis:
-    """Open a client for commands. It connects on first use.
+def open_commands(url: str, *, max_connections: int = COMMANDS, decode_responses: bool = True) -> BoardClient:
+    """Open a client for commands. It connects on first use, to the servers of a cluster if the address leads to one.
 
     Raises (when used):
         Unavailable: The server is unreachable, or has answered nobody within `COMMAND_WAIT_S`.
     """
-    return redis.Redis.from_pool(
+    return BoardClient.from_pool(  # type: ignore[return-value]  # it is what it is called on
         QuickPool(  # type: ignore[no-untyped-call]
             **{
                 "max_connections": max_connections,
@@ -141,7 +150,9 @@ def open_commands(url: str, *, max_connections: int = COMMANDS, decode_responses
 
 def open_watching(url: str) -> redis.Redis:
     """Open a client for the two threads of a reader."""
-    return open_commands(url, max_connections=WATCHING)
+    client = open_commands(url, max_connections=WATCHING)
+    client.connections_each = WATCHING + len(SHARDS)  # on a cluster, each shard has a read that waits
+    return client
 
 
 class PatientPool(redis.asyncio.BlockingConnectionPool):
@@ -211,6 +222,10 @@ class PoolOfEachLoop(redis.asyncio.ConnectionPool):
         self._of_loop: dict[asyncio.AbstractEventLoop, tuple[PatientPool, AsyncGenerator[None]]] = {}
         self._changing = threading.Lock()
 
+    def like(self, **changed: Any) -> "PoolOfEachLoop":
+        """Return another pool with some options changed."""
+        return PoolOfEachLoop(**{**self._options, **changed})
+
     async def get_connection(self, *args: Any, **kwargs: Any) -> Any:
         """Lend a connection of this loop. Raises as `PatientPool.get_connection`."""
         return await (await self._own()).get_connection(*args, **kwargs)
@@ -270,9 +285,9 @@ class PoolOfEachLoop(redis.asyncio.ConnectionPool):
             await pool.disconnect()
 
 
-def open_async_commands(url: str, *, max_connections: int = CLIENT_COMMANDS) -> redis.asyncio.Redis:
+def open_async_commands(url: str, *, max_connections: int = CLIENT_COMMANDS) -> AsyncBoardClient:
     """Open an asynchronous client for commands, which serves every event loop; see `open_commands`."""
-    return redis.asyncio.Redis.from_pool(
+    return AsyncBoardClient.from_pool(  # type: ignore[return-value]  # it is what it is called on
         PoolOfEachLoop(
             **{
                 "max_connections": max_connections,

@@ -9,7 +9,9 @@ from redis.exceptions import NoScriptError
 from typing_extensions import override
 
 from querymill_shared.board import keys, lives, results
+from querymill_shared.board.cluster import BoardClient
 from querymill_shared.board.connections import open_watching, run_commands
+from querymill_shared.board.listening import ClusterListener, ValkeyListener
 from querymill_shared.board.results import read_result
 from querymill_shared.board.scripts import digest, source
 from querymill_shared.board.watching import Listener, Seen, StreamedEvent, Subscription, WatchedBoard
@@ -19,8 +21,6 @@ from querymill_shared.settings import Settings
 
 #: A job tells at most this many processes. The others find its end by looking.
 MAX_WATCHERS: Final = 64
-#: One read returns at most this many events of each shard.
-_READ: Final = 500
 #: One call looks at this many jobs, or fetches this many results.
 _AT_ONCE: Final = 100
 
@@ -38,11 +38,15 @@ class ValkeyWatchedBoard(WatchedBoard):
 
     @override
     def close(self) -> None:
-        self._client.connection_pool.disconnect()
+        if isinstance(self._client, BoardClient):
+            self._client.disconnect()
+        else:
+            self._client.connection_pool.disconnect()
 
     @override
-    def listen(self, watcher: str) -> "ValkeyListener":
-        return ValkeyListener(self._client, watcher)
+    def listen(self, watcher: str) -> Listener:
+        cluster = self._client.cluster() if isinstance(self._client, BoardClient) else None
+        return ValkeyListener(self._client, watcher) if cluster is None else ClusterListener(cluster, self._client, watcher)
 
     @override
     def watch(self, looks: Sequence[Subscription], watcher: str) -> list[Seen | Exception]:
@@ -128,37 +132,6 @@ class ValkeyWatchedBoard(WatchedBoard):
         return replies
 
 
-class ValkeyListener(Listener):
-    """`Listener` on the streams of one watcher, one a shard."""
-
-    def __init__(self, client: redis.Redis, watcher: str) -> None:
-        self._client = client
-        streams = [f"{keys.prefix(shard)}watch:{watcher}" for shard in keys.SHARDS]
-        pipeline = client.pipeline(transaction=False)
-        for stream in streams:
-            pipeline.xrevrange(stream, count=1)
-        self._after = {
-            stream: last[0][0] if last else "0-0" for stream, last in zip(streams, pipeline.execute(), strict=True)
-        }
-        #: The streams of which something was read that is still there.
-        self._read: list[str] = []
-
-    @override
-    def hear(self, *, wait_s: float) -> list[StreamedEvent]:
-        block = max(1, int(wait_s * 1000))
-        # What was read last time is deleted in the same round trip.
-        deletions = [("XTRIM", stream, "MINID", _next_id(self._after[stream])) for stream in self._read]
-        reading = ("XREAD", "COUNT", _READ, "BLOCK", block, "STREAMS", *self._after.keys(), *self._after.values())
-        *_, reply = run_commands(self._client, [*deletions, reading])
-        if isinstance(reply, redis.ResponseError):
-            raise reply
-        # Version 2 of the protocol has lists in the place of maps.
-        read: dict[str, Any] = reply if isinstance(reply, dict) else dict(reply or ())
-        self._read = list(read)
-        self._after |= {stream: entries[-1][0] for stream, entries in read.items()}
-        return [_passed_on(flat) for entries in read.values() for _, flat in entries]
-
-
 def _by_shard(looks: Sequence[Subscription]) -> Iterator[list[Subscription]]:
     """Group looks so that the keys of a group share a hash tag, a limited number at a time."""
 
@@ -177,18 +150,6 @@ def _seen(look: Subscription, reply: Any) -> Seen | Exception:
         return UnknownJob(look.job_id)
     _, count, entries, *result = reply
     return Seen(tuple(_told(look.job_id, *entry) for entry in entries), count, read_result(look.job_id, *result))
-
-
-def _next_id(event_id: str) -> str:
-    ms, _, sequence = event_id.partition("-")
-    return f"{ms}-{int(sequence) + 1}"
-
-
-def _passed_on(flat: Sequence[str]) -> StreamedEvent:
-    fields = dict(zip(flat[::2], flat[1::2], strict=True))
-    return StreamedEvent(
-        fields["job"], fields["event"], int(fields["count"]), fields["type"], fields["body"], fields.get("result")
-    )
 
 
 def _told(job_id: str, event_id: str, flat: Sequence[str]) -> StreamedEvent:

@@ -1,0 +1,312 @@
+"""A client of the board's server that also serves a cluster: it asks the server that holds a command's key.
+
+The client library's own has pools that raise when they are empty, repeats what may not be repeated when a connection
+breaks, and asks for rights that the board's users lack.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NoReturn
+
+import redis
+from redis.client import Pipeline
+from redis.exceptions import AskError, MovedError, TryAgainError
+from typing_extensions import override
+
+from querymill_shared.board.away import BoardUnavailable
+from querymill_shared.board.slots import (
+    Address,
+    NoServer,
+    SlotMap,
+    grouped,
+    is_cluster,
+    read_map,
+    redirected_to,
+    runs_everywhere,
+    slot_of,
+)
+
+#: Runs commands on one server, in one round trip, and returns the replies. An error of the server is a reply.
+Runs = Callable[[redis.Redis, Sequence[Any]], list[Any]]
+
+#: How long a command is tried again while its slot moves, and how long it waits in between, in seconds.
+MOVING_S: Final = 2.0
+MOVING_PAUSE_S: Final = 0.02
+#: The map is read again at most this often while a server is away, in seconds.
+READ_AGAIN_S: Final = 0.2
+
+
+def is_moving(error: BaseException) -> bool:
+    """Whether an error says that the keys of a command are being moved to another server."""
+    return isinstance(error, TryAgainError) or isinstance(error.__cause__, TryAgainError)
+
+
+def was_refused(error: BaseException | None) -> bool:
+    """Whether nothing of a command was sent, because no server listens at the address."""
+    while error is not None and not isinstance(error, ConnectionRefusedError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def raise_uncovered(error: NoServer) -> NoReturn:
+    """Raise that a part of a cluster is away."""
+    raise BoardUnavailable(f"board: {error}; start that part of its cluster") from error
+
+
+class Cluster:
+    """The servers of a cluster: which of them holds each slot, and a client of each."""
+
+    def __init__(self, seed: redis.Redis, open_server: Callable[[Address], redis.Redis]) -> None:
+        self._seed = seed
+        self._open_server = open_server
+        self._clients: dict[Address, redis.Redis] = {}
+        self._lock = threading.Lock()
+        self._read_at = float("-inf")
+        options = seed.connection_pool.connection_kwargs
+        self._seeded_at: Address = (str(options.get("host", "localhost")), int(options.get("port", 6379)))
+        self.map = self._read(seed, self._seeded_at)
+
+    def at(self, address: Address) -> redis.Redis:
+        """Return the client of a server."""
+        with self._lock:
+            if address not in self._clients:
+                self._clients[address] = self._open_server(address)
+            return self._clients[address]
+
+    def server_of(self, slot: int) -> Address:
+        """Return the server that holds a slot.
+
+        Raises:
+            Unavailable: None holds it.
+        """
+        try:
+            return self.map.server_of(slot)
+        except NoServer as error:
+            self.refresh()
+            raise_uncovered(error)
+
+    def primaries(self) -> list[redis.Redis]:
+        """Return the clients of all servers that hold slots."""
+        return [self.at(address) for address in self.map.primaries]
+
+    def refresh(self, *, away: Address | None = None) -> None:
+        """Read the map again, of a server that is not ``away``. If none answers, it stays as it is."""
+        with self._lock:
+            if time.monotonic() < self._read_at + READ_AGAIN_S:
+                return
+            self._read_at = time.monotonic()
+        for address in (*self.map.primaries, *self.map.replicas, self._seeded_at):
+            if address == away:
+                continue
+            try:
+                self.map = self._read(self.at(address), address)
+            except redis.RedisError:
+                continue
+            return
+
+    def follow(self, command: Sequence[Any], run: Runs) -> Any:
+        """Run a command where its key is, wherever that is moved. Return its reply: an error of the server, too.
+
+        Raises:
+            Unavailable: The server is away, or the slot has been moving for `MOVING_S`.
+        """
+        slot, until = slot_of(command), time.monotonic() + MOVING_S
+        asked, commands = self.server_of(slot), [command]
+        while True:
+            try:
+                reply = run(self.at(asked), commands)[-1]
+            except (redis.ConnectionError, redis.TimeoutError) as error:
+                if time.monotonic() > until or not (is_moving(error) or self._is_elsewhere(slot, asked, error)):
+                    raise
+                time.sleep(MOVING_PAUSE_S)
+                asked, commands = self.server_of(slot), [command]
+                continue
+            if time.monotonic() > until:
+                return reply
+            match reply:
+                case MovedError():
+                    asked, commands = self.follow_move(reply, asked), [command]
+                case AskError():
+                    asked, commands = redirected_to(reply, asked), [("ASKING",), command]
+                case _:
+                    return reply
+
+    def follow_move(self, moved: MovedError, asked: Address) -> Address:
+        """Note where a slot is now, as the server said that was ``asked``. Return its new server."""
+        server = redirected_to(moved, asked)
+        with self._lock:
+            self.map = self.map.moved(moved.slot_id, server)
+        return server
+
+    def _is_elsewhere(self, slot: int, asked: Address, error: BaseException) -> bool:
+        """Whether another server has taken the place of one that refused a command."""
+        self.refresh(away=asked)
+        return was_refused(error) and self.map.servers[slot] not in (None, asked)
+
+    def run_all(self, commands: Sequence[Sequence[Any]], run: Runs) -> list[Any]:
+        """Run commands, those of a server in one round trip. An error of the server stands in the place of its reply.
+
+        Raises:
+            Unavailable: A server is away. The commands for others may have run.
+        """
+        replies: list[Any] = [None] * len(commands)
+        for server, places in grouped(commands, lambda command: self.server_of(slot_of(command))).items():
+            found = self._run_at(server, [commands[place] for place in places], run)
+            for place, reply in zip(places, found, strict=True):
+                replies[place] = reply
+        return replies
+
+    def _run_at(self, server: Address, commands: Sequence[Sequence[Any]], run: Runs) -> list[Any]:
+        if len(commands) > 1:
+            try:
+                replies = run(self.at(server), commands)
+            except (redis.ConnectionError, redis.TimeoutError) as error:
+                if not (is_moving(error) or self._is_elsewhere(slot_of(commands[0]), server, error)):
+                    raise
+            else:
+                return [
+                    self.follow(command, run) if isinstance(reply, (MovedError, AskError, TryAgainError)) else reply
+                    for command, reply in zip(commands, replies, strict=True)
+                ]
+        return [self.follow(command, run) for command in commands]
+
+    def scan(self, **asked: Any) -> Iterator[Any]:
+        """Yield the keys of all servers. After a slot has moved meanwhile, all of them once more."""
+        while True:
+            before = self.map.servers
+            for client in self.primaries():
+                yield from client.scan_iter(**asked)
+            self._read_at = float("-inf")
+            self.refresh()
+            if self.map.servers == before:
+                return
+
+    def close(self) -> None:
+        """Close the connections to all servers."""
+        for client in tuple(self._clients.values()):
+            client.close()
+
+    def disconnect(self) -> None:
+        """Close the connections, those that are lent too."""
+        for client in tuple(self._clients.values()):
+            client.connection_pool.disconnect()
+
+    @staticmethod
+    def _read(client: redis.Redis, address: Address) -> SlotMap:
+        reply: Any = redis.Redis.execute_command(client, "CLUSTER", "SLOTS")  # type: ignore[no-untyped-call]
+        return read_map(reply, address)
+
+
+class BoardClient(redis.Redis):
+    """A client of a server, or of the cluster that the server belongs to. The first connection tells."""
+
+    _cluster: Cluster | None = None
+    _is_one_server: bool | None = None
+    #: Connections to each server of a cluster, None for as many as to a server alone.
+    connections_each: int | None = None
+
+    def cluster(self) -> Cluster | None:
+        """Return the cluster that the server belongs to, None if it is none.
+
+        Raises:
+            Unavailable: The server is away.
+        """
+        if self._is_one_server is None:
+            is_one_server = not is_cluster(_handshake(self))
+            if not is_one_server:
+                self._cluster = Cluster(self, self._open_server)
+            self._is_one_server = is_one_server
+        return self._cluster
+
+    def _open_server(self, address: Address) -> redis.Redis:
+        pool = self.connection_pool
+        options = {**pool.connection_kwargs, "host": address[0], "port": address[1]}
+        options |= {"connection_class": pool.connection_class, "max_connections": self.connections_each or pool.max_connections}
+        opened = type(pool)(**options, timeout=getattr(pool, "timeout", None))
+        return redis.Redis.from_pool(opened)
+
+    @override
+    def execute_command(self, *args: Any, **options: Any) -> Any:
+        cluster = self.cluster()
+        if cluster is None:
+            return super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
+        if runs_everywhere(args):
+            return [client.execute_command(*args, **options) for client in cluster.primaries()][-1]  # type: ignore[no-untyped-call]
+
+        def run(client: redis.Redis, commands: Sequence[Any]) -> list[Any]:
+            return run_parsed(client, [(command, options if command is args else {}) for command in commands])
+
+        reply = cluster.follow(args, run)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    @override
+    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:  # noqa: FBT001, FBT002  # as the library calls it
+        cluster = self.cluster()
+        if cluster is None:
+            return super().pipeline(transaction, shard_hint)  # type: ignore[no-untyped-call]
+        return ClusterPipeline(self, cluster)
+
+    @override
+    def scan_iter(self, *args: Any, **options: Any) -> Iterator[Any]:
+        cluster = self.cluster()
+        return super().scan_iter(*args, **options) if cluster is None else cluster.scan(**options)
+
+    @override
+    def close(self) -> None:
+        super().close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def disconnect(self) -> None:
+        """Close the connections, those that are lent too: who waits for a reply is told at once."""
+        self.connection_pool.disconnect()
+        if self._cluster is not None:
+            self._cluster.disconnect()
+
+
+class ClusterPipeline(Pipeline):
+    """A pipeline whose commands go to the servers that hold their keys. It is no transaction."""
+
+    def __init__(self, client: BoardClient, cluster: Cluster) -> None:
+        super().__init__(client.connection_pool, client.response_callbacks, False, None)  # type: ignore[no-untyped-call]  # noqa: FBT003
+        self._cluster = cluster
+
+    @override
+    def execute(self, raise_on_error: bool = True) -> list[Any]:  # noqa: FBT001, FBT002  # as the library calls it
+        stack, self.command_stack = self.command_stack, []
+        options_of = {id(args): options for args, options in stack}
+
+        def run(client: redis.Redis, commands: Sequence[Any]) -> list[Any]:
+            return run_parsed(client, [(command, options_of.get(id(command), {})) for command in commands])
+
+        replies = self._cluster.run_all([args for args, _ in stack], run)
+        if raise_on_error:
+            self.raise_first_error(stack, replies)  # type: ignore[no-untyped-call]
+        return replies
+
+
+def run_parsed(client: redis.Redis, asked: Sequence[tuple[Sequence[Any], dict[str, Any]]]) -> list[Any]:
+    """Run commands with their options on one server, and return what the client library makes of the replies."""
+    pipeline: Any = redis.Redis.pipeline(client, transaction=False)  # type: ignore[no-untyped-call]
+    for command, options in asked:
+        pipeline.execute_command(*command, **options)
+    replies: list[Any] = pipeline.execute(raise_on_error=False)
+    return replies
+
+
+def _handshake(client: redis.Redis) -> object:
+    """Return what a server said of itself when a connection to it was opened."""
+    pool: Any = client.connection_pool
+    connection = pool.get_connection()
+    try:
+        if connection.handshake_metadata:
+            return connection.handshake_metadata
+        connection.send_command("HELLO")  # version 2 of the protocol begins without
+        return connection.read_response()
+    except redis.ResponseError:
+        return None
+    finally:
+        pool.release(connection)
