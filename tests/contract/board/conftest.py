@@ -16,7 +16,16 @@ from tests.fixtures.boards import REAL, empty_board, simulated_board
 from tests.fixtures.valkey_clusters import ValkeyCluster
 
 
-@pytest.fixture(scope="session", params=["server", pytest.param("cluster", marks=pytest.mark.nightly)])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what is not about one server on a cluster, too."""
+    if "valkey_url" in metafunc.fixturenames:
+        is_of_one = any(mark.name == "one_server" for mark in metafunc.definition.iter_markers())
+        cluster = pytest.param("cluster", marks=pytest.mark.nightly)
+        kinds = ["server"] if is_of_one else ["server", cluster]
+        metafunc.parametrize("valkey_url", kinds, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def valkey_url(request: pytest.FixtureRequest) -> str:
     """A database that each test may empty: of the server that all tests share, or of a cluster."""
     if request.param == "server":

@@ -29,6 +29,8 @@ from tests.fixtures.guarded_boards import PASSWORD, PROGRAM, GuardedBoard, guard
 from tests.fixtures.sentinels import NAME, Sentinels, sentinels
 from tests.fixtures.tallies import until
 
+pytestmark = pytest.mark.one_server
+
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=5)
 JOB = "0" * 32
 

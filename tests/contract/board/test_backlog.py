@@ -15,6 +15,8 @@ from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from tests.fakes.bells import NO_BELLS
 
+pytestmark = pytest.mark.one_server
+
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, deadline=5)
 
 

@@ -3,9 +3,9 @@
 import time
 
 import pytest
-import redis
 
 from querymill_shared.board import Board, calls, keys
+from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import Overloaded
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -118,7 +118,7 @@ def test_an_old_report_refuses_nothing(board: Board, monkeypatch: pytest.MonkeyP
 
 
 def test_work_is_accepted_beside_a_report_that_another_program_wrote(settings: Settings) -> None:
-    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, open_commands(settings.redis_url, decode_responses=False) as client:
         for number, shard in enumerate(keys.SHARDS):
             if number % 2:
                 client.set(keys.backlog(shard), "no hash")

@@ -6,9 +6,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import redis
 
 from querymill_shared.board import Board, Ended, Outcome, ValkeyBoard, Verdict, keys
+from querymill_shared.board.connections import open_commands
 from querymill_shared.board.counts import BOUNDS
 from querymill_shared.board.scripts import source
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
@@ -103,10 +103,10 @@ def test_ends_of_the_last_minutes_are_the_same_for_all_that_look(board: Board) -
 
 
 def test_the_counts_of_a_minute_leave_the_board_after_ten(valkey_url: str, settings: Settings) -> None:
-    with empty_board(settings) as board, redis.Redis.from_url(valkey_url) as client:
+    with empty_board(settings) as board, open_commands(valkey_url, decode_responses=False) as client:
         job_id, _ = board.submit(SEARCH)
         board.settle(job_id, Verdict("done", result="{}", complete=False))
-        (minute,) = client.keys("qm:{*}:ends:*")
+        (minute,) = list(client.scan_iter("qm:{*}:ends:*"))
         assert 0 < client.pttl(minute) <= 600_000
         # An end of five minutes ago counts, one of seven minutes ago does not; nor what another program wrote.
         stem, _, number = minute.decode().rpartition(":")
@@ -153,7 +153,7 @@ def test_each_step_of_a_buried_worker_is_a_lease_lost(board: Board) -> None:
 
 def test_whoever_ends_a_job_is_told_what_it_was_once(valkey_url: str, settings: Settings) -> None:
     told: list[Ended] = []
-    with redis.Redis.from_url(valkey_url) as client:
+    with open_commands(valkey_url, decode_responses=False) as client:
         client.flushdb()
     board = ValkeyBoard.connect(settings, on_end=told.append)
     job_id, _ = board.submit(SEARCH)
@@ -168,7 +168,7 @@ def test_whoever_ends_a_job_is_told_what_it_was_once(valkey_url: str, settings: 
 
 
 def test_a_job_ends_beside_counts_that_another_program_wrote(settings: Settings) -> None:
-    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, open_commands(settings.redis_url, decode_responses=False) as client:
         for number, shard in enumerate(keys.SHARDS):
             key = keys.prefix(shard) + "counts"
             if number % 2:
@@ -181,7 +181,7 @@ def test_a_job_ends_beside_counts_that_another_program_wrote(settings: Settings)
 
 
 def test_a_record_that_lacks_its_fields_ends(settings: Settings) -> None:
-    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, open_commands(settings.redis_url, decode_responses=False) as client:
         job_id, _ = board.submit(SEARCH)
         client.hdel(keys.of_job(job_id, "job")[0], "kind", "collection", "created", "order")
         assert board.settle(job_id, Verdict("failed"))

@@ -3,9 +3,9 @@
 import time
 
 import pytest
-import redis
 
 from querymill_shared.board import Board, Outcome, SetbackCounts, Verdict
+from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Failed, Progress, Queued
@@ -189,7 +189,7 @@ def test_a_step_that_comes_further_has_all_its_attempts_again(board: Board) -> N
 
 
 def test_the_list_of_dead_jobs_forgets_those_that_have_expired(settings: Settings) -> None:
-    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, open_commands(settings.redis_url, decode_responses=False) as client:
         job_id = dead(board)
         shard = "qm:{" + job_id[0] + "}:dead"
         client.zadd(shard, {"expired": time.time() * 1000 - 8 * 86_400_000})

@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-import redis
 
 from querymill_shared.board import Board, Outcome, Verdict
 from querymill_shared.board.calls import READABLE_MS
+from querymill_shared.board.connections import open_commands
 from querymill_shared.board.erasure import Scrubbed
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
@@ -60,7 +60,7 @@ def go(board: Board, *job_ids: str) -> None:
 
 def raw(settings: Settings) -> str:
     """Everything that the server holds."""
-    with redis.Redis.from_url(settings.redis_url) as client:
+    with open_commands(settings.redis_url, decode_responses=False) as client:
         return "\n".join(f"{key!r} {client.dump(key)!r}" for key in client.scan_iter())
 
 
@@ -169,7 +169,7 @@ def test_a_collection_is_struck_off_the_list(board: Board) -> None:
 
 
 def test_no_byte_of_a_forgotten_job_stays_on_the_server(settings: Settings) -> None:
-    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, open_commands(settings.redis_url, decode_responses=False) as client:
         job_id = begin(board)
         client.hset(f"qm:{{{job_id[0]}}}:{job_id}:job", "watch", "me:all")
         board.append_event(job_id, Progress(stage=CANARY, done=1, total=2))
@@ -183,7 +183,7 @@ def test_no_byte_of_a_forgotten_job_stays_on_the_server(settings: Settings) -> N
 
 
 def test_a_forgotten_result_leaves_the_streams_and_the_end_stays_in_them(settings: Settings) -> None:
-    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, open_commands(settings.redis_url, decode_responses=False) as client:
         job_id = begin(board)
         client.hset(f"qm:{{{job_id[0]}}}:{job_id}:job", "watch", "me:end")
         end(board, job_id, Verdict("done", result=result_of(job_id)))
@@ -195,7 +195,7 @@ def test_a_forgotten_result_leaves_the_streams_and_the_end_stays_in_them(setting
 
 
 def test_a_key_of_another_type_is_passed_over(settings: Settings) -> None:
-    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as client:
+    with empty_board(settings) as board, open_commands(settings.redis_url, decode_responses=False) as client:
         client.set(f"qm:{{a}}:{'a' * 32}:job", "rubbish")
         client.set("qm:{a}:watch:rubbish", "rubbish")
         job_id = begin(board)

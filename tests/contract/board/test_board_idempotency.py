@@ -5,9 +5,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import redis
 
 from querymill_shared.board import Board, Verdict
+from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.ingest import IngestReports
@@ -88,7 +88,7 @@ def test_repeats_of_a_key_at_once_are_one_job(board: Board, asked: JobRequest) -
 @with_settings(querymill_result_ttl_s=RESULT_TTL)
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
 def test_a_key_takes_no_memory_after_its_job(settings: Settings, request_: JobRequest) -> None:
-    with empty_board(settings) as board, redis.Redis.from_url(settings.redis_url) as server:
+    with empty_board(settings) as board, open_commands(settings.redis_url, decode_responses=False) as server:
         hurried = request_ if request_.deadline is None else request_.model_copy(update={"deadline": 0.2})
         submitted = time.monotonic()
         job_id, _ = board.submit(hurried, idempotency_key=KEY)

@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterator
 
 import pytest
-import redis
 
 from querymill_shared.board import Board, Claims, Outcome, Verdict
+from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.events import StageFinished
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
@@ -266,7 +266,7 @@ def test_a_failed_job_keeps_what_its_steps_found(board: Board) -> None:
 
 def test_a_job_that_is_done_takes_little_memory_and_goes_in_time(valkey_url: str) -> None:
     settings = Settings(redis_url=valkey_url, querymill_result_ttl_s=60)
-    with empty_board(settings) as board, redis.Redis.from_url(valkey_url) as client:
+    with empty_board(settings) as board, open_commands(valkey_url, decode_responses=False) as client:
         job_id = submitted(board)
         for step in SEARCH.steps:
             board.finish(claimed(board, job_id, step), Outcome(notes={"reason": "because " * 20}))

@@ -27,6 +27,7 @@ def test_this_release_writes_the_board_as_its_golden_file_says(valkey_url: str) 
     assert json.loads(wire.lines(wire_board.life(valkey_url))) == wire.read(wire.NOW, "board")
 
 
+@pytest.mark.one_server
 def test_this_release_rings_as_its_golden_file_says(valkey_url: str) -> None:
     assert json.loads(wire.lines(wire_board.bells(valkey_url))) == wire.read(wire.NOW, "bells")
 

@@ -177,6 +177,8 @@ def test_an_adapter_with_a_client_that_was_given_serves_every_loop(answering: Se
 LOOPS_CLOSED_AS_THEY_ARE = """
 import asyncio, sys
 from querymill_shared.board.connections import open_async_commands
+
+pytestmark = pytest.mark.one_server
 client = open_async_commands(sys.argv[1])
 for _ in range(3):
     loop = asyncio.new_event_loop()

@@ -136,6 +136,7 @@ def test_a_broker_that_refuses_a_bell_costs_no_job(server: RefusingBoard, valkey
             assert mill.submit(another()).is_new
 
 
+@pytest.mark.one_server
 @pytest.mark.parametrize("asks", [threads, coroutines], ids=lambda asks: asks.__name__)
 def test_a_password_that_is_wrong_is_named(valkey_url: str, asks: Asks) -> None:
     said = str(refused(asks, valkey_url.replace("redis://:", "redis://:not-")))

@@ -16,6 +16,8 @@ from querymill_shared.settings import Settings
 from querymill_workers.jobs.bell_codec import Rung, heard
 from tests.fixtures.boards import empty_board
 
+pytestmark = pytest.mark.one_server
+
 SEARCH = ReportSearch(query="revenue?", collection="filings", hyde=True, multi_query=("synonym",), deadline=5)
 Submit = Callable[..., Submitted]
 

@@ -15,6 +15,8 @@ from querymill import IngestReports, IngestReportsResult
 from querymill.client.events.watch import Watch
 from querymill.client.job import Job
 from querymill_shared.board import Board, Outcome, ValkeyBoard, ValkeyWatchedBoard, Verdict, keys
+from querymill_shared.board.cluster import BoardClient
+from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.errors import ClientClosed, UnknownJob
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.ingest import IngestedDocument
@@ -185,10 +187,12 @@ def test_a_wait_ends_in_time_though_the_server_is_silent(
 
 def cut(server: redis.Redis) -> None:
     """Break every connection but this one."""
-    own = server.client_id()
-    for client in server.client_list():
-        if int(client["id"]) != own:
-            server.client_kill_filter(_id=client["id"])
+    cluster = server.cluster() if isinstance(server, BoardClient) else None
+    for each in [server] if cluster is None else cluster.primaries():
+        own = each.client_id()
+        for client in each.client_list(_type="normal"):
+            if int(client["id"]) != own:
+                each.client_kill_filter(_id=client["id"])
 
 
 def test_events_come_once_and_in_order_though_the_connections_break(
@@ -204,10 +208,10 @@ def test_events_come_once_and_in_order_though_the_connections_break(
             if done % 2:
                 cut(server)
             # A worker of its own, whose connections are not cut.
-            with redis.Redis.from_url(settings.redis_url, decode_responses=True) as client:
+            with open_commands(settings.redis_url) as client:
                 ValkeyBoard(client, settings).append_event(job_id, Progress(stage=name, done=done, total=8))
         cut(server)
-        with redis.Redis.from_url(settings.redis_url, decode_responses=True) as client:
+        with open_commands(settings.redis_url) as client:
             ValkeyBoard(client, settings).settle(job_id, DONE)
         assert [future.result() for future in followed] == [["queued", *["progress"] * 8, "done"]] * 3
         assert {future.result().result for future in awaited} == {DONE.result}
@@ -257,6 +261,7 @@ def test_a_board_that_is_away_from_the_start_is_an_error(monkeypatch: pytest.Mon
     watch.close()
 
 
+@pytest.mark.one_server
 def test_a_wait_that_the_server_refuses_is_an_error_at_once(server: redis.Redis, settings: Settings) -> None:
     server.execute_command("ACL", "SETUSER", "stranger", "on", ">secret", "~*", "+ping")  # type: ignore[no-untyped-call]
     address = settings.redis_url.rpartition("@")[2]

@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from querymill_shared.board import Board, Outcome, Seen, Subscription, ValkeyBoard, Verdict, WatchedBoard, keys
+from querymill_shared.board.connections import open_commands
 from querymill_shared.board.valkey_watching import MAX_WATCHERS
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Progress
@@ -214,18 +215,18 @@ def test_closing_wakes_the_listener(watching: WatchedBoard) -> None:
 
 
 def test_the_stream_of_a_watcher_that_died_goes_away(board: ValkeyBoard, settings: Settings, valkey_url: str) -> None:
-    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
+    with watched(board) as watching, open_commands(valkey_url, decode_responses=False) as server:
         job_id, _ = board.submit(SEARCH)
-        assert server.keys("*watch:*") == []
+        assert list(server.scan_iter("*watch:*")) == []
         seen(watching, every_event(job_id))
-        assert server.keys("*watch:*") == []
+        assert list(server.scan_iter("*watch:*")) == []
         board.settle(job_id, Verdict("cancelled"))
-        (stream,) = server.keys("*watch:*")
+        (stream,) = list(server.scan_iter("*watch:*"))
         assert 0 < server.pttl(stream) <= 600_000
 
 
 def test_a_listener_deletes_what_it_has_read(board: ValkeyBoard, settings: Settings, valkey_url: str) -> None:
-    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
+    with watched(board) as watching, open_commands(valkey_url, decode_responses=False) as server:
         listener = watching.listen(WATCHER)
         job_id, _ = board.submit(SEARCH)
         seen(watching, every_event(job_id))
@@ -234,7 +235,7 @@ def test_a_listener_deletes_what_it_has_read(board: ValkeyBoard, settings: Setti
             board.append_event(job_id, Progress(stage="original", done=number, total=9_999))
             if number % 300 == 0:
                 heard += len(listener.hear(wait_s=10))
-                (stream,) = server.keys("*watch:*")
+                (stream,) = list(server.scan_iter("*watch:*"))
                 longest = max(longest, server.xlen(stream))
         assert (heard, longest) == (2_100, 300), "what was read last time went with this read"
 
@@ -243,7 +244,7 @@ def test_the_end_brings_a_short_result_to_who_waits_for_it(
     board: ValkeyBoard, settings: Settings, valkey_url: str
 ) -> None:
     short, longer, in_part = '{"n": 1}', f'{{"n": "{"1" * 17_000}"}}', '{"n": 3}'
-    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
+    with watched(board) as watching, open_commands(valkey_url, decode_responses=False) as server:
         listener = watching.listen(WATCHER)
         jobs = {result: submitted(board, number) for number, result in enumerate((short, longer, in_part))}
         watching.watch([the_end(job_id) for job_id in jobs.values()], WATCHER)
@@ -259,7 +260,7 @@ def test_the_end_brings_a_short_result_to_who_waits_for_it(
 def test_a_reader_that_does_not_keep_up_gets_results_by_itself(
     board: ValkeyBoard, settings: Settings, valkey_url: str
 ) -> None:
-    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
+    with watched(board) as watching, open_commands(valkey_url, decode_responses=False) as server:
         listener = watching.listen(WATCHER)
         jobs = [submitted(board, number) for number in range(1_500)]
         of_shard = [job_id for job_id in jobs if job_id[0] == jobs[0][0]][:40]
@@ -273,7 +274,7 @@ def test_a_reader_that_does_not_keep_up_gets_results_by_itself(
 
 def test_a_job_has_a_limited_number_of_watchers(board: ValkeyBoard, settings: Settings, valkey_url: str) -> None:
     job_id, _ = board.submit(SEARCH)
-    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
+    with watched(board) as watching, open_commands(valkey_url, decode_responses=False) as server:
         for number in range(MAX_WATCHERS + 3):
             watching.watch([the_end(job_id)], f"{number:016x}")
         (job,) = keys.of_job(job_id, "job")
@@ -285,7 +286,7 @@ def test_a_watchers_key_that_is_no_stream_does_not_keep_a_job_from_ending(
     board: ValkeyBoard, settings: Settings, valkey_url: str
 ) -> None:
     job_id, _ = board.submit(SEARCH)
-    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
+    with watched(board) as watching, open_commands(valkey_url, decode_responses=False) as server:
         seen(watching, the_end(job_id))
         server.set(f"{keys.prefix(job_id[0])}watch:{WATCHER}", "no stream")
         assert board.settle(job_id, Verdict("cancelled"))
@@ -296,7 +297,7 @@ def test_a_server_that_forgot_the_scripts_gets_them_again(
     board: ValkeyBoard, settings: Settings, valkey_url: str
 ) -> None:
     job_id, _ = board.submit(SEARCH)
-    with watched(board) as watching, redis.Redis.from_url(valkey_url) as server:
+    with watched(board) as watching, open_commands(valkey_url, decode_responses=False) as server:
         for _ in range(2):
             server.script_flush()
             assert types(seen(watching, every_event(job_id))) == ["queued"]

@@ -171,12 +171,12 @@ class Cluster:
                 ]
         return [self.follow(command, run) for command in commands]
 
-    def scan(self, **asked: Any) -> Iterator[Any]:
+    def scan(self, *args: Any, **options: Any) -> Iterator[Any]:
         """Yield the keys of all servers. After a slot has moved meanwhile, all of them once more."""
         while True:
             before = self.map.servers
             for client in self.primaries():
-                yield from client.scan_iter(**asked)
+                yield from client.scan_iter(*args, **options)
             self._read_at = float("-inf")
             self.refresh()
             if self.map.servers == before:
@@ -206,6 +206,10 @@ class BoardClient(redis.Redis):
     #: Connections to each server of a cluster, None for as many as to a server alone.
     connections_each: int | None = None
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._asking = threading.Lock()
+
     def cluster(self) -> Cluster | None:
         """Return the cluster that the server belongs to, None if it is none.
 
@@ -213,18 +217,23 @@ class BoardClient(redis.Redis):
             Unavailable: The server is away.
         """
         if self._is_one_server is None:
+            with self._asking:
+                self._find_servers()
+        return self._cluster
+
+    def _find_servers(self) -> None:
+        if self._is_one_server is None:
             is_one_server = not is_cluster(_handshake(self))
             if not is_one_server:
                 self._cluster = Cluster(self, self._open_server)
             self._is_one_server = is_one_server
-        return self._cluster
 
     def _open_server(self, address: Address) -> redis.Redis:
         pool = self.connection_pool
         options = {**pool.connection_kwargs, "host": address[0], "port": address[1]}
-        options |= {"connection_class": pool.connection_class, "max_connections": self.connections_each or pool.max_connections}
-        opened = type(pool)(**options, timeout=getattr(pool, "timeout", None))
-        return redis.Redis.from_pool(opened)
+        options |= {"connection_class": pool.connection_class, "timeout": getattr(pool, "timeout", None)}
+        most = self.connections_each or pool.max_connections
+        return redis.Redis.from_pool(type(pool)(**options, max_connections=most))
 
     @override
     def execute_command(self, *args: Any, **options: Any) -> Any:
@@ -243,7 +252,7 @@ class BoardClient(redis.Redis):
         return reply
 
     @override
-    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:  # noqa: FBT001, FBT002  # as the library calls it
+    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:  # as the library calls it
         cluster = self.cluster()
         if cluster is None:
             return super().pipeline(transaction, shard_hint)  # type: ignore[no-untyped-call]
@@ -252,7 +261,7 @@ class BoardClient(redis.Redis):
     @override
     def scan_iter(self, *args: Any, **options: Any) -> Iterator[Any]:
         cluster = self.cluster()
-        return super().scan_iter(*args, **options) if cluster is None else cluster.scan(**options)
+        return super().scan_iter(*args, **options) if cluster is None else cluster.scan(*args, **options)
 
     @override
     def close(self) -> None:
@@ -275,7 +284,7 @@ class ClusterPipeline(Pipeline):
         self._cluster = cluster
 
     @override
-    def execute(self, raise_on_error: bool = True) -> list[Any]:  # noqa: FBT001, FBT002  # as the library calls it
+    def execute(self, raise_on_error: bool = True) -> list[Any]:  # as the library calls it
         stack, self.command_stack = self.command_stack, []
         options_of = {id(args): options for args, options in stack}
 

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import redis.asyncio
 from redis.asyncio.client import Pipeline
@@ -146,8 +147,19 @@ class AsyncBoardClient(redis.asyncio.Redis):
     _cluster: AsyncCluster | None = None
     _is_one_server: bool | None = None
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        #: Whoever asks first in an event loop asks for all others there.
+        self._asking: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
     async def cluster(self) -> AsyncCluster | None:
         """Return the cluster that the server belongs to, None if it is none. Raises Unavailable."""
+        if self._is_one_server is None:
+            async with self._asking.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+                await self._find_servers()
+        return self._cluster
+
+    async def _find_servers(self) -> None:
         if self._is_one_server is None:
             is_one_server = not is_cluster(await _handshake(self))
             if not is_one_server:
@@ -157,7 +169,6 @@ class AsyncBoardClient(redis.asyncio.Redis):
                 await cluster.begin()
                 self._cluster = cluster
             self._is_one_server = is_one_server
-        return self._cluster
 
     def _open_server(self, address: Address) -> redis.asyncio.Redis:
         pool: Any = self.connection_pool
@@ -181,11 +192,11 @@ class AsyncBoardClient(redis.asyncio.Redis):
         return reply
 
     @override
-    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:  # noqa: FBT001, FBT002  # as the library calls it
+    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:  # as the library calls it
         return AsyncBoardPipeline(self, transaction=transaction)
 
     @override
-    async def aclose(self, close_connection_pool: bool | None = None) -> None:  # noqa: FBT001  # as the library calls it
+    async def aclose(self, close_connection_pool: bool | None = None) -> None:  # as the library calls it
         await super().aclose(close_connection_pool)
         if self._cluster is not None:
             await self._cluster.close()
@@ -199,7 +210,7 @@ class AsyncBoardPipeline(Pipeline):
         self._client = client
 
     @override
-    async def execute(self, raise_on_error: bool = True) -> list[Any]:  # noqa: FBT001, FBT002  # as the library calls it
+    async def execute(self, raise_on_error: bool = True) -> list[Any]:  # as the library calls it
         cluster = await self._client.cluster()
         if cluster is None:
             return await super().execute(raise_on_error)  # type: ignore[no-untyped-call,no-any-return]
@@ -215,9 +226,7 @@ class AsyncBoardPipeline(Pipeline):
         return replies
 
 
-async def _run_parsed(
-    client: redis.asyncio.Redis, asked: Sequence[tuple[Sequence[Any], dict[str, Any]]]
-) -> list[Any]:
+async def _run_parsed(client: redis.asyncio.Redis, asked: Sequence[tuple[Sequence[Any], dict[str, Any]]]) -> list[Any]:
     """Run commands with their options on one server, and return what the client library makes of the replies."""
     pipeline: Any = client.pipeline(transaction=False)
     for command, options in asked:

@@ -112,13 +112,12 @@ class ClusterListener(Listener):
             raise_explained(redis.TimeoutError("no answer to a read that waits for events"))
         with selectors.DefaultSelector() as selector:
             for stream, wait in self._waits.items():
-                if wait.connection._sock is None:  # noqa: SLF001  # the library has no other way to wait for several
-                    raise_explained(redis.ConnectionError("the connection was closed"))
-                selector.register(wait.connection._sock, selectors.EVENT_READ, stream)  # noqa: SLF001  # as above
+                selector.register(_socket(wait), selectors.EVENT_READ, stream)
             return [key.data for key, _ in selector.select(wait_s)]
 
     def _take(self, stream: str) -> list[StreamedEvent]:
         wait = self._waits[stream]
+        _socket(wait)
         try:
             reply = wait.connection.read_response()
         except (MovedError, AskError) as error:
@@ -151,6 +150,14 @@ class ClusterListener(Listener):
         if not is_sound:
             wait.connection.disconnect()
         self._cluster.at(wait.server).connection_pool.release(wait.connection)
+
+
+def _socket(wait: _Wait) -> Any:
+    """Return the socket of a read that waits. Raises Unavailable if it was closed here."""
+    found = wait.connection._sock  # noqa: SLF001  # the library has no other way to wait for several
+    if found is None:
+        raise_explained(redis.ConnectionError("the connection was closed"))
+    return found
 
 
 def _last_ids(client: redis.Redis, watcher: str) -> dict[str, str]:

@@ -18,8 +18,9 @@ SLOTS: Final = 16_384
 #: Commands without a key go where the board's clock is, so that what they say of time belongs to it.
 HOME: Final = key_slot(keys.CLOCK.encode())
 _KEYLESS: Final = frozenset(
-    "ACL CLIENT CLUSTER COMMAND CONFIG DBSIZE FLUSHALL FLUSHDB HELLO INFO LATENCY PING SCAN SCRIPT SLOWLOG TIME".split()
-)
+    ("ACL", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "DBSIZE", "FLUSHALL", "FLUSHDB", "HELLO", "INFO", "PING", "SCAN",
+     "SCRIPT", "TIME")
+)  # fmt: skip
 #: The place of the first key in commands that do not begin with it.
 _FIRST_KEY: Final = {"EVAL": 3, "EVALSHA": 3, "EVAL_RO": 3, "EVALSHA_RO": 3, "MEMORY": 2, "OBJECT": 2, "XINFO": 2}
 #: Commands that every server with slots must run, because each has scripts and settings of its own.
@@ -77,8 +78,11 @@ def redirected_to(error: MovedError | AskError, asked: Address) -> Address:
 
 def name_of(command: Sequence[Any]) -> str:
     """Return the name of a command, without its subcommand."""
-    name = command[0].decode() if isinstance(command[0], bytes) else str(command[0])
-    return name.partition(" ")[0].upper()
+    return _text(command[0]).partition(" ")[0].upper()
+
+
+def _text(word: object) -> str:
+    return word.decode(errors="replace") if isinstance(word, bytes) else str(word)
 
 
 def slot_of(command: Sequence[Any]) -> int:
@@ -87,12 +91,12 @@ def slot_of(command: Sequence[Any]) -> int:
     if name in _KEYLESS:
         return HOME
     place = _FIRST_KEY.get(name, 1)
-    if name in ("OBJECT", "MEMORY", "XINFO") and " " in str(command[0]):
+    if name in ("OBJECT", "MEMORY", "XINFO") and " " in _text(command[0]):
         place = 1  # the client library writes both words as one
     elif name.startswith("EVAL") and int(command[2]) == 0:
         return HOME
     elif name == "XREAD":
-        place = 1 + next(at for at, word in enumerate(command) if str(word).upper() == "STREAMS")
+        place = 1 + next(at for at, word in enumerate(command) if _text(word).upper() == "STREAMS")
     elif name == "BLMPOP":
         place = 3
     key = command[place]

@@ -46,7 +46,9 @@ class ValkeyWatchedBoard(WatchedBoard):
     @override
     def listen(self, watcher: str) -> Listener:
         cluster = self._client.cluster() if isinstance(self._client, BoardClient) else None
-        return ValkeyListener(self._client, watcher) if cluster is None else ClusterListener(cluster, self._client, watcher)
+        if cluster is None:
+            return ValkeyListener(self._client, watcher)
+        return ClusterListener(cluster, self._client, watcher)
 
     @override
     def watch(self, looks: Sequence[Subscription], watcher: str) -> list[Seen | Exception]:

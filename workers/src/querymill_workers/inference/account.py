@@ -92,7 +92,7 @@ class Account:
         clock: Callable[[], float] = time.monotonic, sized: bool = False,
     ) -> None:  # fmt: skip
         digest = hashlib.sha256(f"{provider}\n{key}\n{model}".encode()).hexdigest()[:16]
-        self.key = f"qm:account:{digest}"
+        self.key = f"qm:account:{{{digest}}}"
         self.model = model
         self.fleet_counters = fleet_counters
         self._client = client

@@ -6,7 +6,7 @@ local function type_is_wrong(reply)
 end
 
 -- What the board knows of time: see adr/0028-*.md. "at" is "board's µs, server's µs" when the clock was last noted. A cluster has
--- this key on one server. The others answer with an error, and their scripts use their servers' clocks as they are.
+-- this key on one server. The others answer with an error: there each shard has a clock of its own, and no versions.
 local CLOCK = 'qm:{0}:clock'
 
 -- The whole fleet uses one clock, the board's, in µs. It is the server's, but it never goes back: if that does, the board's
@@ -16,13 +16,17 @@ local function read_clock()
   if moment then return moment.board, moment.server end
   local time = redis.call('TIME')
   local server = time[1] * 1000000 + time[2]
-  local read = redis.pcall('HGET', CLOCK, 'at')
-  if type_is_wrong(read) then redis.call('DEL', CLOCK) end
+  local clock, read = CLOCK, redis.pcall('HGET', CLOCK, 'at')
+  if type(read) == 'table' and read.err and not type_is_wrong(read) then
+    clock = (string.match(KEYS[1] or '', '^qm:{.-}') or 'qm') .. ':clock'
+    read = redis.pcall('HGET', clock, 'at')
+  end
+  if type_is_wrong(read) then redis.call('DEL', clock) end
   local board, noted = string.match(type(read) == 'string' and read or '', '^(%d+) (%d+)$')
   moment = {board = server, server = server}
   if board then moment.board = math.max(server, board + math.floor(0.99 * math.max(0, server - noted))) end
   if not board or server < tonumber(noted) or server - noted >= 1000000 then
-    redis.pcall('HSET', CLOCK, 'at', string.format('%.0f %.0f', moment.board, server))
+    redis.pcall('HSET', clock, 'at', string.format('%.0f %.0f', moment.board, server))
   end
   return moment.board, server
 end
