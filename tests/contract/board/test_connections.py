@@ -90,6 +90,7 @@ def test_coroutines_are_served_in_the_order_in_which_they_came(valkey_url: str) 
     async def ask_all() -> list[int]:
         served: list[int] = []
         async with open_async_commands(valkey_url, max_connections=1) as client:
+            await client.ping()  # it knows its servers from now on
 
             async def ask(number: int) -> None:
                 await client.ping()

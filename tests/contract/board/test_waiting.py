@@ -15,7 +15,7 @@ from querymill import IngestReports, IngestReportsResult
 from querymill.client.events.watch import Watch
 from querymill.client.job import Job
 from querymill_shared.board import Board, Outcome, ValkeyBoard, ValkeyWatchedBoard, Verdict, keys
-from querymill_shared.board.cluster import BoardClient
+from querymill_shared.board.cluster import cluster_of
 from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.errors import ClientClosed, UnknownJob
 from querymill_shared.contracts.events import Progress
@@ -187,7 +187,7 @@ def test_a_wait_ends_in_time_though_the_server_is_silent(
 
 def cut(server: redis.Redis) -> None:
     """Break every connection but this one."""
-    cluster = server.cluster() if isinstance(server, BoardClient) else None
+    cluster = cluster_of(server)
     for each in [server] if cluster is None else cluster.primaries():
         own = each.client_id()
         for client in each.client_list(_type="normal"):

@@ -41,7 +41,15 @@ _unready = ["it has not passed its checks, or does not listen yet"]
 
 @celeryd_init.connect
 def begin_life(sender: str, **_: Any) -> None:
-    """Report this process under its name, and put back what its former life held, before anything slow begins."""
+    """Report this process under its name, and put back what its former life held, before anything slow begins.
+
+    With a broker on which bells cannot ride, end the process before Celery connects to it.
+    """
+    try:
+        preflight.refuse_cluster_as_broker(wiring.settings())
+    except preflight.Unsafe as error:
+        _log.error("refused to start", reason=str(error))
+        os._exit(os.EX_CONFIG)
     wiring.name_worker(sender)
     try:
         serve_operators()

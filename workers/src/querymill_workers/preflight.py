@@ -1,10 +1,16 @@
 """Refuse to start with services that could lose or mix up jobs, and say why and what to do."""
 
+from contextlib import suppress
+
+import redis
 import structlog
 
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.board.clock import MAX_APART_S
+from querymill_shared.board.cluster import BELLS_ELSEWHERE
+from querymill_shared.board.connections import open_commands
 from querymill_shared.settings import Settings
+from querymill_shared.urls import is_redis
 from querymill_workers.lexicon import thesauri
 from querymill_workers.postgres.migrate import SchemaMismatch, check, database_ahead_s
 
@@ -38,6 +44,20 @@ def refuse_unsafe(settings: Settings, board: ValkeyBoard) -> None:
     except SchemaMismatch as error:
         raise Unsafe(str(error)) from error
     warn_of_clocks(board.clock_ahead_s(), database_ahead_s(database_url))
+
+
+def refuse_cluster_as_broker(settings: Settings) -> None:
+    """Check, before Celery connects to it, that the broker is no cluster. One that does not answer is left to Celery.
+
+    Raises:
+        Unsafe: It is one.
+    """
+    if not is_redis(settings.broker_url) or ";" in settings.broker_url:
+        return
+    with suppress(redis.RedisError), open_commands(settings.broker_url, max_connections=1) as client:
+        if client.its_cluster() is not None:
+            name = "CELERY_BROKER_URL" if settings.celery_broker_url else "REDIS_URL, which is the broker too"
+            raise Unsafe(f"{name}: leads to a cluster; {BELLS_ELSEWHERE}")
 
 
 def warn_of_clocks(board_s: float, database_s: float) -> None:

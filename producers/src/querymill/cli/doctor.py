@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,12 +18,13 @@ import redis
 from querymill import keys
 from querymill_shared.board import ValkeyBoard, lives
 from querymill_shared.board.clock import MAX_APART_S, read_clock, server_ahead_s
+from querymill_shared.board.cluster import BELLS_ELSEWHERE
 from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.errors import rule_text
 from querymill_shared.proxies import Proxy, proxies, proxy_of
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
-from querymill_shared.urls import HIDDEN, Host, mask, read_address
+from querymill_shared.urls import HIDDEN, Host, is_redis, mask, read_address
 
 _TIMEOUT_S = 3.0
 #: The workers look at the walls in a process of their own: the client has no driver of a database.
@@ -96,7 +98,9 @@ def _services(settings: Settings) -> Iterator[DoctorFinding]:
         yield _workers(settings)
         yield from _keys(settings)
     if settings.broker_url != settings.redis_url:
-        yield _tcp("broker", settings.broker_url, "CELERY_BROKER_URL")
+        yield _broker_on_cluster(settings) or _tcp("broker", settings.broker_url, "CELERY_BROKER_URL")
+    elif (misplaced := _broker_on_cluster(settings)) is not None:
+        yield misplaced
     if settings.querymill_cache_url:
         yield _tcp("cache", settings.querymill_cache_url, "QUERYMILL_CACHE_URL")
     database, modules = settings.database_url.get_secret_value(), settings.mongodb_uri.get_secret_value()
@@ -213,6 +217,18 @@ def _board(settings: Settings) -> DoctorFinding:
             "board", shown, mend="REDIS_URL: a restart of the server loses open jobs; set appendonly yes"
         )
     return DoctorFinding("board", shown, ok=True)
+
+
+def _broker_on_cluster(settings: Settings) -> DoctorFinding | None:
+    """Say that the broker is a cluster, on which bells cannot ride, if it is one."""
+    url = settings.broker_url
+    if not is_redis(url) or ";" in url:
+        return None
+    with suppress(redis.RedisError), open_commands(url, max_connections=1) as client:
+        if client.its_cluster() is not None:
+            setting = "CELERY_BROKER_URL" if settings.celery_broker_url else "REDIS_URL"
+            return DoctorFinding("broker", mask(url), ok=False, mend=f"{setting}: {BELLS_ELSEWHERE}")
+    return None
 
 
 def _workers(settings: Settings) -> DoctorFinding:

@@ -14,7 +14,7 @@ from redis.client import Pipeline
 from redis.exceptions import AskError, MovedError, TryAgainError
 from typing_extensions import override
 
-from querymill_shared.board.away import BoardUnavailable
+from querymill_shared.board.away import BoardRefuses, BoardUnavailable
 from querymill_shared.board.slots import (
     Address,
     NoServer,
@@ -30,6 +30,8 @@ from querymill_shared.board.slots import (
 #: Runs commands on one server, in one round trip, and returns the replies. An error of the server is a reply.
 Runs = Callable[[redis.Redis, Sequence[Any]], list[Any]]
 
+#: What helps if the broker is a cluster.
+BELLS_ELSEWHERE: Final = "a cluster carries no bells: set CELERY_BROKER_URL to RabbitMQ or a Valkey of its own"
 #: How long a command is tried again while its slot moves, and how long it waits in between, in seconds.
 MOVING_S: Final = 2.0
 MOVING_PAUSE_S: Final = 0.02
@@ -52,6 +54,21 @@ def was_refused(error: BaseException | None) -> bool:
 def raise_uncovered(error: NoServer) -> NoReturn:
     """Raise that a part of a cluster is away."""
     raise BoardUnavailable(f"board: {error}; start that part of its cluster") from error
+
+
+def cluster_of(client: redis.Redis) -> "Cluster | None":
+    """Return the cluster that a client asks, None if it asks one server. Raises Unavailable."""
+    return client.its_cluster() if isinstance(client, BoardClient) else None
+
+
+def refuse_bells(cluster: object) -> None:
+    """Refuse to ring on a cluster, which cannot wait for bells of several queues at once.
+
+    Raises:
+        Unavailable: The board is on a cluster, and no other broker is set.
+    """
+    if cluster is not None:
+        raise BoardRefuses(f"board: REDIS_URL leads to a cluster; {BELLS_ELSEWHERE}")
 
 
 class Cluster:
@@ -210,7 +227,7 @@ class BoardClient(redis.Redis):
         super().__init__(*args, **options)
         self._asking = threading.Lock()
 
-    def cluster(self) -> Cluster | None:
+    def its_cluster(self) -> Cluster | None:
         """Return the cluster that the server belongs to, None if it is none.
 
         Raises:
@@ -237,7 +254,7 @@ class BoardClient(redis.Redis):
 
     @override
     def execute_command(self, *args: Any, **options: Any) -> Any:
-        cluster = self.cluster()
+        cluster = self.its_cluster()
         if cluster is None:
             return super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
         if runs_everywhere(args):
@@ -253,14 +270,14 @@ class BoardClient(redis.Redis):
 
     @override
     def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:  # as the library calls it
-        cluster = self.cluster()
+        cluster = self.its_cluster()
         if cluster is None:
-            return super().pipeline(transaction, shard_hint)  # type: ignore[no-untyped-call]
+            return super().pipeline(transaction, shard_hint)
         return ClusterPipeline(self, cluster)
 
     @override
     def scan_iter(self, *args: Any, **options: Any) -> Iterator[Any]:
-        cluster = self.cluster()
+        cluster = self.its_cluster()
         return super().scan_iter(*args, **options) if cluster is None else cluster.scan(*args, **options)
 
     @override
@@ -280,7 +297,7 @@ class ClusterPipeline(Pipeline):
     """A pipeline whose commands go to the servers that hold their keys. It is no transaction."""
 
     def __init__(self, client: BoardClient, cluster: Cluster) -> None:
-        super().__init__(client.connection_pool, client.response_callbacks, False, None)  # type: ignore[no-untyped-call]  # noqa: FBT003
+        super().__init__(client.connection_pool, client.response_callbacks, False, None)  # noqa: FBT003
         self._cluster = cluster
 
     @override
@@ -299,7 +316,7 @@ class ClusterPipeline(Pipeline):
 
 def run_parsed(client: redis.Redis, asked: Sequence[tuple[Sequence[Any], dict[str, Any]]]) -> list[Any]:
     """Run commands with their options on one server, and return what the client library makes of the replies."""
-    pipeline: Any = redis.Redis.pipeline(client, transaction=False)  # type: ignore[no-untyped-call]
+    pipeline: Any = redis.Redis.pipeline(client, transaction=False)
     for command, options in asked:
         pipeline.execute_command(*command, **options)
     replies: list[Any] = pipeline.execute(raise_on_error=False)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -152,7 +152,7 @@ class AsyncBoardClient(redis.asyncio.Redis):
         #: Whoever asks first in an event loop asks for all others there.
         self._asking: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
-    async def cluster(self) -> AsyncCluster | None:
+    async def its_cluster(self) -> AsyncCluster | None:
         """Return the cluster that the server belongs to, None if it is none. Raises Unavailable."""
         if self._is_one_server is None:
             async with self._asking.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
@@ -176,7 +176,7 @@ class AsyncBoardClient(redis.asyncio.Redis):
 
     @override
     async def execute_command(self, *args: Any, **options: Any) -> Any:
-        cluster = await self.cluster()
+        cluster = await self.its_cluster()
         if cluster is None:
             return await super().execute_command(*args, **options)  # type: ignore[no-untyped-call]
         if runs_everywhere(args):
@@ -206,14 +206,14 @@ class AsyncBoardPipeline(Pipeline):
     """A pipeline whose commands go to the servers that hold their keys: on a cluster it is no transaction."""
 
     def __init__(self, client: AsyncBoardClient, *, transaction: bool) -> None:
-        super().__init__(client.connection_pool, client.response_callbacks, transaction, None)  # type: ignore[no-untyped-call]
+        super().__init__(client.connection_pool, client.response_callbacks, transaction, None)
         self._client = client
 
     @override
     async def execute(self, raise_on_error: bool = True) -> list[Any]:  # as the library calls it
-        cluster = await self._client.cluster()
+        cluster = await self._client.its_cluster()
         if cluster is None:
-            return await super().execute(raise_on_error)  # type: ignore[no-untyped-call,no-any-return]
+            return await super().execute(raise_on_error)
         stack, self.command_stack = self.command_stack, []
         options_of = {id(args): options for args, options in stack}
 
@@ -222,11 +222,13 @@ class AsyncBoardPipeline(Pipeline):
 
         replies = await cluster.run_all([args for args, _ in stack], run)
         if raise_on_error:
-            self.raise_first_error(stack, replies)  # type: ignore[no-untyped-call]
+            self.raise_first_error(stack, replies)
         return replies
 
 
-async def _run_parsed(client: redis.asyncio.Redis, asked: Sequence[tuple[Sequence[Any], dict[str, Any]]]) -> list[Any]:
+async def _run_parsed(
+    client: redis.asyncio.Redis, asked: Sequence[tuple[Sequence[Any], Mapping[str, Any]]]
+) -> list[Any]:
     """Run commands with their options on one server, and return what the client library makes of the replies."""
     pipeline: Any = client.pipeline(transaction=False)
     for command, options in asked:

@@ -17,7 +17,7 @@ import redis
 import redis.asyncio
 
 from querymill_shared.board.away import raise_explained
-from querymill_shared.board.cluster import BoardClient
+from querymill_shared.board.cluster import BoardClient, cluster_of
 from querymill_shared.board.cluster_async import AsyncBoardClient
 from querymill_shared.board.keys import SHARDS
 from querymill_shared.board.sockets import Sound, options_of
@@ -101,7 +101,7 @@ def run_commands(client: redis.Redis, commands: Sequence[tuple[Any, ...]]) -> li
     Raises:
         redis.RedisError: As the library's own pipeline.
     """
-    cluster = client.cluster() if isinstance(client, BoardClient) else None
+    cluster = cluster_of(client)
     return _run_on(client, commands) if cluster is None else cluster.run_all(commands, _run_on)
 
 

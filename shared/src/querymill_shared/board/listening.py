@@ -98,7 +98,7 @@ class ClusterListener(Listener):
     def _begin(self, stream: str, wait_s: float) -> None:
         server = self._cluster.server_of(slot_of(("XRANGE", stream)))
         try:
-            connection = self._cluster.at(server).connection_pool.get_connection()
+            connection: Any = self._cluster.at(server).connection_pool.get_connection()
             self._waits[stream] = _Wait(server, connection, time.monotonic() + wait_s + OPTIONS["socket_timeout"])
             block = max(1, int(wait_s * 1000))
             connection.send_command("XREAD", "COUNT", _READ, "BLOCK", block, "STREAMS", stream, self._after[stream])

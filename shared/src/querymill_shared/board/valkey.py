@@ -12,6 +12,7 @@ from querymill_shared.board import calls, dead, erasure, exchanges, keys, lives,
 from querymill_shared.board.attempts import AttemptPart
 from querymill_shared.board.calls import NO_BACKLOG, ScriptCall, VersionUnknown
 from querymill_shared.board.clock import server_ahead_s
+from querymill_shared.board.cluster import cluster_of, refuse_bells
 from querymill_shared.board.connections import COMMANDS, open_commands, run_command, run_commands
 from querymill_shared.board.counts import JobCounts, read_counts
 from querymill_shared.board.endings import OnEnd, log_end
@@ -115,7 +116,12 @@ class ValkeyBoard(Board):
         return submitted.job_id, submitted.starts_work
 
     def submit_and_ring(self, request: JobRequest, *, idempotency_key: str | None = None) -> Submitted:
-        """Submit a job and ring for it, if the broker is this server."""
+        """Submit a job and ring for it, if the broker is this server.
+
+        Raises:
+            Unavailable: The board is away, or on a cluster, which cannot be the broker.
+        """
+        refuse_bells(cluster_of(self._client))
         return self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=True))
 
     @override

@@ -8,6 +8,8 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from querymill_shared.board import calls, dead, exchanges, keys, ordering, results, summaries
 from querymill_shared.board.calls import ScriptCall
+from querymill_shared.board.cluster import refuse_bells
+from querymill_shared.board.cluster_async import AsyncBoardClient
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_async_commands
 from querymill_shared.board.endings import log_end
 from querymill_shared.board.exchanges import Exchange
@@ -78,7 +80,13 @@ class AsyncValkeyBoard:
     async def submit(
         self, request: JobRequest, *, idempotency_key: str | None = None, rings: bool = False
     ) -> Submitted:
-        """Accept a job as `Board.submit` does. With ``rings`` the board, if it is the broker, rings too."""
+        """Accept a job as `Board.submit` does. With ``rings`` the board, if it is the broker, rings too.
+
+        Raises:
+            Unavailable: The board is away, or on a cluster, which cannot be the broker.
+        """
+        if rings and isinstance(self._client, AsyncBoardClient):
+            refuse_bells(await self._client.its_cluster())
         return await self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=rings))
 
     async def settle(self, job_id: str, verdict: Verdict) -> bool:

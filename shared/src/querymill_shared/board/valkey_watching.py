@@ -9,7 +9,7 @@ from redis.exceptions import NoScriptError
 from typing_extensions import override
 
 from querymill_shared.board import keys, lives, results
-from querymill_shared.board.cluster import BoardClient
+from querymill_shared.board.cluster import BoardClient, cluster_of
 from querymill_shared.board.connections import open_watching, run_commands
 from querymill_shared.board.listening import ClusterListener, ValkeyListener
 from querymill_shared.board.results import read_result
@@ -45,7 +45,7 @@ class ValkeyWatchedBoard(WatchedBoard):
 
     @override
     def listen(self, watcher: str) -> Listener:
-        cluster = self._client.cluster() if isinstance(self._client, BoardClient) else None
+        cluster = cluster_of(self._client)
         if cluster is None:
             return ValkeyListener(self._client, watcher)
         return ClusterListener(cluster, self._client, watcher)

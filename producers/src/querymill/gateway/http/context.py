@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final
 
-import redis.asyncio
 from fastapi import Request
 
 from querymill.client.events.watch import Watch
@@ -28,6 +27,7 @@ from querymill.keys import (
 from querymill_shared.board import AsyncValkeyBoard, keys
 from querymill_shared.board.away import AWAY
 from querymill_shared.board.clock import read_clock_later
+from querymill_shared.board.cluster import refuse_bells
 from querymill_shared.board.connections import open_async_commands
 from querymill_shared.settings import Settings
 
@@ -97,7 +97,8 @@ class GatewayContext:
         self.keys_required = keys_required or are_required(settings)
         self._lacks_keys = False
         self.stopping = Stopping()
-        self._client: redis.asyncio.Redis = open_async_commands(settings.redis_url, max_connections=CONNECTIONS)
+        self._rings_on_board = settings.broker_url == settings.redis_url
+        self._client = open_async_commands(settings.redis_url, max_connections=CONNECTIONS)
         self.rate_limiter = RateLimiter(self._client)
         self.waits = 0
 
@@ -107,11 +108,13 @@ class GatewayContext:
         await self._client.aclose()
 
     async def check_board(self) -> None:
-        """Check that the board answers and takes writes, by a write that changes nothing.
+        """Check that the board answers and takes writes, by a write that changes nothing, and that bells can be rung.
 
         Raises:
-            Unavailable: It does not.
+            Unavailable: It does not, or it is on a cluster, and no other broker is set.
         """
+        if self._rings_on_board:
+            refuse_bells(await self._client.its_cluster())
         await self._client.set(f"{keys.prefix('0')}ready", "", xx=True)
 
     async def has_keys(self) -> bool:

@@ -17,8 +17,9 @@ local function read_clock()
   local time = redis.call('TIME')
   local server = time[1] * 1000000 + time[2]
   local clock, read = CLOCK, redis.pcall('HGET', CLOCK, 'at')
-  if type(read) == 'table' and read.err and not type_is_wrong(read) then
-    clock = (string.match(KEYS[1] or '', '^qm:{.-}') or 'qm') .. ':clock'
+  local tag = string.match(KEYS[1] or '', '^qm:{.-}')
+  if tag and type(read) == 'table' and read.err and not type_is_wrong(read) then
+    clock = tag .. ':clock'
     read = redis.pcall('HGET', clock, 'at')
   end
   if type_is_wrong(read) then redis.call('DEL', clock) end
