@@ -8,6 +8,7 @@ import redis
 
 from querymill import Job, Querymill, Settings
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_workers.services.embed import SLICE_TEXTS
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.rabbit import of_board, rabbit
 from tests.fakes.worker import WorkerProcess
@@ -43,8 +44,8 @@ def settings_of(environment: dict[str, str]) -> Settings:
     return Settings.model_validate({name.lower(): value for name, value in environment.items()})
 
 
-def begin(mill: Querymill) -> Job[EmbedResult]:
-    texts = ({"id": "a", "text": f"ships {time.monotonic_ns()}"},)
+def begin(mill: Querymill, *, count: int = 1) -> Job[EmbedResult]:
+    texts = tuple({"id": str(number), "text": f"ships {number} {time.monotonic_ns()}"} for number in range(count))
     return mill.submit(EmbedTexts.model_validate({"collection": "filings", "texts": texts}))
 
 
@@ -71,8 +72,8 @@ def test_a_worker_outlives_a_step_of_a_minute_where_a_message_may_be_held_for_20
     with rabbit("-rabbit consumer_timeout 20000 -rabbit channel_tick_interval 1000") as server:
         own = environment | {"CELERY_BROKER_URL": server.url("4")}
         with WorkerProcess(own, threads=1) as worker, Querymill(settings=settings_of(own)) as mill:
-            job = begin(mill)
-            assert len(job.result(timeout=120).vectors) == 1
+            job = begin(mill, count=3 * SLICE_TEXTS)  # three calls of 19 s, one after the other
+            assert len(job.result(timeout=120).vectors) == 3 * SLICE_TEXTS
             assert [step.attempt for step in job.picture().steps] == [1]
             assert worker.is_alive
             assert "cannot fetch bells" not in worker.log

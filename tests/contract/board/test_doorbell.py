@@ -52,8 +52,7 @@ def ring(doorbell: Doorbell) -> float:
 
 
 def waiting(channel: Any) -> int:
-    declared: Any = kombu.Queue("search", channel=channel).queue_declare(passive=True)
-    return int(declared[1])
+    return int(channel.queue_declare("search", passive=True).message_count)
 
 
 def test_a_bell_that_the_broker_takes_is_not_on_the_board(doorbell: Doorbell, board: redis.Redis, channel: Any) -> None:

@@ -13,6 +13,9 @@ from celery.concurrency.thread import TaskPool as Threads
 from celery.worker import state
 from celery.worker.consumer import Consumer
 
+from querymill_shared.urls import is_redis
+from querymill_workers import wiring
+
 #: Workers do not talk to each other. The options of the command line that say so could be forgotten.
 _ALONE: Final = {"task_events": False, "without_gossip": True, "without_mingle": True, "without_heartbeat": True}
 #: How often a process that waits looks whether it is to end, in seconds.
@@ -49,13 +52,13 @@ class StandByBlueprint(bootsteps.Blueprint):
 class LoneConsumer(Consumer):
     """Listens to nothing but its queues: not to remote control, nor to the events of other workers.
 
-    With a pool of threads it takes no messages either.
+    With a pool of threads it takes no messages either, nor on a broker other than Redis, where no other pool can work.
     """
 
     connection: Any = None
 
     def __init__(self, on_task_request: Any, *, worker_options: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
-        if isinstance(kwargs.get("pool"), Threads):
+        if isinstance(kwargs.get("pool"), Threads) or not is_redis(wiring.settings().broker_url):
             self.Blueprint = StandByBlueprint
         kwargs["worker_options"] = {**(worker_options or {}), **_ALONE}
         super().__init__(on_task_request, **kwargs)
