@@ -66,7 +66,7 @@ def test_every_accepted_job_is_answered(
         in_flight = [mill.submit(texts(f"in flight {number}")) for number in range(12)]
         with ThreadPoolExecutor(1) as other:
             losing = other.submit(led.lose_primary)
-            sent = []
+            sent: list[httpx.Response] = []
             while not losing.done() or sent[-1].status_code != 202:
                 sent.append(http.post("/v1/jobs", json=texts(f"meanwhile {len(sent)}").model_dump(mode="json")))
                 time.sleep(0.1)

@@ -16,6 +16,7 @@ from querymill_shared.board.away import AWAY, REFUSED_FOR_NOW
 from querymill_shared.board.connections import open_async_commands, open_commands, run_commands
 from querymill_shared.settings import Settings
 from tests.fixtures.refusing_boards import WAYS, RefusingBoard, refusing, refusing_board
+from tests.fixtures.tallies import until
 
 JOB = EmbedTexts.model_validate({"collection": "c", "texts": [{"id": "a", "text": "nine ships"}]})
 NOWHERE = "redis://127.0.0.1:1/0"
@@ -105,6 +106,31 @@ def test_a_cluster_that_lacks_parts_is_unavailable() -> None:
     with refusing_board("--cluster-enabled", "yes", "--cluster-port", second) as board:
         assert "CLUSTERDOWN" in str(refused(several_at_once, board.url))
         assert "CLUSTERDOWN" in str(refused(pipeline_of_coroutines, board.url))
+
+
+def test_a_cluster_that_is_moving_keys_is_unavailable() -> None:
+    second, third = (str(port) for port in free_ports(["second", "third"], preferred={}).values())
+    with (
+        refusing_board("--cluster-enabled", "yes", "--cluster-port", second) as board,
+        refusing_board("--cluster-enabled", "yes", "--cluster-port", third) as other,
+    ):
+        board.client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16_383)
+        board.client.execute_command("CLUSTER", "MEET", "127.0.0.1", other.port, third)
+        there = other.client.execute_command("CLUSTER", "MYID")
+        until(lambda: there in board.client.execute_command("CLUSTER", "NODES"), within_s=20)
+        until(lambda: "cluster_state:ok" in board.client.execute_command("CLUSTER", "INFO"), within_s=20)
+        slot = board.client.execute_command("CLUSTER", "KEYSLOT", "qm:{0}:a")
+        board.client.set("qm:{0}:a", "1")
+        board.client.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", there)
+        with open_commands(board.url) as client:
+            for ask in (
+                lambda: run_commands(client, [("MGET", "qm:{0}:a", "qm:{0}:b")]),
+                lambda: client.mget("qm:{0}:a", "qm:{0}:b"),
+            ):
+                with pytest.raises(Unavailable, match=r"^board: TRYAGAIN .*: try again$"):
+                    ask()
+            board.client.execute_command("CLUSTER", "SETSLOT", slot, "STABLE")
+            assert client.mget("qm:{0}:a", "qm:{0}:b") == ["1", None]
 
 
 @pytest.mark.parametrize("way", ["READONLY", "MASTERDOWN", "BUSY"])
