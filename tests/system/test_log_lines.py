@@ -1,6 +1,9 @@
 """What a worker logs of the jobs it runs: one line for each that ends, one for each step that fails, nobody's text."""
 
 import json
+import os
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -9,7 +12,7 @@ import pytest
 from querymill import FileSearch, IngestFiles, IngestReports, JobFailed, Querymill, Report, ReportSearch, SourceFile
 from tests.fakes.openai_server import Answer, OpenAIServer
 from tests.fakes.worker import WorkerProcess
-from tests.fixtures.deployment import embedding_after
+from tests.fixtures.deployment import Deployment, embedding_after
 
 #: Stands in every question, passage, pattern and provider's answer of these tests.
 TEXT = "zebrawaltz"
@@ -93,3 +96,28 @@ def test_a_pattern_that_does_not_compile_is_not_in_the_log(log: Log, mill: Query
     (ended,) = log.wait_for("job ended", job.id)
     assert (ended["kind"], ended["state"]) == ("files", "refused")
     assert TEXT not in log.text
+
+
+def test_every_line_of_a_worker_is_json_from_the_first_to_the_last(deployment: Deployment) -> None:
+    with WorkerProcess(deployment.environment, threads=1, name="lines") as worker:
+        assert worker.process is not None
+        worker.process.terminate()
+        worker.process.wait(timeout=60)
+        lines = [json.loads(line) for line in worker.log.splitlines()]
+    events = [line["event"] for line in lines]
+    assert "worker ready" in events
+    assert "worker: Warm shutdown (MainProcess)" in events
+    assert all(line["timestamp"] and line["level"] for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [({"QUERYMILL_LEASE_S": "HUNTER"}, "querymill_lease_s"), ({"REDIS_URL": "amqp://x:HUNTER@h"}, "redis_url")],
+)
+def test_a_worker_that_refuses_its_settings_says_so_in_one_line(wrong: dict[str, str], named: str) -> None:
+    command = [sys.executable, "-P", "-m", "querymill_workers", "worker"]
+    run = subprocess.run(command, env=os.environ | wrong, capture_output=True, text=True, timeout=60, check=False)
+    (line,) = [json.loads(line) for line in run.stderr.splitlines()]
+    assert (run.returncode, run.stdout, line["level"]) == (os.EX_CONFIG, "", "error")
+    assert named in line["reason"]
+    assert "HUNTER" not in run.stderr

@@ -1,11 +1,15 @@
 """What a worker process logs: one JSON object a line, no exception's message, and the same exception only seldom."""
 
+import json
 import logging
+import os
 import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import structlog
@@ -72,6 +76,7 @@ def configure(level_name: str) -> None:
         )
     )
     logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
+    warnings.showwarning = _warned
     sys.excepthook = _process_broke
     threading.excepthook = _thread_broke
     sys.unraisablehook = _ignored
@@ -165,6 +170,17 @@ def place_of(error: BaseException) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return "" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
+
+
+def say(message: str, *_: Any) -> None:
+    """Log what a handler of signals says, past the stream: it may have interrupted the writing of another line."""
+    at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    line = {"event": " ".join(message.split()), "level": "warning", "timestamp": at}
+    os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, f"{json.dumps(line)}\n".encode())
+
+
+def _warned(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    _log.warning(" ".join(str(message).split()), category=category.__name__)
 
 
 def _process_broke(_: Any, error: BaseException, __: Any) -> None:

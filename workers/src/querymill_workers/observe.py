@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import redis
 import structlog
+from celery.apps import worker as celery_worker
 from celery.concurrency.thread import TaskPool as Threads
 from celery.signals import celeryd_init, worker_ready, worker_shutdown, worker_shutting_down
 
@@ -17,7 +18,7 @@ from querymill_shared.backlog import Backlog
 from querymill_shared.board.connections import open_commands
 from querymill_shared.metrics_port import serve_metrics
 from querymill_shared.urls import has_alternates, is_redis
-from querymill_workers import preflight, wiring
+from querymill_workers import logs, preflight, wiring
 from querymill_workers.bell_consumer import BellListener
 from querymill_workers.delivery_listener import DeliveryListener
 from querymill_workers.dispatch.announce import Announcer, announce_all
@@ -40,11 +41,15 @@ _unready = ["it has not passed its checks, or does not listen yet"]
 
 
 @celeryd_init.connect
-def begin_life(sender: str, **_: Any) -> None:
+def begin_life(sender: str, instance: Any, **_: Any) -> None:
     """Report this process under its name, and put back what its former life held, before anything slow begins.
 
     With a broker on which bells cannot ride, end the process before Celery connects to it.
     """
+    logs.configure(wiring.settings().querymill_log_level)
+    # Neither Celery's banner nor what it says of signals is a line of JSON.
+    instance.quiet = True
+    celery_worker.safe_say = logs.say  # type: ignore[attr-defined]  # its stubs lack it
     try:
         preflight.refuse_cluster_as_broker(wiring.settings())
     except preflight.Unsafe as error:

@@ -16,6 +16,7 @@ from starlette.types import Scope
 from querymill.gateway import console, schema
 from querymill.gateway.console import problem_pages
 from querymill.gateway.http import batches, chat, documents, events, intake, jobs, operation, pages, problems
+from querymill.gateway.http.access import RequestMetrics
 from querymill.gateway.http.context import GatewayContext
 from querymill.gateway.http.middleware import GatewayMiddleware, is_console
 from querymill.gateway.http.problems import Problem
@@ -71,7 +72,7 @@ def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:
     app.state.routes = [route for room in ROOMS for route in routes_of(room.router)]
     problems.register(app, respond)
     app.openapi = lambda: schema.document(app)  # type: ignore[method-assign]  # the framework's way to replace it
-    app.add_middleware(GatewayMiddleware, context=context, respond=respond)
+    app.add_middleware(GatewayMiddleware, context=context, respond=respond, metrics=RequestMetrics(app.state.registry))
     return app
 
 

@@ -13,11 +13,14 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from querymill.gateway.app import create_app
+from querymill.gateway.http.log_lines import log_as_json
 from querymill.gateway.http.middleware import LAST_PART, MAX_HEADERS, MAX_TARGET
 from querymill.keys import Keyring, are_required
 from querymill_shared import tracing
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 #: The head of a request must be whole after this long, in seconds. Idle connections are closed after the other.
 HEAD_S, IDLE_S = 10.0, 5
@@ -98,8 +101,11 @@ class Server(uvicorn.Server):
         """Listen, and tell where. Port 0 has become a free one by then."""
         await super().startup(sockets)
         listening = [socket_ for server in self.servers for socket_ in server.sockets]
-        if self.tell is not None and listening:
-            self.tell(self.config.host, listening[0].getsockname()[1])
+        if listening:
+            port = listening[0].getsockname()[1]
+            _log.info("gateway ready", extra={"fields": {"host": self.config.host, "port": port}})
+            if self.tell is not None:
+                self.tell(self.config.host, port)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more connections, end the streams, wait for the requests under way."""
@@ -122,7 +128,7 @@ def serve(settings: Settings, *, host: str, port: int, tell: Callable[[str, int]
         with closing(Keyring.connect(settings)) as keyring:
             if keyring.is_empty():
                 raise UnguardedHost(host)
-    _log_to_stderr()
+    log_as_json(settings.querymill_log_level)
     server = server_for(create_app(settings, keys_required=not is_open), host=host, port=port)
     server.tell = tell
     server.run()
@@ -136,7 +142,7 @@ def server_for(app: FastAPI, *, host: str, port: int) -> Server:
         port=port,
         http=Connection,
         ws="none",
-        log_level="warning",
+        log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -155,14 +161,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _log_to_stderr() -> None:
-    """Write the audit, and what goes wrong, to standard error."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    audit = logging.getLogger("querymill.audit")
-    audit.setLevel(logging.INFO)
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    audit.addHandler(handler)
-    audit.propagate = False

@@ -17,7 +17,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from querymill.gateway.http import problems
+from querymill.gateway.http.access import RequestMetrics, Served
 from querymill.gateway.http.context import GatewayContext
+from querymill.gateway.http.log_lines import REQUEST_ID
 from querymill.gateway.http.problems import Problem
 from querymill.keys import LOOPBACK_CALLER, ApiKey
 from querymill_shared.tracing import span, traceparent_of
@@ -51,10 +53,14 @@ _ASKED_HEADERS: Final = "Authorization, Content-Type, Idempotency-Key, If-None-M
 class GatewayMiddleware:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, context: GatewayContext, respond: Callable[[Scope, Problem], Response]) -> None:
+    def __init__(
+        self, app: ASGIApp, context: GatewayContext, respond: Callable[[Scope, Problem], Response],
+        metrics: RequestMetrics,
+    ) -> None:  # fmt: skip
         self._app = app
         self._context = context
         self._respond = respond
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or answer why not."""
@@ -62,10 +68,12 @@ class GatewayMiddleware:
             await self._app(scope, receive, send)
             return
         request_id = uuid4().hex
+        served = Served(request_id, scope["method"])
+        token = REQUEST_ID.set(request_id)
         is_head = scope["method"] == "HEAD"
         state: dict[str, Any] = {**scope.get("state", {}), "request_id": request_id, "is_head": is_head}
         came, scope = scope, {**scope, "state": state} | ({"method": "GET"} if is_head else {})
-        reply = _Reply(send, request_id)
+        reply = _Reply(send, served)
         try:
             answer = await self._enter(scope, reply)
             if answer is None:
@@ -76,6 +84,9 @@ class GatewayMiddleware:
             pass  # nobody is there to be answered
         except Exception as error:  # noqa: BLE001  # whatever it is, the caller gets an answer
             await self._fail(error, scope, receive, reply)
+        finally:
+            self._metrics.note(scope, served)
+            REQUEST_ID.reset(token)
 
     async def _answer(self, scope: Scope, receive: Receive, reply: "_Reply") -> None:
         """Let a route answer, as a part of the trace that the request names."""
@@ -161,9 +172,10 @@ class GatewayMiddleware:
 class _Reply:
     """The way of a response to its caller. ``extra`` are headers that it gets on the way."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, send: Send, served: Served) -> None:
         self._send = send
-        self.request_id = request_id
+        self._served = served
+        self.request_id = served.request_id
         self.has_begun = False
         self.status: int | None = None
         self.extra: dict[str, str] = {}
@@ -172,6 +184,7 @@ class _Reply:
         """Send a part of the response."""
         if message["type"] == "http.response.start":
             self.has_begun, self.status = True, message["status"]
+            self._served.begin(message["status"])
             headers = MutableHeaders(raw=list(message["headers"]))
             headers.setdefault("Cache-Control", "no-store")
             headers.setdefault("X-Content-Type-Options", "nosniff")

@@ -71,6 +71,7 @@ async def submit_job(
         raise
     except IdempotencyConflict as error:
         raise await _conflict(request, error.job_id) from error
+    request.state.job_id = job.id
     if is_noted and scopes_of(asked) != {Scope.SEARCH} and not job.is_replayed:
         what = {"kind": asked.kind, "collection": asked.collection, "job": job.id}
         audit.note(caller, "submit", request_id=request.state.request_id, **what)
