@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -108,20 +109,25 @@ def test_a_cluster_that_lacks_parts_is_unavailable() -> None:
         assert "CLUSTERDOWN" in str(refused(pipeline_of_coroutines, board.url))
 
 
+def asked(client: Any, *command: str | int) -> Any:
+    """Run a command for which the client has no method."""
+    return client.execute_command(*command)
+
+
 def test_a_cluster_that_is_moving_keys_is_unavailable() -> None:
     second, third = (str(port) for port in free_ports(["second", "third"], preferred={}).values())
     with (
         refusing_board("--cluster-enabled", "yes", "--cluster-port", second) as board,
         refusing_board("--cluster-enabled", "yes", "--cluster-port", third) as other,
     ):
-        board.client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16_383)
-        board.client.execute_command("CLUSTER", "MEET", "127.0.0.1", other.port, third)
-        there = other.client.execute_command("CLUSTER", "MYID")
-        until(lambda: there in board.client.execute_command("CLUSTER", "NODES"), within_s=20)
-        until(lambda: "cluster_state:ok" in board.client.execute_command("CLUSTER", "INFO"), within_s=20)
-        slot = board.client.execute_command("CLUSTER", "KEYSLOT", "qm:{0}:a")
+        asked(board.client, "CLUSTER", "ADDSLOTSRANGE", 0, 16_383)
+        asked(board.client, "CLUSTER", "MEET", "127.0.0.1", other.port, third)
+        there = asked(other.client, "CLUSTER", "MYID")
+        until(lambda: there in asked(board.client, "CLUSTER", "NODES"), within_s=20)
+        until(lambda: "cluster_state:ok" in asked(board.client, "CLUSTER", "INFO"), within_s=20)
+        slot = asked(board.client, "CLUSTER", "KEYSLOT", "qm:{0}:a")
         board.client.set("qm:{0}:a", "1")
-        board.client.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", there)
+        asked(board.client, "CLUSTER", "SETSLOT", slot, "MIGRATING", there)
         with open_commands(board.url) as client:
             for ask in (
                 lambda: run_commands(client, [("MGET", "qm:{0}:a", "qm:{0}:b")]),
@@ -129,7 +135,7 @@ def test_a_cluster_that_is_moving_keys_is_unavailable() -> None:
             ):
                 with pytest.raises(Unavailable, match=r"^board: TRYAGAIN .*: try again$"):
                     ask()
-            board.client.execute_command("CLUSTER", "SETSLOT", slot, "STABLE")
+            asked(board.client, "CLUSTER", "SETSLOT", slot, "STABLE")
             assert client.mget("qm:{0}:a", "qm:{0}:b") == ["1", None]
 
 
