@@ -45,7 +45,7 @@ demo: .venv/ready  ## start everything, load samples, ask questions of each kind
 test: .venv/ready  ## everything CI runs: check, then the suite against real servers
 	@$(MAKE) -j 3 types rules compiled
 	@$(BIN)/pytest $(SHARED)
-	@$(BIN)/pytest --quiet --no-header $(ON_RABBITMQ)
+	@$(BIN)/pytest --quiet --no-header -n 2 --dist loadfile $(ON_RABBITMQ)
 
 nightly: .venv/ready check  ## also what is long: every floor, 500 examples of each property, then the faults
 	@failed=0; $(BIN)/pytest $(SHARED) -m "" --hypothesis-profile=nightly --timeout 1800 --ignore tests/faults || failed=1; \

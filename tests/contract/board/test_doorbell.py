@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from querymill_shared.broker import QUEUE_ARGUMENTS
-from querymill_shared.doorbell import AWAY_S, RING_S, Doorbell
+from querymill_shared.doorbell import AWAY_S, MOST_ON_BOARD, RING_S, Doorbell
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from tests.fakes.rabbit import Rabbit
@@ -95,6 +95,15 @@ def test_a_broker_that_is_not_there_costs_a_caller_next_to_nothing(
         assert sum(ring(doorbell) for _ in range(20)) < RING_S + 1
     assert board.llen("search") == 20
     assert len([line for line in caplog.records if "so the board has them" in line.message]) == 1
+
+
+def test_the_board_keeps_no_more_than_so_many_bells_of_a_queue_that_nobody_empties(
+    doorbell: Doorbell, board: redis.Redis
+) -> None:
+    board.lpush("search", *(b"bell" for _ in range(MOST_ON_BOARD - 1)))
+    for _ in range(3):
+        ring(doorbell)
+    assert board.llen("search") == MOST_ON_BOARD
 
 
 def test_a_broker_that_hangs_holds_callers_once_and_has_the_bells_again_when_it_answers(
