@@ -66,12 +66,10 @@ class Doorbell:
         Raises:
             redis.RedisError: Neither the broker nor the board can be reached.
         """
-        if (
-            self._rings_on_broker(queue, job_id, step)
-            or run_command(self._board, ("LLEN", queue.value)) >= MOST_ON_BOARD
-        ):
+        if self._rings_on_broker(queue, job_id, step):
             return
-        run_command(self._board, ("LPUSH", queue.value, bells.message(queue, job_id, step)))
+        if run_command(self._board, ("LLEN", queue.value)) < MOST_ON_BOARD:
+            run_command(self._board, ("LPUSH", queue.value, bells.message(queue, job_id, step)))
 
     def close(self) -> None:
         """Close the connections, in their thread: a broker that hangs keeps nobody from ending."""

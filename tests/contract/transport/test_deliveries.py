@@ -11,10 +11,10 @@ import pytest
 import structlog.testing
 
 from querymill_shared import bells
-from querymill_shared.broker import DELIVERY_LIMIT
+from querymill_shared.broker import DELIVERY_LIMIT, QUEUE_ARGUMENTS
 from querymill_shared.doorbell import connection_to
 from querymill_shared.queues import Queue
-from querymill_workers.delivery_listener import DeliveryListener
+from querymill_workers.delivery_listener import HOLD_S, DeliveryListener
 from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.jobs.bell import Bell
 from tests.fakes.bells import NO_BELLS
@@ -31,10 +31,11 @@ class Heard:
     def __init__(self) -> None:
         self.bells: list[Bell] = []
         self.may_end = threading.Event()
+        self.lasts_s = float(PATIENCE_S)
 
     def __call__(self, bell: Bell) -> None:
         self.bells.append(bell)
-        self.may_end.wait(PATIENCE_S)
+        self.may_end.wait(self.lasts_s)
 
     def wait_for(self, count: int) -> list[str]:
         until(lambda: len(self.bells) >= count, within_s=PATIENCE_S)
@@ -140,6 +141,37 @@ def test_what_one_worker_has_no_thread_for_goes_to_another(channel: Any, listeni
     first.wait_for(1)
     second = listening(threads=2)
     assert sorted(first.wait_for(1) + second.wait_for(2)) == ["one", "three", "two"]
+
+
+def test_no_bell_goes_back_and_forth_until_the_broker_drops_it(
+    shared_rabbit: Rabbit, channel: Any, listening: Listening
+) -> None:
+    # Neither queue is ever empty, and one thread is free for one of them at a time.
+    heard = listening(threads=1)
+    heard.lasts_s = 2 * HOLD_S
+    declared(shared_rabbit, "search", "expand")
+    count = DELIVERY_LIMIT + 5
+    for number in range(count):
+        ring(channel, f"search-{number}")
+        ring(channel, f"expand-{number}", queue=Queue.EXPAND)
+    steps = heard.wait_for(2 * count)
+    assert sorted(steps) == sorted(f"{queue}-{number}" for queue in ("search", "expand") for number in range(count))
+
+
+@pytest.mark.parametrize("may_configure", ["", "search"])
+def test_a_worker_whose_user_may_not_declare_uses_the_queues_that_are_there(
+    shared_rabbit: Rabbit, channel: Any, listening: Listening, may_configure: str
+) -> None:
+    kombu.Queue("expand", queue_arguments=dict(QUEUE_ARGUMENTS), channel=channel).queue_declare()
+    shared_rabbit.ask(
+        "set_permissions", "-p", HOST, "guest", f"^{may_configure}$", "^amq.default$", "^(search|expand)$"
+    )
+    try:
+        heard = listening(threads=2)
+        ring(channel, "one", queue=Queue.EXPAND)
+        assert heard.wait_for(1) == ["one"]
+    finally:
+        shared_rabbit.ask("set_permissions", "-p", HOST, "guest", ".*", ".*", ".*")
 
 
 def test_a_queue_that_somebody_deletes_is_declared_again(
