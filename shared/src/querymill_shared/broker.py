@@ -22,7 +22,7 @@ _REDIS_TRANSPORT: Final[Mapping[str, float | bool]] = {
     "health_check_interval": OPTIONS["health_check_interval"],
 }
 #: Without confirmation, RabbitMQ loses some messages when it is killed. Without time limits (s), one that hangs holds
-#: the process that speaks to it.
+#: each thread that speaks to it.
 _CONFIRMED: Final[Mapping[str, float | bool]] = {"confirm_publish": True, "read_timeout": 10, "write_timeout": 10}
 #: So many workers at most may be given a message that none takes. The board rings a lost bell again.
 DELIVERY_LIMIT: Final = 20
