@@ -153,7 +153,7 @@ def ingest(http: httpx.Client, name: str, wait: float) -> httpx.Response:
 
 
 def listed(http: httpx.Client, headers: Mapping[str, str] | None = None) -> httpx.Response:
-    asked = {"kind": "list_documents", "retriever": "reports", "collection": "c", "deadline": 7}
+    asked = {"kind": "list_documents", "retriever": "reports", "collection": "c", "deadline": 12}
     return http.post("/v1/jobs?wait=30", json=asked, headers=headers)
 
 
@@ -188,17 +188,14 @@ def test_writes_wait_and_searches_go_on_while_the_database_takes_no_writes(
     assert time.monotonic() - begun < 30
 
 
-@pytest.mark.parametrize(
-    "asks", [("list", "search", "search of text"), pytest.param(("answer",), marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("asks", [("list", "search"), pytest.param(("answer",), marks=pytest.mark.nightly)])
 def test_a_read_of_a_database_that_is_away_is_503_until_it_is_back(
     database: SmallDatabase, http: httpx.Client, openai_server: OpenAIServer, asks: Sequence[str]
 ) -> None:
     assert ingest(http, "read", 30).status_code == 200
     routes: dict[str, Callable[[], httpx.Response]] = {
         "list": lambda: listed(http),
-        "search": lambda: search(http, deadline=7),
-        "search of text": lambda: search(http, deadline=7, query="no such words"),
+        "search": lambda: search(http, deadline=12),
         "answer": lambda: http.post(
             "/v1/chat/completions", json={"model": "c", "messages": [{"role": "user", "content": "ships?"}]}
         ),

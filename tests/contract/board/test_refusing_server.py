@@ -109,34 +109,31 @@ def test_a_cluster_that_lacks_parts_is_unavailable() -> None:
         assert "CLUSTERDOWN" in str(refused(pipeline_of_coroutines, board.url))
 
 
-def asked(client: Any, *command: str | int) -> Any:
-    """Run a command for which the client has no method."""
-    return client.execute_command(*command)
-
-
 def test_a_cluster_that_is_moving_keys_is_unavailable() -> None:
     second, third = (str(port) for port in free_ports(["second", "third"], preferred={}).values())
     with (
         refusing_board("--cluster-enabled", "yes", "--cluster-port", second) as board,
         refusing_board("--cluster-enabled", "yes", "--cluster-port", third) as other,
+        open_commands(board.url) as client,
     ):
-        asked(board.client, "CLUSTER", "ADDSLOTSRANGE", 0, 16_383)
-        asked(board.client, "CLUSTER", "MEET", "127.0.0.1", other.port, third)
-        there = asked(other.client, "CLUSTER", "MYID")
-        until(lambda: there in asked(board.client, "CLUSTER", "NODES"), within_s=20)
-        until(lambda: "cluster_state:ok" in asked(board.client, "CLUSTER", "INFO"), within_s=20)
-        slot = asked(board.client, "CLUSTER", "KEYSLOT", "qm:{0}:a")
-        board.client.set("qm:{0}:a", "1")
-        asked(board.client, "CLUSTER", "SETSLOT", slot, "MIGRATING", there)
-        with open_commands(board.url) as client:
-            for ask in (
-                lambda: run_commands(client, [("MGET", "qm:{0}:a", "qm:{0}:b")]),
-                lambda: client.mget("qm:{0}:a", "qm:{0}:b"),
-            ):
-                with pytest.raises(Unavailable, match=r"^board: TRYAGAIN .*: try again$"):
-                    ask()
-            asked(board.client, "CLUSTER", "SETSLOT", slot, "STABLE")
-            assert client.mget("qm:{0}:a", "qm:{0}:b") == ["1", None]
+
+        def ask(*words: object, of: RefusingBoard = board) -> Any:
+            cluster: Any = of.client
+            return cluster.execute_command("CLUSTER", *words)
+
+        ask("ADDSLOTSRANGE", 0, 16_383)
+        ask("MEET", "127.0.0.1", other.port, third)
+        there = ask("MYID", of=other)
+        until(lambda: there in ask("NODES") and "cluster_state:ok" in ask("INFO"), within_s=20)
+        slot = ask("KEYSLOT", "qm:{0}:a")
+        client.set("qm:{0}:a", "1")
+        ask("SETSLOT", slot, "MIGRATING", there)
+        with pytest.raises(Unavailable, match=r"^board: TRYAGAIN .*: try again$"):
+            run_commands(client, [("MGET", "qm:{0}:a", "qm:{0}:b")])
+        with pytest.raises(Unavailable, match=r"^board: TRYAGAIN .*: try again$"):
+            client.mget("qm:{0}:a", "qm:{0}:b")
+        ask("SETSLOT", slot, "STABLE")
+        assert client.mget("qm:{0}:a", "qm:{0}:b") == ["1", None]
 
 
 @pytest.mark.parametrize("way", ["READONLY", "MASTERDOWN", "BUSY"])
