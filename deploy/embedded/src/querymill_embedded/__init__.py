@@ -8,6 +8,7 @@ from querymill_embedded.stack import Stack
 from querymill_embedded.status import PartStatus
 from querymill_embedded.supervisor import ProcessState
 from querymill_embedded.temporary import temporary_stack
+from querymill_embedded.wheels import postgres_programs
 
 __all__ = [
     "ALL",
@@ -21,6 +22,7 @@ __all__ = [
     "free_ports",
     "is_embedded",
     "is_free",
+    "postgres_programs",
     "settings_of",
     "temporary_stack",
 ]

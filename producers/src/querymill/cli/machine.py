@@ -31,14 +31,14 @@ def worker(
     ] = None,
 ) -> None:
     """Run a worker until stopped. SIGTERM lets it finish what it has begun."""
-    _replace_by(*worker_command(read_queues(queues), threads=threads, name=name or f"worker-{os.getpid()}"))
+    replace_by(*worker_command(read_queues(queues), threads=threads, name=name or f"worker-{os.getpid()}"))
 
 
 def migrate(
     check: Annotated[bool, typer.Option("--check", help="change nothing; say what is missing")] = False,
 ) -> None:
     """Bring the database of DATABASE_URL to the newest schema. Run it before workers of a new release start."""
-    _replace_by("-P", "-m", "querymill_workers.migrate", *(["--check"] if check else []))
+    replace_by("-P", "-m", "querymill_workers.migrate", *(["--check"] if check else []))
 
 
 def worker_command(queues: list[Queue], *, threads: int, name: str) -> list[str]:
@@ -65,7 +65,7 @@ def read_queues(written: str) -> list[Queue]:
     return [Queue(word) for word in dict.fromkeys(names)]
 
 
-def _replace_by(*arguments: str) -> NoReturn:
+def replace_by(*arguments: str) -> NoReturn:
     """Replace this process by another program, under the same process id, so that signals reach it."""
     if importlib.util.find_spec("querymill_workers") is None:
         raise WrongUse(f"the workers are not installed; {install_hint(WORKERS)}")

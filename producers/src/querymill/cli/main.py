@@ -56,6 +56,8 @@ COMMANDS: Final = {
     "mcp": CommandSummary(SERVING, "serve MCP on standard input and output", "mcp"),
     "worker": CommandSummary(SERVING, "run a worker", "machine"),
     "migrate": CommandSummary(SERVING, "bring the database to the newest schema", "machine"),
+    "backup": CommandSummary(SERVING, "write all that is stored, and the jobs, into a folder", "backup"),
+    "restore": CommandSummary(SERVING, "restore a backup into empty servers", "backup"),
     "reembed": CommandSummary(MODELS, "embed again after a change of EMBEDDING_MODEL", "upkeep"),
     "reindex": CommandSummary(MODELS, "rebuild a text index after a change of the tokeniser", "upkeep"),
     "calibrate": CommandSummary(MODELS, "fit the bands of similarity to a model", extra="eval"),

@@ -156,6 +156,11 @@ def tables_made() -> frozenset[str]:
     return _named(_MADE)
 
 
+def tables_in(statements: str) -> frozenset[str]:
+    """Return the names of the tables that statements make."""
+    return frozenset(name.lower() for name in _MADE.findall(statements))
+
+
 def _loose_functions(connection: psycopg.Connection) -> Iterator[str]:
     """Return our functions, and those of triggers on our tables, that another role could make act on its behalf."""
     values = {"functions": sorted(_named(_FUNCTION)), "tables": sorted(tables_made())}

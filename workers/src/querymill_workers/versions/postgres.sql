@@ -1,8 +1,10 @@
--- hold_collection: let other writers of documents in, but nobody who forgets the whole
-SELECT pg_advisory_xact_lock_shared(hashtextextended('versions/' || %(kind)s || '/' || %(collection)s, 0));
+-- hold_collection: let other writers of documents in, but nobody who forgets the whole or backs up two stores at one moment
+SELECT pg_advisory_xact_lock_shared(hashtextextended('versions/' || %(kind)s, 0)),
+    pg_advisory_xact_lock_shared(hashtextextended('versions/' || %(kind)s || '/' || %(collection)s, 0));
 
 -- hold_whole_collection: wait for the writers at work, and keep others out until the transaction ends
-SELECT pg_advisory_xact_lock(hashtextextended('versions/' || %(kind)s || '/' || %(collection)s, 0));
+SELECT pg_advisory_xact_lock_shared(hashtextextended('versions/' || %(kind)s, 0)),
+    pg_advisory_xact_lock(hashtextextended('versions/' || %(kind)s || '/' || %(collection)s, 0));
 
 -- hold_documents: lock documents, in the order of their keys, so that transactions cannot deadlock
 SELECT pg_advisory_xact_lock(key) FROM (

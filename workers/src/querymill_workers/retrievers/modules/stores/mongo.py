@@ -61,7 +61,12 @@ _ROWS_PER_QUERY: Final = 25
 _DESCRIBED_AT_ONCE: Final = 500
 #: A document that is replaced again and again while it is read is left out after so many reads.
 _READS: Final = 5
-_DEFAULT_DATABASE: Final = "querymill"
+#: The database that is used if the URI names none.
+DEFAULT_DATABASE: Final = "querymill"
+#: The server's collections. The states name a lexicon each, so a copy of them is made before one of the lexicons.
+SERVER_COLLECTIONS: Final = (
+    "module_documents", "module_codes", "module_names", "module_postings", "module_states", "module_lexicons",
+)  # fmt: skip
 
 
 class MongoModules(Modules):
@@ -87,7 +92,7 @@ class MongoModules(Modules):
                     connectTimeoutMS=self._timeout_ms,
                     socketTimeoutMS=4 * self._timeout_ms,
                 )
-                self._opened = client.get_default_database(_DEFAULT_DATABASE)
+                self._opened = client.get_default_database(DEFAULT_DATABASE)
         if not self._is_indexed:
             self._opened["module_postings"].create_index([("collection", 1), ("reversed", 1)])
             self._opened["module_names"].create_index([("collection", 1)])

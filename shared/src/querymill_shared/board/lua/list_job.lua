@@ -1,0 +1,30 @@
+-- List a job that was put on the board where it belongs: its steps that wait are due at once. Return the worker processes that hold
+-- steps of it.
+-- KEYS job steps due open dead recent
+-- ARGV job_id held_prefix
+local job, steps, due, open, dead, recent = unpack(KEYS)
+local id, lives = ARGV[1], {}
+local state, created, ended, leader, order, deadline =
+  unpack(redis.call('HMGET', job, 'state', 'created', 'ended', 'leader', 'order', 'deadline'))
+if not state then return lives end
+redis.call('ZADD', recent, created, id)
+redis.call('ZREMRANGEBYRANK', recent, 0, -1001)
+if state == 'dead' then redis.call('ZADD', dead, ended or created, id) end
+if is_final(state) or leader then return lives end
+
+redis.call('ZADD', open, created, id)
+local now, is_settled = now_ms(), true
+for step in string.gmatch(order or '', '%S+') do
+  local its_state, life, attempt = unpack(redis.call('HMGET', steps, step .. '.state', step .. '.life', step .. '.attempt'))
+  if its_state == 'waiting' or its_state == 'running' then
+    is_settled = false
+    redis.call('ZADD', due, now, id .. ' ' .. step)
+  end
+  if its_state == 'running' and life and life ~= '' then
+    redis.call('SADD', ARGV[2] .. life, id .. ' ' .. step .. ' ' .. attempt)
+    lives[#lives + 1] = life
+  end
+end
+if is_settled then redis.call('ZADD', due, now, id .. ' @settle') end
+if tonumber(deadline) and tonumber(deadline) > 0 then redis.call('ZADD', due, deadline, id .. ' @deadline') end
+return lives

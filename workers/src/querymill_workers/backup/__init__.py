@@ -1,0 +1,1 @@
+"""Back up and restore what Querymill keeps, over PostgreSQL, MongoDB and the board."""
