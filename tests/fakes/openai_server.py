@@ -191,13 +191,13 @@ class OpenAIServer:
     Harmless requests are in ``probes``, all others in ``requests``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, place: tuple[str, int] = ("127.0.0.1", 0)) -> None:
         self.script = Script()
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.probes: list[tuple[str, dict[str, Any]]] = []
         self.streamed_whole = 0
         self._last: dict[str, Answer] = {}
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http = ThreadingHTTPServer(place, self._handler())
         self._http.daemon_threads = True
 
     def reset(self) -> None:
