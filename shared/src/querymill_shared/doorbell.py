@@ -28,7 +28,7 @@ RING_S: Final = 0.5
 #: After the broker failed, one caller tries it again each time that this many seconds have passed.
 AWAY_S: Final = 2.0
 #: The board keeps so many bells of a queue. For a queue that nobody empties, the sweeper would ring without end.
-MOST_ON_BOARD: Final = 1_000
+MAX_ON_BOARD: Final = 1_000
 #: What a broker that has stopped answering may take to open a connection, and to answer on one, in seconds.
 OPEN_S, ANSWER_S = 4, 10
 
@@ -68,7 +68,7 @@ class Doorbell:
         """
         if self._rings_on_broker(queue, job_id, step):
             return
-        if run_command(self._board, ("LLEN", queue.value)) < MOST_ON_BOARD:
+        if run_command(self._board, ("LLEN", queue.value)) < MAX_ON_BOARD:
             run_command(self._board, ("LPUSH", queue.value, bells.message(queue, job_id, step)))
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from querymill_shared.broker import QUEUE_ARGUMENTS
-from querymill_shared.doorbell import AWAY_S, MOST_ON_BOARD, RING_S, Doorbell
+from querymill_shared.doorbell import AWAY_S, MAX_ON_BOARD, RING_S, Doorbell
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from tests.fakes.rabbit import Rabbit
@@ -100,10 +100,10 @@ def test_a_broker_that_is_not_there_costs_a_caller_next_to_nothing(
 def test_the_board_keeps_no_more_than_so_many_bells_of_a_queue_that_nobody_empties(
     doorbell: Doorbell, board: redis.Redis
 ) -> None:
-    board.lpush("search", *(b"bell" for _ in range(MOST_ON_BOARD - 1)))
+    board.lpush("search", *(b"bell" for _ in range(MAX_ON_BOARD - 1)))
     for _ in range(3):
         ring(doorbell)
-    assert board.llen("search") == MOST_ON_BOARD
+    assert board.llen("search") == MAX_ON_BOARD
 
 
 def test_a_broker_that_hangs_holds_callers_once_and_has_the_bells_again_when_it_answers(
