@@ -40,13 +40,13 @@ class Network:
     one.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, *, at: str = "127.0.0.1") -> None:
         self._server = (host, port)
         self._silent: set[int] = set()
         self._open: list[socket.socket] = []
         self._is_cut = False
         self._trap: Trap | None = None
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((at, 0))
         self.port = int(self._listener.getsockname()[1])
         self._passing: list[threading.Thread] = []
         self._accepting = threading.Thread(target=self._accept, daemon=True)
@@ -120,9 +120,9 @@ class Network:
 
 
 @contextmanager
-def network(host: str, port: int) -> Iterator[Network]:
-    """Lay a network before a server, and take it away afterwards."""
-    opened = Network(host, port)
+def network(host: str, port: int, *, at: str = "127.0.0.1") -> Iterator[Network]:
+    """Lay a network before a server, with clients at an address, and take it away afterwards."""
+    opened = Network(host, port, at=at)
     try:
         yield opened
     finally:

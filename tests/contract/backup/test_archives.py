@@ -26,8 +26,10 @@ from tests.fixtures.clusters import run_program
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.databases import own_database
 from tests.fixtures.people import Person, document, ingestion
+from tests.fixtures.poolers import pooler
 from tests.fixtures.tenant_rows import fill
 
+ROOT: Final = Path(__file__).parents[3]
 ACROSS: Final = {"PGOPTIONS": "-c querymill.across=on"}
 WALLED: Final = {"PGOPTIONS": "-c querymill.walled=on"}
 #: Dumps that lack rows without a word: the options, the environment, a statement before, and what is said of each.
@@ -227,11 +229,13 @@ def test_a_target_that_holds_something_is_refused_unless_it_is_to_be_replaced(
 
 def test_a_board_with_a_job_is_refused_unless_it_is_to_be_replaced(target: Settings, backup: Path) -> None:
     with Querymill(settings=target) as mill:
-        mill.submit(ingestion("reports", "c", document("reports", Person.new())))
+        job = mill.submit(ingestion("reports", "c", document("reports", Person.new())))
     refused(target, backup, "REDIS_URL: the board holds jobs")
     restore(target, backup, replace=True)
-    with redis.Redis.from_url(target.redis_url) as client:
-        assert list(client.scan_iter("qm:{?}:*:job")) == []
+    with closing(ValkeyBoard.connect(target)) as board:
+        assert job.id not in board.recent(limit=99)
+        kinds = {board.picture(id_).record.kind for id_ in board.recent(limit=99)}
+    assert kinds <= {"embed_documents"}  # for what lacks vectors
 
 
 def test_a_restoration_waits_for_no_worker(target: Settings, backup: Path) -> None:
@@ -296,3 +300,37 @@ def test_programs_that_are_too_old_are_named(tmp_path: Path) -> None:
     with pytest.raises(Unusable, match=r"version 99 or newer is needed .* has .*12.*install postgresql-client-99"):
         programs_for(99, searched=str(tmp_path))
     assert programs_for(12, searched=str(tmp_path)).folder == tmp_path
+
+
+def test_a_pooler_that_drops_the_option_is_named(from_source: Settings, tmp_path: Path) -> None:
+    url = from_source.database_url.get_secret_value()
+    for ignored in ({}, {"ignore_startup_parameters": "options"}):
+        with pooler(url, pool_mode="transaction", **ignored) as pooled:
+            through = settings_of(pooled, from_source.redis_url)
+            with pytest.raises(Unusable, match="PgBouncer"):
+                back_up(through, tmp_path / "backup")
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_of_the_users_file_may_copy_all_but_the_api_keys(
+    from_source: Settings, target: Settings, tmp_path: Path
+) -> None:
+    """The commands and keys of `deploy/valkey/users.acl` are enough for jobs."""
+    lines = (ROOT / "deploy/valkey/users.acl").read_text().splitlines()
+    (rules,) = (line.partition(" ")[2].partition(" ")[2] for line in lines if line.startswith("user worker "))
+    with redis.Redis.from_url(target.redis_url) as client, Querymill(settings=target) as mill:
+        client.hset("qm:keys", "web", "{}")
+        job = mill.submit(ingestion("reports", "c", document("reports", Person.new())))
+        # Some selectors are of a newer server; passwords are of the file's reader.
+        words = [word for word in rules.split("(")[0].split() if not word.startswith("#")]
+        client.execute_command("ACL", "SETUSER", "backup-test", "reset", "on", ">secret", *words)
+        try:
+            place = target.redis_url.rpartition("@")[2]
+            as_worker = settings_of(from_source.database_url.get_secret_value(), f"redis://backup-test:secret@{place}")
+            manifest = back_up(as_worker, tmp_path / "backup")
+        finally:
+            client.execute_command("ACL", "DELUSER", "backup-test")
+        assert (manifest.board.jobs, manifest.board.has_api_keys) == (1, False)
+        restore(target, tmp_path / "backup", replace=True)
+        assert mill.job(job.id).picture().record.state == "queued"
+        assert client.hget("qm:keys", "web") == b"{}"  # without any key, a gateway would ask for none

@@ -15,6 +15,7 @@ from celery.signals import celeryd_init, worker_ready, worker_shutdown, worker_s
 
 from querymill_shared import tracing
 from querymill_shared.backlog import Backlog
+from querymill_shared.board import fleet_settings
 from querymill_shared.board.connections import open_commands
 from querymill_shared.metrics_port import serve_metrics
 from querymill_shared.urls import has_alternates, is_redis
@@ -101,6 +102,7 @@ def begin(sender: Any, **_: Any) -> None:
         gc.collect()
         gc.freeze()
         take_up_work(sender)
+        fleet_settings.tell(wiring.cache_client(), wiring.settings())
         _unready[0] = ""
         _log.info("worker ready", name=wiring.heartbeat().life)
     except preflight.Unsafe as error:

@@ -31,14 +31,14 @@ def worker(
     ] = None,
 ) -> None:
     """Run a worker until stopped. SIGTERM lets it finish what it has begun."""
-    replace_by(*worker_command(read_queues(queues), threads=threads, name=name or f"worker-{os.getpid()}"))
+    _replace_by(*worker_command(read_queues(queues), threads=threads, name=name or f"worker-{os.getpid()}"))
 
 
 def migrate(
     check: Annotated[bool, typer.Option("--check", help="change nothing; say what is missing")] = False,
 ) -> None:
     """Bring the database of DATABASE_URL to the newest schema. Run it before workers of a new release start."""
-    replace_by("-P", "-m", "querymill_workers.migrate", *(["--check"] if check else []))
+    _replace_by("-P", "-m", "querymill_workers.migrate", *(["--check"] if check else []))
 
 
 def worker_command(queues: list[Queue], *, threads: int, name: str) -> list[str]:
@@ -65,10 +65,20 @@ def read_queues(written: str) -> list[Queue]:
     return [Queue(word) for word in dict.fromkeys(names)]
 
 
-def replace_by(*arguments: str) -> NoReturn:
-    """Replace this process by another program, under the same process id, so that signals reach it."""
+def workers_command(*arguments: str) -> list[str]:
+    """Return the command that runs a part of the workers.
+
+    Raises:
+        WrongUse: They are not installed.
+    """
     if importlib.util.find_spec("querymill_workers") is None:
         raise WrongUse(f"the workers are not installed; {install_hint(WORKERS)}")
     Settings()  # a setting that breaks a rule is named here, in one line
+    return [sys.executable, *arguments]
+
+
+def _replace_by(*arguments: str) -> NoReturn:
+    """Replace this process by another program, under the same process id, so that signals reach it."""
+    command = workers_command(*arguments)
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606 - a list, no shell
+    os.execv(command[0], command)  # noqa: S606 - a list, no shell

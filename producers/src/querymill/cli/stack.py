@@ -2,12 +2,11 @@
 
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +17,8 @@ import typer
 
 from querymill.cli.doctor import broken_settings, diagnose, proxy_findings
 from querymill.cli.exits import Exit, Unreachable, WrongUse
+from querymill.cli.exports import say_exports
+from querymill.cli.join import await_own_workers, refuse_namesakes, settings_to_join
 from querymill.cli.machine import read_queues, worker_command
 from querymill.cli.readiness import await_gateway, await_listeners
 from querymill.cli.terminal import Console, echo
@@ -55,14 +56,25 @@ def up(
     port: Annotated[
         int | None, typer.Option(help="port of the HTTP gateway on loopback (default: 8080, or a free one)")
     ] = None,
+    join: Annotated[
+        str | None,
+        typer.Option("--join", metavar="URL", help="start no servers: join the fleet whose board is here (REDIS_URL)"),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Start the embedded stack, its workers and the gateway; prints the exports that point commands at it."""
+    """Start the embedded stack, its workers and the gateway; prints the exports that point commands at it.
+
+    With --join, start workers and a gateway only, which join a fleet. What they need is learned from the fleet's
+    workers. Secrets are not: set those as the fleet has them. A password of the board may stand in REDIS_URL alone.
+    """
     stack = stack_in(data)
     say = Console(stderr=True)
     port = _port_of_gateway(stack, port)
     try:
-        _bring_up(stack, port, say, as_json=as_json)
+        if join is None:
+            _bring_up(stack, port, say, as_json=as_json)
+        else:
+            _join(stack, join, port, say, as_json=as_json)
     except KeyboardInterrupt:
         say.print("Interrupted before everything was ready: stopping…")
         stack.down()
@@ -92,13 +104,27 @@ def _bring_up(stack: "embedded.Stack", port: int, say: Console, *, as_json: bool
         for finding in proxy_findings(Settings()):
             if not finding.ok:
                 say.print(f"Proxy {finding.value}: {finding.mend}", style="yellow")
-    if as_json:
-        echo(json.dumps({"data": str(stack.data), "gateway": gateway, "environment": environment}))
-    else:
-        say.print(f"Gateway: {gateway} · console at /console · OpenAPI at /docs · figures at /metrics")
-        say.print("Running. These exports point querymill at it:", style="bold")
-        for name, value in environment.items():
-            echo(f"export {name}={shlex.quote(value)}")
+    say_exports(stack.data, gateway, environment, say, as_json=as_json)
+
+
+def _join(stack: "embedded.Stack", url: str, port: int, say: Console, *, as_json: bool) -> None:
+    """Start workers and a gateway that join a fleet, wait until they are ready, and say where they are."""
+    environment = settings_to_join(url)
+    given = beside_the_stack(()) | environment | instead_of_files(environment)
+    programs = [*workers(environment, beside=given), _gateway(port, beside=given)]
+    names = [program.name for program in programs if program.name.startswith(_WORKER)]
+    running = [part.name for part in stack.status()]
+    if set(running) - {program.name for program in programs}:
+        raise WrongUse(f"--join: a stack with servers runs in {stack.data}: `querymill down`, or give another --data")
+    if not running:
+        refuse_namesakes(environment["REDIS_URL"], names)
+    with _reported(_library(), say, "Starting workers and a gateway…"):
+        stack.up(parts=(), programs=programs)
+    await_own_workers(environment["REDIS_URL"], names, are_alive=lambda: workers_live(stack))
+    gateway = next((f"http://{part.address}" for part in stack.status() if part.name == "gateway"), None)
+    if gateway:
+        await_gateway(int(gateway.rpartition(":")[2]), serves=lambda: stack.serves("gateway"))
+    say_exports(stack.data, gateway, {"REDIS_URL": environment["REDIS_URL"]}, say, as_json=as_json)
 
 
 def _port_of_gateway(stack: "embedded.Stack", wanted: int | None) -> int:
@@ -192,12 +218,14 @@ def parts_to_start() -> "set[embedded.StackPart]":
     return {part for part in library.ALL if not names_set(instead.get(part, ())) or library.is_embedded(part, settings)}
 
 
-def beside_the_stack() -> dict[str, str]:
+def beside_the_stack(parts: "Collection[embedded.StackPart] | None" = None) -> dict[str, str]:
     """Return the caller's settings for a program of the stack: what leads to a started part is the stack's to say.
+
+    Without ``parts``, those are started that `parts_to_start` returns.
 
     The supervisor starts programs in another folder, where they would not find the caller's ``.env``.
     """
-    own = _library().settings_of(parts_to_start())
+    own = _library().settings_of(parts_to_start() if parts is None else parts)
     kept = {name: value for name, value in dotenv_settings().items() if name not in own}
     return kept | instead_of_files(own)
 
@@ -214,16 +242,22 @@ def _exported(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def _reported(library: Any, say: Console) -> Iterator[None]:
-    say.print("Starting Valkey, PostgreSQL, embedding and chat servers, and workers…", style="dim")
+def _reported(
+    library: Any, say: Console, said: str = "Starting Valkey, PostgreSQL, embedding and chat servers, and workers…"
+) -> Iterator[None]:
+    say.print(said, style="dim")
     try:
         yield
     except library.StackError as error:
         raise Unreachable(str(error)) from error
 
 
-def workers(environment: Mapping[str, str]) -> "list[embedded.Program]":
-    """Say how the workers are started: by name, for this package knows nothing of them."""
+def workers(environment: Mapping[str, str], *, beside: Mapping[str, str] | None = None) -> "list[embedded.Program]":
+    """Say how the workers are started: by name, for this package knows nothing of them.
+
+    ``beside`` are the caller's settings, without those that the stack has to say.
+    """
+    environment = {**(beside_the_stack() if beside is None else beside), **environment}
     return [
         _worker(f"{_WORKER}search", queues="search,expand,rerank", threads=64, environment=environment),
         # Two calls at a time keep a small embedding server busy; ingestion does not wait behind them.
@@ -238,7 +272,7 @@ def _worker(name: str, *, queues: str, threads: int, environment: Mapping[str, s
     program: embedded.Program = _library().Program(
         name=name,
         command=(sys.executable, *worker_command(read_queues(queues), threads=threads, name=name)),
-        environment={**beside_the_stack(), **environment},
+        environment=environment,
         stop_signal="TERM",
         stop_wait_s=15,
         # A worker that refuses to start says so within this, and is then reported with its log.
@@ -253,11 +287,11 @@ def workers_live(stack: "embedded.Stack") -> bool:
     return bool(found) and all(part.state in ("starting", "running") and not part.restarts for part in found)
 
 
-def _gateway(port: int) -> "embedded.Program":
+def _gateway(port: int, *, beside: Mapping[str, str] | None = None) -> "embedded.Program":
     program: embedded.Program = _library().Program(
         name="gateway",
         command=(sys.executable, "-P", "-m", "querymill.gateway", "--port", str(port)),
-        environment=_documents_at_home() | beside_the_stack(),
+        environment={**_documents_at_home(), **(beside_the_stack() if beside is None else beside)},
         settle_s=3,
         port=port,
     )

@@ -21,7 +21,9 @@ from querymill_shared.values import value
 
 #: The keys of a job.
 PARTS: Final = ("job", "steps", "events", "hits", "queries", "request", "result", "rings", "shared", "callers")
-_JOBS, _BATCHES = "qm:{?}:*:job", "qm:{?}:batch:*"
+_JOBS = "qm:{?}:*:job"
+#: Keys that stand beside the jobs: which job an idempotency key belongs to, and what was told of ingestions.
+_BESIDE = ("qm:{?}:idem:*", "qm:{?}:batch:*")
 _OF_JOB: Final = re.compile(rb"qm:\{[0-9a-f]\}:([0-9a-f]{32}):(\w+)")
 
 
@@ -55,8 +57,9 @@ def copy_jobs(client: redis.Redis) -> Iterator[CopiedKey]:
     copied = set[str]()
     yield from _copy_unseen(client, copied, by_ms=None)
     yield from _copy_unseen(client, copied, by_ms=int(read_clock(client) * 1000))
-    for some in some_at_a_time(client.scan_iter(match=_BATCHES, count=LOOKED_AT)):
-        yield from copy_keys(client, some)
+    for pattern in _BESIDE:
+        for some in some_at_a_time(client.scan_iter(match=pattern, count=LOOKED_AT)):
+            yield from copy_keys(client, some)
     yield from copy_keys(client, [BATCHES, keys.CLOCK])
 
 

@@ -19,8 +19,6 @@ local function copy_job(id)
   seen[id] = true
   local stem = stem_of(job, id)
   for i = 2, #ARGV do copy(stem .. ARGV[i]) end
-  local idempotency = redis.pcall('HGET', stem .. 'job', 'idempotency')
-  if type(idempotency) == 'string' then copy(idempotency) end
   for _, caller in ipairs(callers_of(stem .. 'callers')) do copy_job(caller) end
 end
 
