@@ -165,8 +165,12 @@ def break_the_provider(fleet: Fleet) -> Callable[[], None]:
 
 def serve_another_model(fleet: Fleet) -> Callable[[], None]:
     """The provider embeds by another model, so what is to be embedded is given up after some attempts."""
-    other = b'{"data": [{"index": 0, "embedding": [1.0]}], "usage": {"total_tokens": 1}}'
-    fleet.provider.script.embeddings = lambda _: Answer(other)
+
+    def too_short(request: dict[str, Any]) -> Answer:
+        vectors = [{"index": index, "embedding": [1.0]} for index, _ in enumerate(request["input"])]
+        return Answer(json.dumps({"data": vectors, "usage": {"total_tokens": 1}}).encode())
+
+    fleet.provider.script.embeddings = too_short
     for job in [fleet.embed() for _ in range(5)]:
         with pytest.raises(JobFailed):
             job.result(timeout=PATIENCE_S)
@@ -193,7 +197,7 @@ def stop_a_worker_and_wait(fleet: Fleet) -> Callable[[], None]:
     assert fleet.embedder.process is not None
     fleet.embedder.process.send_signal(signal.SIGSTOP)
     fleet.embed()
-    server_s, micros = fleet.board.time()  # type: ignore[misc]  # not awaited
+    server_s, micros = fleet.board.time()
     at = round((read_clock(fleet.board) + 7_200) * 1_000_000)
     fleet.board.hset(CLOCK, NOTED, f"{at} {server_s * 1_000_000 + micros}")
 

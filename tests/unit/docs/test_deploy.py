@@ -22,7 +22,7 @@ def expressions() -> Iterator[str]:
     yield from (target["expr"] for panel in dashboard["panels"] for target in panel["targets"])
 
 
-@pytest.mark.parametrize("expression", expressions())
+@pytest.mark.parametrize("expression", list(expressions()))
 def test_an_expression_names_metrics_and_labels_that_exist(expression: str) -> None:
     metrics = set(re.findall(r"querymill_\w+", expression))
     histograms = {metric for metric in metrics if metric.endswith("_bucket")}
