@@ -1,5 +1,9 @@
 """Letters become words, lines, columns and paragraphs in the order in which they are read."""
 
+from collections.abc import Sequence
+
+import pytest
+
 from querymill_reading.rules.directions import apart
 from querymill_reading.rules.furniture import without_furniture
 from querymill_reading.rules.layout import (
@@ -83,6 +87,23 @@ def test_hebrew_is_read_from_the_right_and_figures_in_it_from_the_left() -> None
     assert [word.text for word in found] == ["שלום", "עולם,", "15", "km"]
     assert [segment.text for segment in segments_of(found)] == ["שלום עולם, 15 km"]
     assert segments_of(words_of([*letters("see", x=30), *drawn]))[0].text == "שלום עולם, see"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ((("עובד", 31, 51), ("11:", 10, 31)), "עובד:11"),
+        ((("עובד", 36, 56), ("11:", 10, 31)), "עובד :11"),
+        ((("ב", 31, 36), ("15-", 10, 31)), "ב-15"),
+        ((("שנת", 41, 56), ("(2019)", 6, 36)), "שנת (2019)"),
+        ((("שכר", 41, 56), ("7.5%", 16, 36)), "שכר 7.5%"),
+        ((("שכר", 41, 56), ("-7", 26, 36)), "שכר -7"),
+        ((("סך", 41, 51), (".15", 20, 35)), "סך 15."),
+    ],
+)
+def test_signs_at_the_edge_of_a_figure_follow_the_line(words: Sequence[tuple[str, float, float]], shown: str) -> None:
+    (found,) = segments_of([Word(text, x0, x1, 0, 10) for text, x0, x1 in words])
+    assert found.text == shown
 
 
 def test_arabic_shapes_become_letters() -> None:
@@ -234,6 +255,29 @@ def test_headers_footers_and_page_numbers_are_taken_out_and_numbers_kept_as_labe
         ["Nordhav ASA", "text a", "Annual report"], ["text b"], ["text c"], ["text d"],
     ]  # fmt: skip
     assert [clean.label for clean in found] == ["5", "6", "7", "8"]
+
+
+@pytest.mark.parametrize(
+    ("line", "stays"),
+    [
+        ("Exhibit 2.3-{1} (Cont. {2})", True),
+        ("Total {3}", True),
+        ("Berth {3}: water 4 m", True),
+        ("Harbour report {0}", False),
+        ("Leaf {0} of 12", False),
+        ("{0} of 40 - leaf {0}", False),
+        ("Sheet {5} | {6}", False),
+        ("VerDate Sep<11>2014 16:21 Aug 05, 2020 Frm 0{0} Fmt 4702 Sfmt 47{3}", False),
+        ("2.3.{1} Manual of the harbour board of Tinn and Moss, edition of 2022", False),
+    ],
+)
+def test_a_number_that_counts_with_the_pages_is_furniture(line: str, stays: bool) -> None:
+    pages = []
+    for at in range(12):
+        values = (at + 7, (7, 7, 9, 9, 9, 13)[at // 2], at % 2 + 1, 37 * at * at % 101, 0, 2 * at, 2 * at)
+        pages.append([line.format(*values), f"text {'abcdefghijkl'[at]}", "more of it", "and so on"])
+    kept = [clean.kept for clean in without_furniture(pages)]
+    assert all((0 in few) is (stays or not at) for at, few in enumerate(kept))
 
 
 def test_short_pages_keep_what_repeats_on_them() -> None:

@@ -1,6 +1,7 @@
 """The directions in which lines run: Hebrew and Arabic to the left, labels and watermarks upwards or aslant."""
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
@@ -16,6 +17,13 @@ ASLANT: Final = 5
 _HEIGHT: Final = 0.62
 #: The first letter of those that run to the left.
 _FIRST_LEFTWARDS: Final = "\u0590"
+#: A figure with signs at its edges: those of money, percent and degrees are a part of it.
+_FIGURE: Final = re.compile(
+    r"(?P<left>[^\w%‰$€£¥₪°#]*)(?P<figure>[%‰$€£¥₪°#]*\d(?:\S*\d)?[%‰$€£¥₪°#]*)(?P<right>[^\w%‰$€£¥₪°#]*)"
+)
+_MIRRORED: Final = str.maketrans("()[]{}<>«»", ")(][}{><»«")
+#: A sign on the left that people who write to the left put before a figure as others do.
+_MINUS: Final = ("-", "−", "–", "+")
 
 
 def runs_leftwards(text: str) -> bool:
@@ -28,13 +36,31 @@ def in_reading_order(words: Sequence[str]) -> list[int]:
 
     Where most are written to the left, the line is: words that are written to the right stay together in it.
     """
-    leftwards = [runs_leftwards(word) for word in words]
-    if not any(leftwards):
+    if not any(map(runs_leftwards, words)):
         return list(range(len(words)))
-    is_line = 2 * sum(leftwards) >= sum(word[:1].isalpha() for word in words)
+    is_line = is_leftwards_line(words)
     runs = [list(run) for _, run in groupby(range(len(words)), key=lambda at: _side(words[at], to_left=is_line))]
     ordered = reversed(runs) if is_line else runs
     return [at for run in ordered for at in (reversed(run) if _side(words[run[0]], to_left=is_line) else run)]
+
+
+def is_leftwards_line(words: Sequence[str]) -> bool:
+    """Return whether most of the words of a line are written to the left."""
+    leftwards = sum(map(runs_leftwards, words))
+    return leftwards > 0 and 2 * leftwards >= sum(word[:1].isalpha() for word in words)
+
+
+def in_leftwards_line(word: str) -> str:
+    """Return a figure as it is read in a line to the left: there a sign on its right stands before it.
+
+    >>> in_leftwards_line("11:"), in_leftwards_line("(5)"), in_leftwards_line("-7%")
+    (':11', '(5)', '-7%')
+    """
+    found = _FIGURE.fullmatch(word)
+    if found is None or (found["left"] in _MINUS and not found["right"]):
+        return word
+    left, right = (found[side][::-1].translate(_MIRRORED) for side in ("left", "right"))
+    return f"{right}{found['figure']}{left}"
 
 
 def _side(word: str, *, to_left: bool) -> bool:

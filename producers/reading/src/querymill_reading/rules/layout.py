@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final, TypeVar
 
-from querymill_reading.rules.directions import in_reading_order
+from querymill_reading.rules.directions import in_leftwards_line, in_reading_order, is_leftwards_line
 
 #: Blanks between segments, in heights of a letter; between two numbers less is enough.
 GAP: Final = 0.8
 GAP_OF_NUMBERS: Final = 0.38
 #: Words whose bottoms differ by less, in heights of a letter, are on one line.
 SAME_LINE: Final = 0.35
+#: Words between which there is less, in heights of a letter, touch each other.
+TOUCHING: Final = 0.08
 _VALUE: Final = re.compile(r"[$€£¥(+–—-]*[0-9][0-9.,]*[)%]*|[$€£¥]|[–—-]+%?")
 _BULLET: Final = re.compile(r"[•·▪▫◦●○■□☐☒➢➤✓–—*-]|\(?(?:[0-9]{1,2}|[a-zA-Z]|[ivx]{1,4})[.)]")
 _LETTER: Final = re.compile(r"[^\W\d_]")
@@ -109,6 +111,11 @@ def segments_of(words: Sequence[Word]) -> list[Segment]:
 def lines_of(segments: Iterable[Segment]) -> list[TextLine]:
     """Join segments to lines, from the top."""
     return [TextLine(tuple(row)) for row in _rows(list(segments))]
+
+
+def is_list_sign(text: str) -> bool:
+    """Return whether a text is what stands before an item of a list."""
+    return _BULLET.fullmatch(text) is not None
 
 
 def joined_bullets(line: TextLine) -> TextLine:
@@ -219,7 +226,7 @@ def _is_prose(side: Sequence[Segment]) -> bool:
     if not side:
         return False
     width = max(each.x1 for each in side) - min(each.x0 for each in side)
-    texts = [each for each in side if _is_running(each.text)]
+    texts = [each for each in side if is_running(each.text)]
     if not texts or _width_of(texts) < _LEAST_RUNNING * _width_of(side):
         return False
     return median(each.x1 - each.x0 for each in texts) >= 0.55 * width or _gutter(side) is not None
@@ -229,7 +236,8 @@ def _width_of(segments: Sequence[Segment]) -> float:
     return sum(each.x1 - each.x0 for each in segments)
 
 
-def _is_running(text: str) -> bool:
+def is_running(text: str) -> bool:
+    """Return whether a text is made of words, and is no name or figure."""
     letters = len(_LETTER.findall(text))
     return letters >= 14 and letters >= 0.6 * len(text)
 
@@ -301,12 +309,24 @@ def _is_apart(before: Word, word: Word) -> bool:
 
 
 def _segment(words: Sequence[Word]) -> Segment:
-    read = [words[at] for at in in_reading_order([word.text for word in words])]
-    text = read[0].text
-    for before, word in itertools.pairwise(read):
-        text += glued_on(before.text, word.text) if word.glued else f" {word.text}"
+    texts = [word.text for word in words]
+    is_leftwards = is_leftwards_line(texts)
+    read = [words[at] for at in in_reading_order(texts)]
+    shown = [in_leftwards_line(word.text) if is_leftwards else word.text for word in read]
+    text = shown[0]
+    for (before, word), own in zip(itertools.pairwise(read), shown[1:], strict=True):
+        if word.glued:
+            text += glued_on(before.text, own)
+        else:
+            text += own if is_leftwards and _touch(before, word) else f" {own}"
     main = max(words, key=lambda word: word.size)
     return Segment(text, words[0].x0, max(word.x1 for word in words), main.y, main.size)
+
+
+def _touch(one: Word, other: Word) -> bool:
+    """Return whether nothing is between two words."""
+    gap = max(one.x0, other.x0) - min(one.x1, other.x1)
+    return abs(gap) < TOUCHING * min(one.size, other.size)
 
 
 _FOOTNOTE: Final = re.compile(r"\(?[0-9]{1,2}(?:,[0-9]{1,2})*\)?|[*†‡]+|\([a-z]\)")
