@@ -7,6 +7,7 @@ from statistics import median
 from typing import Final
 
 from querymill_reading.rules.layout import Rule, TextLine, joined_bullets, widened
+from querymill_reading.rules.running_rows import running_text
 from querymill_reading.rules.tables import Cell, tables
 from querymill_reading.rules.wrapping import is_cut, joined, with_whole_names
 
@@ -21,9 +22,13 @@ ENDS_TABLE: Final = 4.5
 FAR: Final = 3.0
 OTHER_SIZE: Final = 0.08
 ENDS_PARAGRAPH: Final = 0.5
+#: The largest gap between lines that follow each other, in heights of a letter: text with a blank line after each.
+MAX_GAP: Final = 2.25
+#: Lines of a cell of the last row, at most.
+MAX_WRAPPED: Final = 4
 #: Characters of a line that is surely running text.
 RUNNING: Final = 90
-_STARTS_ITEM: Final = re.compile(r"[•·▪▫◦●○■□☐☒➢➤✓–—*]\s|\(?(?:[0-9]{1,2}|[a-z])[.)]\s")
+_STARTS_ITEM: Final = re.compile(r"[•·▪▫◦●○■□☐☒➢➤✓–—*-]\s|\(?(?:[0-9]{1,2}|[a-z])[.)]\s")
 _DOTS: Final = re.compile(r"(?:\s*\.){4,}\s*")
 _ENDS: Final = re.compile(r"[.!?:;。！？：；]['”\")]*$")
 
@@ -56,7 +61,15 @@ def _blocks(lines: Sequence[TextLine], rules: Sequence[Rule]) -> Iterator[str]:
     prose: list[TextLine] = []
     while at < len(lines):
         end = _table_end(lines, at)
-        if end and (written := _written(narrow[at:end], rules)):
+        if end and (runs := running_text(narrow[at:end])) is not None:
+            if len(runs) == 1:
+                prose.extend(*runs)
+            else:
+                yield from paragraphs(prose)
+                yield from (text for run in runs for text in paragraphs(run))
+                prose = []
+            at = end
+        elif end and (written := _written(narrow[at:end], rules)):
             yield from paragraphs(prose)
             yield from written
             prose, at = [], end
@@ -72,7 +85,8 @@ def paragraphs(lines: Sequence[TextLine]) -> Iterator[str]:
     if not lines:
         return
     gaps = [below.y - above.y for above, below in pairwise(lines) if below.y > above.y]
-    usual = median(gaps) if gaps else 0.0
+    largest = MAX_GAP * median(line.size for line in lines)
+    usual = min(median(gaps), largest) if gaps else 0.0
     right = max(line.x1 for line in lines)
     held = lines[0].text
     for above, line in pairwise(lines):
@@ -113,7 +127,8 @@ def _table_end(lines: Sequence[TextLine], start: int) -> int:
             break
         else:
             between += 1
-    if end < len(lines) and _continues(lines[end - 1], lines[end]):
+    last = end - 1
+    while end < min(len(lines), last + MAX_WRAPPED) and _continues(lines[last], lines[end - 1], lines[end]):
         end += 1
     return end if rows > 1 else 0
 
@@ -159,11 +174,17 @@ def _heads(lines: Sequence[TextLine], at: int) -> bool:
     )
 
 
-def _continues(row: TextLine, line: TextLine) -> bool:
-    """Return whether a line is the rest of the name of the last row."""
-    near = line.y - row.y < 1.6 * line.size
-    return (
-        near and line.text[:1].islower() and len(line.text) < RUNNING // 2 and line.x1 < row.segments[0].x1 + line.size
+def _continues(row: TextLine, above: TextLine, line: TextLine) -> bool:
+    """Return whether a line is the rest of the name of the last row, or of another cell of it."""
+    near = 0 < line.y - above.y < 1.6 * line.size
+    if not near or not line.text[:1].islower() or len(line.text) >= RUNNING // 2 or _is_row(line):
+        return False
+    if above is row and line.x1 < row.segments[0].x1 + line.size:
+        return True
+    ends = [*(segment.x0 for segment in row.segments[2:]), row.x1 + line.size]
+    return any(
+        abs(line.x0 - cell.x0) < 0.3 * line.size and line.x1 < end
+        for cell, end in zip(row.segments[1:], ends, strict=True)
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _DIGIT: Final = re.compile("[0-9]")
+_WORD: Final = re.compile(r"[^\W\d_]{3}")
 _YEAR: Final = re.compile(r"(?:FY ?|Q[1-4] ?)?(?:19|20)[0-9]{2}(?: ?Q[1-4]|[AE])?(?:[ (][^0-9]*)?(?: ?\[\d+\])?")
 _SIGN: Final = re.compile(r"\s?\[\d+\]$")
 _NO_VALUE: Final = re.compile(r"[$€£¥]?\s?[–—\-*]+%?|N/?[AM]|n/?[am]|NM|nm|n\.m\.")
@@ -19,6 +20,8 @@ _NAMES_COLUMNS: Final = re.compile(
 )
 #: Rows that name columns, at most.
 MAX_HEADER_ROWS: Final = 6
+#: Rows that have a name and more, at most, that name columns.
+MAX_NAMED_ROWS: Final = 3
 #: Characters of the name of a column in a table of words.
 MAX_NAME_CHARS: Final = 80
 #: Of the rows with values, the share whose cells may reach over the border of two columns.
@@ -193,6 +196,8 @@ def _over_values(row: Row, borders: Sequence[float]) -> list[Cell]:
 def _parted(rows: Sequence[Row], borders: Sequence[float]) -> tuple[list[Row], list[Row]]:
     """Part the rows that name columns from the rows of the table."""
     first = next((at for at, row in enumerate(rows) if _has_value(row, borders)), None)
+    if first is not None and sum(_has_name_and_more(row, borders) for row in rows[:first]) > MAX_NAMED_ROWS:
+        first = None  # so many rows with names are no headings
     if first is None:  # all words: the first row names the columns, unless it is a text
         first = int(all(len(cell.text) <= MAX_NAME_CHARS for cell in rows[0]))
     first = min(first, MAX_HEADER_ROWS)
@@ -201,6 +206,11 @@ def _parted(rows: Sequence[Row], borders: Sequence[float]) -> tuple[list[Row], l
     last = named[-1] + 1 if named else 0
     # A name in the first column alone, below the names of the columns, is a heading of rows.
     return header[:last], [*header[last:], *body]
+
+
+def _has_name_and_more(row: Row, borders: Sequence[float]) -> bool:
+    columns = {_column(cell, borders) for cell in row if _WORD.search(cell.text)}
+    return 0 in columns and len(columns) > 1
 
 
 def _headings(rows: Sequence[Row], borders: Sequence[float], middles: Sequence[float]) -> list[str]:
