@@ -59,7 +59,8 @@ def test_a_pdf_whose_letters_are_drawn_twice_is_read_once(tmp_path: Path) -> Non
 
 
 def test_a_page_without_text_is_named_and_the_others_are_read(tmp_path: Path) -> None:
-    found = read(tmp_path / "scan.pdf", documents.pdf([], documents.lines("Nine ships.")))
+    scanned = {1: [(0, 0, 612, 792)]}
+    found = read(tmp_path / "scan.pdf", documents.pdf([], documents.lines("Nine ships."), pictures=scanned))
     assert [page.number for page in found.pages] == [2]
     assert [str(remark) for remark in found.remarks] == [
         "page 1: no text: a scanned picture? OCR reads it, if that is asked for (--ocr)"
@@ -73,7 +74,8 @@ def test_a_page_without_text_is_named_and_the_others_are_read(tmp_path: Path) ->
         ("a.pdf", b"", "0 bytes"),
         ("a.pdf", b"%PDF-1.4\nnothing", "broken PDF"),
         ("a.pdf", b"no pdf", "its beginning is another"),
-        ("a.pdf", documents.pdf([]), "no text in it: page 1: no text"),
+        ("a.pdf", documents.pdf([], pictures={1: [(0, 0, 99, 99)]}), "no text in it: page 1: no text"),
+        ("a.pdf", documents.pdf([]), "no text in it: page 1: no text: nothing is drawn on it"),
         ("a.pdf", documents.circular_pdf(), "page 1: a broken page"),
         ("a.docx", b"PK\x03\x04 no archive", "broken ZIP"),
         ("a.docx", documents.zipped({"word/document.xml": "<broken"}), "cannot be read|broken"),

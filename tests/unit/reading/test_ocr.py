@@ -51,14 +51,15 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
 def scans(*heights: int) -> bytes:
     """Write a PDF whose pages have no text, but for the second: each of a height of its own, in points."""
     pages = [documents.lines("Typed.") if at == 1 else [] for at in range(len(heights))]
-    whole = documents.pdf(*pages)
+    scanned = {at: [(0, 0, 612, 500)] for at in range(1, len(heights) + 1) if at != 2}
+    whole = documents.pdf(*pages, pictures=scanned)
     for height in heights:
         whole = whole.replace(b"[0 0 612 792]", b"[0 0 612 %3d]" % height, 1)
     return whole
 
 
 def read(path: Path, ocr: Ocr | None, limits: ReadLimits = LIMITS) -> Document:
-    path.write_bytes(scans(780, 700, 600))
+    path.write_bytes(scans(780, 740, 600))
     return recognise(path, path.name, limits).read(ReadRequest(path, path.name, limits, ocr=ocr))
 
 
@@ -71,6 +72,20 @@ def test_pages_without_text_are_read_if_that_is_wanted(tmp_path: Path, program: 
     (remark,) = found.remarks
     assert (remark.place, remark.count) == ("pages 1, 3", 2)
     assert str(remark).endswith("2 scanned pages: read by OCR (Tesseract, chi_sim+deu+eng), which may misread")
+
+
+def test_pictures_beside_text_are_read_too(tmp_path: Path, program: Callable[..., Path]) -> None:
+    program("print('' if height < 300 else f'Berth {height}')")
+    path = tmp_path / "a.pdf"
+    boxes = [(100, 100, 300, 340), (320, 100, 500, 160), (100, 400, 200, 520)]
+    whole = documents.pdf(documents.lines("Typed."), [], pictures={1: boxes})
+    path.write_bytes(whole.replace(b"/MediaBox", b"/Rotate 90 /MediaBox"))
+    found = recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name, LIMITS, ocr=Ocr.found()))
+    assert found.pages[0].text == "Typed.\n\nBerth 417\n\nBerth 834\n\nBerth 751"
+    assert said(found) == [
+        "page 2: no text: nothing is drawn on it",
+        "page 1: 3 pictures: read by OCR (Tesseract, chi_sim+deu+eng), which may misread",
+    ]
 
 
 def test_without_it_each_page_is_named(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def load(
     period: Annotated[str | None, typer.Option(help="documents: the period, as 2022 or 2022 Q3")] = None,
     published_at: Annotated[str | None, typer.Option(help="documents: the day of publication, as 2022-05-20")] = None,
     password: Password = None,
-    ocr: Annotated[bool, typer.Option("--ocr", help="documents: read scanned pages of PDF files by Tesseract")] = False,
+    ocr: Annotated[bool, typer.Option("--ocr", help="documents: read scans and pictures in PDF by Tesseract")] = False,
     sync: Annotated[
         bool, typer.Option("--sync", help="documents: drop those whose files are no longer in the folder")
     ] = False,

@@ -37,7 +37,7 @@ class PathOptions:
         period: documents: the period, as 2022 or 2022 Q3.
         published_at: documents: the day of publication, as 2022-05-20.
         password: documents: what opens encrypted ones.
-        ocr: documents: read scanned pages of PDF files with the Tesseract of this machine.
+        ocr: documents: read scanned pages and pictures of PDF files with the Tesseract of this machine.
         sync: documents: drop those whose files are no longer in the folder.
         origin: histories: the tool that wrote them, such as "claude-code"; None to recognise it.
         tools: histories: how tool calls are shown: "none", "summary" or "full".

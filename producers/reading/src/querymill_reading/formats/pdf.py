@@ -6,9 +6,9 @@ files, opens those with an empty password, and has permissive licences and wheel
 
 import io
 from collections.abc import Iterator, Sequence
-from ctypes import byref, c_float, c_int
+from ctypes import byref, c_double, c_float, c_int
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import compress, pairwise
 from math import degrees
 from pathlib import Path
 from statistics import median_low
@@ -18,8 +18,18 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from querymill_reading.document import Document, Page, Remarks, Unreadable
+from querymill_reading.formats.pdf_fonts import count_nameless
 from querymill_reading.formats.pdf_forms import letters_of_fields, open_form
 from querymill_reading.formats.pdf_notes import note_embedded, notes_on
+from querymill_reading.formats.pdf_pictures import (
+    Box,
+    is_empty,
+    is_shown,
+    ornaments,
+    pictures_on,
+    place_of,
+    visible_part,
+)
 from querymill_reading.formats.pdf_scans import Scans
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.beginnings import HEAD
@@ -33,6 +43,11 @@ from querymill_reading.rules.paragraphs import blocks
 
 #: What is said of letters that only their shapes tell.
 NAMELESS: Final = ("letter of a font that names no characters", "perhaps read as others")
+#: What is said of letters that are drawn outside of what a page shows.
+OUTSIDE: Final = ("letter that the page does not show", "left out")
+#: What is said of pictures that are a mark of the house, and of a page without anything.
+ORNAMENT: Final = ("picture that many pages have", "left out")
+NOTHING: Final = "no text: nothing is drawn on it"
 #: Letters of a page; more are no text that anybody reads.
 MAX_LETTERS: Final = 200_000
 #: One letter in so many is asked first whether it is turned.
@@ -61,6 +76,7 @@ def read(asked: ReadRequest) -> Document:
             with remarks.part(page=number):
                 asked.on_page(number)
                 _read_page(document, number, sheet, remarks, scans, has_form=has_form)
+        _read_pictures(document, sheets, scans, asked)
         scans.note_read()
         labels = [""] * count
         with remarks.part("page labels"):
@@ -82,13 +98,17 @@ def read(asked: ReadRequest) -> Document:
 class _Sheet:
     """The lines of a page, by columns, the horizontal rules on it, and the notes that people wrote upon it.
 
-    ``scanned`` is the text of a page that has no lines, only a picture.
+    ``scanned`` is the text of a page that has no lines, only a picture; ``pictures`` are those on one that has lines,
+    ``in_pictures`` what is written in them, and ``area`` is that of the page, in square points.
     """
 
     columns: list[list[TextLine]] = field(default_factory=list)
     rules: list[Rule] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     scanned: str = ""
+    pictures: list[Box] = field(default_factory=list)
+    in_pictures: list[str] = field(default_factory=list)
+    area: float = 0.0
 
 
 def _is_said(value: str | None) -> bool:
@@ -147,17 +167,25 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scan
         before = len(remarks.noted)
         with remarks.part("lines of tables", number):
             sheet.rules, posts = _drawn(page)
+        shown = visible_part(page)
         letters = page.get_textpage()
         try:
             found = with_parted_ligatures(list(_letters(letters)))
             angles = _angles(letters, len(found))
-            remarks.count(_count_nameless(letters, len(found)), *NAMELESS, page=number)
+            remarks.count(count_nameless(letters, found), *NAMELESS, page=number)
+            every = len(found)
+            found, angles = _visible(letters, found, angles, shown)
+            outside = every - len(found)
         finally:
             letters.close()
         if has_form:
             with remarks.part("form", number):
                 found.extend(list(letters_of_fields(document, page)))
             angles.extend([0.0] * (len(found) - len(angles)) if angles else ())
+        empty = is_empty(page)
+        with remarks.part("pictures", number):
+            sheet.pictures = pictures_on(page, shown, found)
+        sheet.area = (shown[2] - shown[0]) * (shown[3] - shown[1])
     finally:
         page.close()
     aslant = count_aslant(angles)
@@ -168,9 +196,41 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scan
             if words := words_of(once):
                 sheet.columns.extend(_columns(words, sheet.rules, posts, is_turned=is_turned(once)))
     if not sheet.columns:
-        sheet.rules = []
-        if scans.ocr is not None or len(remarks.noted) == before:
+        sheet.rules, sheet.pictures = [], []
+        if empty and len(remarks.noted) == before:
+            remarks.note(NOTHING, page=number)
+        elif not empty and (scans.ocr is not None or len(remarks.noted) == before):
             sheet.scanned = scans.text_of(document, number)
+    remarks.count(outside, *OUTSIDE, page=number)
+
+
+def _visible(text: Any, letters: list[Letter], angles: list[float], shown: Box) -> tuple[list[Letter], list[float]]:
+    """Return the letters of the part of a page that is shown, with their angles; blanks go with the others."""
+    stay = [
+        letter[0] <= 0x20 or is_shown(letter, shown) or _begins_within(text, at, shown)
+        for at, letter in enumerate(letters)
+    ]
+    return (letters, angles) if all(stay) else (list(compress(letters, stay)), list(compress(angles, stay)))
+
+
+def _begins_within(text: Any, at: int, shown: Box) -> bool:
+    """Return whether a letter stands in a box, however high its font says that it is."""
+    x, y = c_double(), c_double()
+    pdfium.FPDFText_GetCharOrigin(text.raw, at, byref(x), byref(y))
+    return shown[0] <= x.value <= shown[2] and shown[1] <= y.value <= shown[3]
+
+
+def _read_pictures(document: Any, sheets: Sequence[_Sheet], scans: Scans, asked: ReadRequest) -> None:
+    """Read the pictures on pages that have other text, or add remarks about them."""
+    marks = ornaments([sheet.pictures for sheet in sheets], [sheet.area for sheet in sheets])
+    scans.remarks.count(len(marks), *ORNAMENT)
+    for number, sheet in enumerate(sheets, 1):
+        pictures = [box for box in sheet.pictures if place_of(box) not in marks]
+        if pictures:
+            with scans.remarks.part("pictures", number):
+                if scans.ocr is not None:
+                    asked.on_page(number)
+                sheet.in_pictures.extend(scans.texts_in(document, number, pictures))
 
 
 def _columns(words: Sequence[Word], rules: list[Rule], posts: list[Post], *, is_turned: bool) -> list[list[TextLine]]:
@@ -184,12 +244,6 @@ def _angles(text: Any, count: int) -> list[float]:
     if not any(angle_of(handle, at) > 0 for at in range(0, count, ASKED)):
         return []
     return [degrees(max(angle_of(handle, at), 0.0)) for at in range(count)]
-
-
-def _count_nameless(text: Any, count: int) -> int:
-    """Return how many letters are of a font that does not say which characters its signs are."""
-    has_no_name, handle = pdfium.FPDFText_HasUnicodeMapError, text.raw
-    return sum(has_no_name(handle, at) == 1 for at in range(count))
 
 
 def _drawn(page: Any) -> tuple[list[Rule], list[Post]]:
@@ -259,7 +313,7 @@ def _pages(sheets: Sequence[_Sheet], labels: Sequence[str], remarks: Remarks) ->
             with remarks.part(page=number):
                 written.extend(blocks(stay, sheet.rules))
         shown = label or cleaned.label
-        written.extend(filter(None, (sheet.scanned, *sheet.notes)))
+        written.extend(filter(None, (sheet.scanned, *sheet.in_pictures, *sheet.notes)))
         yield Page(number, "\n\n".join(written), "" if shown == str(number) else shown)
 
 
