@@ -103,6 +103,8 @@ def test_lines_far_apart_are_no_paragraph_and_a_hyphen_begins_an_item() -> None:
     assert written(double) == [" ".join(WORDS)]
     items = lines_of([Segment(f"- {text}", 0, 230, 12 * at, 10) for at, text in enumerate(WORDS[:3])])
     assert written(items) == [f"- {text}" for text in WORDS[:3]]
+    dash = lines_of([Segment(text, 0, 230, 12 * at, 10) for at, text in enumerate((WORDS[0], "- " + WORDS[1]))])
+    assert written(dash) == [f"{WORDS[0]} - {WORDS[1]}"]
 
 
 def test_what_is_wrapped_in_the_last_row_stays_in_its_table() -> None:

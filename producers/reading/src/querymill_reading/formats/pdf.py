@@ -24,7 +24,6 @@ from querymill_reading.formats.pdf_notes import note_embedded, notes_on
 from querymill_reading.formats.pdf_pictures import (
     Box,
     is_empty,
-    is_shown,
     ornaments,
     pictures_on,
     place_of,
@@ -206,9 +205,10 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scan
 
 def _visible(text: Any, letters: list[Letter], angles: list[float], shown: Box) -> tuple[list[Letter], list[float]]:
     """Return the letters of the part of a page that is shown, with their angles; blanks go with the others."""
+    left, low, right, high = shown
     stay = [
-        letter[0] <= 0x20 or is_shown(letter, shown) or _begins_within(text, at, shown)
-        for at, letter in enumerate(letters)
+        code <= 0x20 or (x0 <= right and x1 >= left and y0 <= high and y1 >= low) or _begins_within(text, at, shown)
+        for at, (code, x0, y0, x1, y1) in enumerate(letters)
     ]
     return (letters, angles) if all(stay) else (list(compress(letters, stay)), list(compress(angles, stay)))
 

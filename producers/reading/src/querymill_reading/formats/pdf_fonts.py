@@ -31,7 +31,7 @@ def _shown(code: int) -> str:
 
 def _falsely_named(text: Any, letters: Sequence[Letter]) -> set[int]:
     """Return the letters of fonts whose text is only signs."""
-    if not has_runs_of_signs(letter[0] for letter in letters):
+    if not has_runs_of_signs("".join([chr(letter[0]) for letter in letters])):
         return set()
     by_font: dict[int | None, list[int]] = defaultdict(list)
     for at, letter in enumerate(letters):

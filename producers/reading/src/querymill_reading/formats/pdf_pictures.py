@@ -40,12 +40,6 @@ def visible_part(page: Any) -> Box:
     return box.left, box.bottom, box.right, box.top
 
 
-def is_shown(letter: Letter, visible: Box) -> bool:
-    """Return whether any of a letter lies in the part of a page that is shown."""
-    _, left, low, right, high = letter
-    return left <= visible[2] and right >= visible[0] and low <= visible[3] and high >= visible[1]
-
-
 def is_empty(page: Any) -> bool:
     """Return whether nothing is drawn on a page, nor put upon it."""
     return not pdfium.FPDFPage_CountObjects(page.raw) and not pdfium.FPDFPage_GetAnnotCount(page.raw)

@@ -25,10 +25,11 @@ ENDS_PARAGRAPH: Final = 0.5
 #: The largest gap between lines that follow each other, in heights of a letter: text with a blank line after each.
 MAX_GAP: Final = 2.25
 #: Lines of a cell of the last row, at most.
-MAX_WRAPPED: Final = 4
+MAX_WRAPPED: Final = 3
 #: Characters of a line that is surely running text.
 RUNNING: Final = 90
-_STARTS_ITEM: Final = re.compile(r"[•·▪▫◦●○■□☐☒➢➤✓–—*-]\s|\(?(?:[0-9]{1,2}|[a-z])[.)]\s")
+_STARTS_ITEM: Final = re.compile(r"[•·▪▫◦●○■□☐☒➢➤✓–—*]\s|\(?(?:[0-9]{1,2}|[a-z])[.)]\s")
+_HYPHEN: Final = "- "
 _DOTS: Final = re.compile(r"(?:\s*\.){4,}\s*")
 _ENDS: Final = re.compile(r"[.!?:;。！？：；]['”\")]*$")
 
@@ -107,8 +108,16 @@ def _begins(above: TextLine, line: TextLine, usual: float, right: float) -> bool
         return False
     if abs(above.size - line.size) > 0.2 * size or _STARTS_ITEM.match(line.text):
         return True
+    if line.text.startswith(_HYPHEN) and _may_end_before_item(above, line, right - 2 * size):
+        return True
     is_short = above.x1 < right - 6 * size
     return is_short and (_ENDS.search(above.text) is not None or above.x1 - above.x0 < 0.6 * (right - line.x0))
+
+
+def _may_end_before_item(above: TextLine, line: TextLine, full: float) -> bool:
+    """Return whether a hyphen under a line is the sign of an item, and not a dash within a sentence."""
+    is_over = above.x1 < full or _ENDS.search(above.text) is not None
+    return is_over or above.text.startswith(_HYPHEN) or above.x0 > line.x0 + OTHER_SIZE * line.size
 
 
 def _table_end(lines: Sequence[TextLine], start: int) -> int:
@@ -127,10 +136,17 @@ def _table_end(lines: Sequence[TextLine], start: int) -> int:
             break
         else:
             between += 1
-    last = end - 1
-    while end < min(len(lines), last + MAX_WRAPPED) and _continues(lines[last], lines[end - 1], lines[end]):
-        end += 1
-    return end if rows > 1 else 0
+    return _with_wrapped(lines, end) if rows > 1 else 0
+
+
+def _with_wrapped(lines: Sequence[TextLine], end: int) -> int:
+    """Return the line after what is wrapped below the last row of a table; text that goes on below that is no part."""
+    row, last = lines[end - 1], end
+    if end < len(lines) and _continues_name(row, lines[end]):
+        return end + 1
+    while last < len(lines) and _is_under_cell(row, lines[last - 1], lines[last]):
+        last += 1
+    return last if last - end <= MAX_WRAPPED and all(line.text[:1].islower() for line in lines[end:last]) else end
 
 
 def _is_far(above: TextLine, line: TextLine, table: Sequence[TextLine]) -> bool:
@@ -174,17 +190,18 @@ def _heads(lines: Sequence[TextLine], at: int) -> bool:
     )
 
 
-def _continues(row: TextLine, above: TextLine, line: TextLine) -> bool:
-    """Return whether a line is the rest of the name of the last row, or of another cell of it."""
-    near = 0 < line.y - above.y < 1.6 * line.size
-    if not near or not line.text[:1].islower() or len(line.text) >= RUNNING // 2 or _is_row(line):
-        return False
-    if above is row and line.x1 < row.segments[0].x1 + line.size:
-        return True
-    ends = [*(segment.x0 for segment in row.segments[2:]), row.x1 + line.size]
-    return any(
-        abs(line.x0 - cell.x0) < 0.3 * line.size and line.x1 < end
-        for cell, end in zip(row.segments[1:], ends, strict=True)
+def _continues_name(row: TextLine, line: TextLine) -> bool:
+    """Return whether a line is the rest of the name of the last row."""
+    near = line.y - row.y < 1.6 * line.size
+    return (
+        near and line.text[:1].islower() and len(line.text) < RUNNING // 2 and line.x1 < row.segments[0].x1 + line.size
+    )
+
+
+def _is_under_cell(row: TextLine, above: TextLine, line: TextLine) -> bool:
+    """Return whether a line stands right under a cell of a row, or under what stands there."""
+    return 0 < line.y - above.y < 1.6 * line.size and any(
+        abs(line.x0 - cell.x0) < 0.3 * line.size for cell in row.segments[1:]
     )
 
 

@@ -1,7 +1,6 @@
 """Letters of fonts that do not say which characters their signs are, or say it falsely: what came out tells."""
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 #: Different words that tell what a text is made of, at least, and the share of it that is shaped like words.
@@ -25,7 +24,8 @@ _PLAIN: Final = re.compile(r"[(\[{\"'$€£]*[\w.,:/%&+-]*[)\]}\"'%:;,.!?]*|\S")
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 #: What falsely named letters become: the signs of ASCII, which are before and between its letters.
 SIGNS: Final = frozenset("!\"#$%&'()*+,/:;<=>?@[\\]^_`{|}~")
-_CODES: Final = frozenset(map(ord, SIGNS))
+_SIGN: Final = f"[{re.escape(''.join(sorted(SIGNS)))}]"
+_RUN: Final = re.compile(rf"({_SIGN})(?!\1)({_SIGN})(?!\1|\2){_SIGN}")
 
 
 def reads_as_words(text: str) -> bool:
@@ -59,14 +59,9 @@ def is_only_signs(text: str) -> bool:
     return sum(map(len, _WORD.findall(text))) < OF_WORDS * count
 
 
-def has_runs_of_signs(codes: Iterable[int]) -> bool:
+def has_runs_of_signs(text: str) -> bool:
     """Return whether three signs, each another, follow each other anywhere."""
-    one = other = 0
-    for code in codes:
-        if code in _CODES and one in _CODES and other in _CODES and len({one, other, code}) == 3:
-            return True
-        one, other = other, code
-    return False
+    return _RUN.search(text) is not None
 
 
 def _share(letters: str, text: str) -> float:
