@@ -79,7 +79,7 @@ def test_scans_that_were_left_out_are_read_once_ocr_is_wanted(
     mill: MemoryMill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scan = tmp_path / "scan.pdf"
-    scan.write_bytes(pdf(lines("Typed."), []))
+    scan.write_bytes(pdf(lines("Typed."), [], pictures={2: [(0, 0, 612, 792)]}))
     program = tmp_path / "bin" / "tesseract"
     program.parent.mkdir()
     program.write_text('#!/bin/sh\n[ "$1" = --list-langs ] && echo eng || echo Nine ships\n')
