@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from querymill_reading.rules.grids import grid_table
+from querymill_reading.rules.number_formats import DayNumber, shown_day
 
-#: A form of figures that are days, and the day that is 0.
+#: A form of figures that are days.
 _OF_DAYS: Final = re.compile(r"[ymd]{2,}|[ymd][-/.]", re.I)
-_FIRST_DAY: Final = datetime(1899, 12, 30, tzinfo=UTC)
 _CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 #: A diagram (SmartArt) in a drawing, and the name of the part that has its texts.
@@ -59,10 +58,13 @@ def _values_in(series: Any, name: str) -> Iterator[Any]:
 def _points(series: Any, *names: str) -> dict[int, str]:
     """Return the values of a series, or its categories, by their places; those of several levels with all of them."""
     found: dict[int, str] = {}
+    since = next(series.getroottree().iter(f"{_CHART}date1904"), None)
+    is_since_1904 = since is not None and since.get("val") not in ("0", "false")
     for part in series.iterchildren(*(f"{_CHART}{name}" for name in names)):
         is_day = any(_OF_DAYS.search(code.text or "") for code in part.iter(f"{_CHART}formatCode"))
         for point in part.iter(f"{_CHART}pt"):
-            value = _plain(point.findtext(f"{_CHART}v") or "", is_day=is_day)
+            value = point.findtext(f"{_CHART}v") or ""
+            value = _day(value, is_since_1904=is_since_1904) if is_day else _plain(value)
             index = point.get("idx") or ""
             if not index.isascii() or not index.isdecimal():  # a damaged point costs itself
                 continue
@@ -71,10 +73,17 @@ def _points(series: Any, *names: str) -> dict[int, str]:
     return found
 
 
-def _plain(value: str, *, is_day: bool) -> str:
-    """Return a figure without the digits of its arithmetic, a day as in ISO 8601; a name as it is."""
+def _day(value: str, *, is_since_1904: bool) -> str:
+    """Return the number of a day in the form of ISO 8601; a name as it is."""
     try:
-        figure = float(value)
-        return (_FIRST_DAY + timedelta(figure)).date().isoformat() if is_day else f"{figure:.12g}"
-    except (ValueError, OverflowError):
+        return shown_day(DayNumber(float(value), is_since_1904), "yyyy-mm-dd")
+    except ValueError:
+        return value
+
+
+def _plain(value: str) -> str:
+    """Return a figure without the digits of its arithmetic; a name as it is."""
+    try:
+        return f"{float(value):.12g}"
+    except ValueError:
         return value

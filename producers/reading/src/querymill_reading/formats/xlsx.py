@@ -10,12 +10,14 @@ from querymill_reading.formats.xlsx_book import Book
 from querymill_reading.formats.xlsx_parts import Merged, beside, merged_cells
 from querymill_reading.formats.zipped import checked
 from querymill_reading.read_request import ReadRequest, proposals
-from querymill_reading.rules.number_formats import shown_number, shown_time
+from querymill_reading.rules.number_formats import DayNumber, shown_day, shown_number, shown_time
 from querymill_reading.rules.sheets import sheet_pages
 
 #: Columns and cells of a sheet that are read.
 MAX_COLUMNS: Final = 500
 MAX_CELLS: Final = 2_000_000
+#: Merged cells that make one row of several, at least: a single one may be a title.
+LEAST_MERGED: Final = 2
 
 
 def read(asked: ReadRequest) -> Document:
@@ -80,6 +82,8 @@ def _read_rows(sheet: Any, rows: list[list[str]], remarks: Remarks, place: str, 
             raise Unreadable(f"more than {most} characters")
         if not any(texts):
             continue
+        while last + 1 < number and _goes_over(last + 1, merged, names):
+            last += 1
         if rows and number > last + 1:
             rows.append([])  # a million may be empty before a last one: one separates tables
         last = number
@@ -99,12 +103,17 @@ def _texts(row: Sequence[Any]) -> tuple[list[str], int]:
     texts = [""] * min(max((cell.column for cell in row), default=0), MAX_COLUMNS)
     beyond = 0
     for cell in row:
-        text = shown(cell)
+        text = shown(cell).strip()
         if 0 < cell.column <= MAX_COLUMNS:
             texts[cell.column - 1] = text
         elif text:
             beyond += 1
     return texts, beyond
+
+
+def _goes_over(row: int, merged: Mapping[int, Sequence[Merged]], names: Mapping[Merged, str]) -> bool:
+    """Return whether a row without a text belongs to the one above, several cells of which reach over it."""
+    return sum(cells.top < row and bool(names.get(cells)) for cells in merged.get(row, ())) >= LEAST_MERGED
 
 
 def _spread(texts: list[str], row: int, merged: Sequence[Merged], names: dict[Merged, str]) -> None:
@@ -127,6 +136,8 @@ def shown(cell: Any) -> str:
             return ""
         case bool():
             return "TRUE" if cell.value else "FALSE"
+        case DayNumber():
+            return shown_day(cell.value, _form(cell))
         case int() | float():
             return shown_number(cell.value, _form(cell))
         case date() | time() | timedelta():

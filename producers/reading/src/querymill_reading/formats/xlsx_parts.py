@@ -10,7 +10,7 @@ from typing import Any, Final
 from openpyxl.utils import range_boundaries
 
 from querymill_reading.document import Remarks
-from querymill_reading.formats.charts import title_of_chart
+from querymill_reading.formats.charts import texts_of_diagram, title_of_chart
 from querymill_reading.formats.zipped import xml_of
 from querymill_reading.rules.pictures import described
 
@@ -58,7 +58,7 @@ def merged_cells(sheet: Any) -> dict[int, list[Merged]]:
 
 
 def beside(sheet: Any, remarks: Remarks, place: str) -> Iterator[str]:
-    """Yield the text boxes of a sheet, a paragraph each, and the notes on its cells under the names of these.
+    """Yield the text boxes of a sheet, its diagrams, and the notes on its cells under the names of these.
 
     Of pictures and charts their descriptions and titles are yielded; the figures of charts stand in cells.
     """
@@ -73,6 +73,9 @@ def beside(sheet: Any, remarks: Remarks, place: str) -> Iterator[str]:
             yield from filter(None, (_described(each) for each in root.iter(*_DRAWN_PROPERTIES)))
             pictures = sum(1 for _ in root.iter(*_PICTURES))
             remarks.count(pictures, "picture", "left out, but for its description", place)
+            for _, diagram in _related(archive, member, ("diagramData",)):
+                with remarks.part(f"{place}, diagram"):
+                    yield from texts_of_diagram(xml_of(archive.read(diagram)))
             charts = list(_related(archive, member, ("chart", "chartEx")))
             remarks.count(len(charts), "chart", "left out, but for its title", place)
             for _, chart in charts:

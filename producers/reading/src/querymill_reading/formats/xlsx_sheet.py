@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from openpyxl.cell.read_only import ReadOnlyCell
+from openpyxl.utils.datetime import CALENDAR_MAC_1904
 from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 from openpyxl.worksheet._reader import COL_TAG, FORMULA_TAG, ROW_TAG, VALUE_TAG, WorkSheetParser
 from openpyxl.xml.constants import SHEET_MAIN_NS
 from openpyxl.xml.functions import iterparse
 
 from querymill_reading.document import Remarks
+from querymill_reading.rules.number_formats import DayNumber
 
 _EDGES: Final = {
     f"{{{SHEET_MAIN_NS}}}{side}{edge}" for side in ("odd", "even", "first") for edge in ("Header", "Footer")
@@ -59,6 +61,7 @@ class _Parser(WorkSheetParser):  # type: ignore[misc]  # the library has no type
             written = element.findtext(VALUE_TAG) or ""
             kept = written if element.get("t") != "s" else None
             return {"row": self.row_counter, "column": self.col_counter, "value": kept, "data_type": "s", "style_id": 0}
+        self._keep_day(element, cell)
         formula = element.find(FORMULA_TAG)
         if formula is None:
             return cell
@@ -68,6 +71,18 @@ class _Parser(WorkSheetParser):  # type: ignore[misc]  # the library has no type
             self.unsolved += 1
             cell["value"], cell["data_type"] = shared, "s"
         return cell
+
+    def _keep_day(self, element: Any, cell: dict[str, Any]) -> None:
+        """Keep the number of a day that no date stands for: the library makes a time or another day of it."""
+        style = cell["style_id"]
+        if element.get("t", "n") == "n" and style in self.date_formats and style not in self.timedelta_formats:
+            try:
+                number = float(element.findtext(VALUE_TAG) or "")
+            except ValueError:
+                return
+            day = DayNumber(number, is_since_1904=self.epoch == CALENDAR_MAC_1904)
+            if not day.has_date:
+                cell["value"], cell["data_type"] = day, "n"
 
     def _formula(self, element: Any) -> str:
         try:

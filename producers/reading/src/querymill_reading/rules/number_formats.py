@@ -23,6 +23,11 @@ GENERAL_DIGITS: Final = 12
 #: Longer codes are no formats, and more formats than these are not remembered.
 MAX_CODE: Final = 255
 _REMEMBERED: Final = 2_000
+#: The number of the day that sheets count though 1900 had none, and that of the day behind the last one.
+LEAP_DAY: Final = 60
+LAST_DAY: Final = 2_958_466
+_BEFORE_1900: Final = date(1899, 12, 30)
+_FIRST_OF_1904: Final = date(1904, 1, 1)
 _COMPARED: Final = {
     "<": lambda one, other: one < other, ">": lambda one, other: one > other, "=": lambda one, other: one == other,
     "<=": lambda one, other: one <= other, ">=": lambda one, other: one >= other, "<>": lambda one, other: one != other,
@@ -61,6 +66,61 @@ def shown_time(value: datetime | date | time | timedelta, code: str) -> str:
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ", _exactness(value.time()))
     return value.isoformat(_exactness(value)) if isinstance(value, time) else value.isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class DayNumber:
+    """A day and its time as a sheet counts them: since the beginning of 1900, or of 1904."""
+
+    number: float
+    is_since_1904: bool = False
+
+    @property
+    def has_date(self) -> bool:
+        """Whether it is a day of the calendar. Sheets know a day 0 of 1900, and a 29th of February in that year."""
+        return 1 <= self.number < self._end and (self.is_since_1904 or int(self.number) != LEAP_DAY)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether a sheet shows it as a day."""
+        return 0 <= self.number < self._end
+
+    @property
+    def _end(self) -> int:
+        return LAST_DAY - (_FIRST_OF_1904 - _BEFORE_1900).days * self.is_since_1904
+
+    def date(self) -> str:
+        """Return the day in the form of ISO 8601, "1900-01-00" for the number 0."""
+        day = int(self.number)
+        if self.is_since_1904:
+            return (_FIRST_OF_1904 + timedelta(day)).isoformat()
+        if day in (0, LEAP_DAY):
+            return "1900-02-29" if day else "1900-01-00"
+        return (_BEFORE_1900 + timedelta(day + (day < LEAP_DAY))).isoformat()
+
+
+def shown_day(day: DayNumber, code: str) -> str:
+    """Return the number of a day as its format shows it, in the form of ISO 8601; as a figure if it is no day at all.
+
+    In a format without a day, such as "h:mm", it is a time. Days before 1904 have a sign, those before 1900 no form.
+    """
+    value = day.number
+    if value < 0 and day.is_since_1904:
+        return f"-{shown_day(DayNumber(-value, is_since_1904=True), code)}"
+    if not day.is_shown:
+        return general(value)
+    section = _section(value, _sections(code[:MAX_CODE]))[0]
+    letters = _LITERALS.sub("", section).lower()
+    if not set(letters) & set("ymdhs"):
+        return shown_number(value, code)  # another form for a zero
+    seconds = min(round(value % 1 * 86_400), 86_399)
+    clock = time(seconds // 3600, seconds // 60 % 60, seconds % 60)
+    shown = clock.isoformat(_exactness(clock))
+    if not set(letters) & set("yd"):
+        return shown if "h" in letters or "s" in letters else day.date()
+    if "d" not in letters and "h" not in letters:
+        return day.date()[: 7 if "m" in letters else 4]
+    return f"{day.date()} {shown}" if seconds and "h" in letters else day.date()
 
 
 def _exactness(value: time) -> str:
