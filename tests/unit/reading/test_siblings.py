@@ -50,7 +50,7 @@ INNER = f"<w:tbl><w:tr><w:tc>{paragraph(run('in'))}</w:tc><w:tc>{paragraph(run('
         ),
         (
             f"<w:tbl><w:tr><w:tc>{INNER}{paragraph('')}</w:tc><w:tc>{paragraph(run('y'))}</w:tc></w:tr></w:tbl>",
-            "| in ner | y |\n| --- | --- |",
+            "| in ¦ ner | y |\n| --- | --- |",
         ),
         (
             f'<w:tbl><w:tr><w:trPr><w:ins w:id="3"/></w:trPr><w:tc>{paragraph(run("new"))}</w:tc>'

@@ -7,8 +7,8 @@ from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.text import decoded
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.beginnings import LOOKED_AT, looks_like_text
-from querymill_reading.rules.separated import rows_in, with_names
-from querymill_reading.rules.sheets import sheet_pages
+from querymill_reading.rules.separated import rows_in
+from querymill_reading.rules.sheets import record_pages
 
 
 def read(asked: ReadRequest) -> Document:
@@ -26,5 +26,5 @@ def read(asked: ReadRequest) -> Document:
     )
     asked.on_page(1)
     name = PurePath(asked.name).stem
-    pages = [Page(number, page) for number, page in enumerate(sheet_pages(name, with_names(rows)), 1)]
+    pages = [Page(number, page) for number, page in enumerate(record_pages(name, rows), 1)]
     return Document("csv", pages, proposals(remarks, asked.name, []), remarks=remarks.noted)

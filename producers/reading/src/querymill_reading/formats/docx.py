@@ -23,7 +23,7 @@ from querymill_reading.formats.docx_text import (
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
-from querymill_reading.rules.grids import grid_table
+from querymill_reading.rules.grids import grid_table, in_cell
 from querymill_reading.rules.proposals import merged
 from querymill_reading.rules.sections import SectionPart, sections
 
@@ -84,6 +84,7 @@ def _parts(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
                 table = grid_table(list(_grid(element, lists)))
                 if table is not None:
                     yield SectionPart(table.markdown())
+                yield from _drawn(element, opened, remarks)
         else:
             with remarks.part(f"paragraph {counts[PARAGRAPH]}"):
                 yield from _of_paragraph(element, levels, lists)
@@ -130,19 +131,30 @@ def _drawn(paragraph: Any, opened: Opened, remarks: Remarks) -> Iterator[Section
 def _grid(table: Any, lists: Lists) -> Iterator[list[str]]:
     """Yield the rows; a merged cell stands in each of its columns.
 
-    One that is merged with that above is empty, but a name of rows is the name of each.
+    One that is merged with that above is empty, but a name of rows is the name of each that has another text.
     """
     name = ""
     for row in within(table, (ROW,)):
         cells = [""] * min(row.grid_before, MAX_SPAN)
+        has_text = False
         for cell in within(row, (CELL,)):
-            held = (" ".join(_numbered(paragraph, lists).split()) for paragraph in paragraphs_of(cell))
             is_below = cell.vMerge == "continue"
-            text = "" if is_below else " ".join(filter(None, held))
+            text = "" if is_below else " ".join(filter(None, _in_cell(cell, lists)))
+            has_text = has_text or bool(text)
             if not cells:
                 name = text = name if is_below else text
             cells.extend([text] * min(cell.grid_span, MAX_SPAN))
-        yield cells
+        if has_text:
+            yield cells
+
+
+def _in_cell(cell: Any, lists: Lists) -> Iterator[str]:
+    """Yield the texts of a cell; a table in it keeps its rows and columns."""
+    for block in within(cell, (PARAGRAPH, TABLE)):
+        if block.tag == TABLE:
+            yield in_cell(_grid(block, lists))
+        else:
+            yield " ".join(_numbered(block, lists).split())
 
 
 def _levels(opened: Opened) -> dict[str | None, int]:

@@ -293,7 +293,8 @@ def rows_of(table: Any) -> Iterator[list[Cell]]:
                 below.update({column + at: deep - 1 for at in range(span)})
             text = _cell_text(element)
             if text:
-                cells.append(Cell(text, column + 0.05, column + span - 0.05))
+                is_head = element.tag == "th" or row.getparent().tag == "thead"
+                cells.append(Cell(text, column + 0.05, column + span - 0.05, is_head))
             column += span
         if 0 in taken and any(is_value(cell.text) for cell in cells):
             cells.insert(0, name)

@@ -209,11 +209,15 @@ def _text_of_cell(cell: Any) -> str:
 
 
 def _grid(table: Any) -> list[list[str]]:
-    """Return the rows; a merged cell stands in each of its columns and rows, a title over all columns in the first."""
+    """Return the rows; a merged cell stands in each of its columns and rows, a title over all columns in the first.
+
+    A row that has a text of merged cells alone belongs to the one above, and is left out.
+    """
     grid = [["" if cell.is_spanned else _text_of_cell(cell) for cell in row.cells] for row in table.rows]
+    have_text = [any(map(str.strip, row)) for row in grid]
     for at, row in enumerate(table.rows):
         for column, cell in enumerate(row.cells):
             if cell.is_merge_origin and cell.span_width < len(grid[at]):
                 for spanned in grid[at : at + cell.span_height]:
                     spanned[column : column + cell.span_width] = [grid[at][column]] * cell.span_width
-    return grid
+    return [row for row, has_text in zip(grid, have_text, strict=True) if has_text]

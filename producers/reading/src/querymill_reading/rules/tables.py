@@ -8,6 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from querymill_reading.rules.column_names import (
+    MAX_NAME_CHARS,
+    NAMES_COLUMNS,
+    goes_on_in_numbers,
+    goes_on_naming,
+    is_small_numeral,
+)
+
 _DIGIT: Final = re.compile("[0-9]")
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
 _YEAR: Final = re.compile(r"(?:FY ?|Q[1-4] ?)?(?:19|20)[0-9]{2}(?: ?Q[1-4]|[AE])?(?:[ (][^0-9]*)?(?: ?\[\d+\])?")
@@ -15,15 +23,12 @@ _SIGN: Final = re.compile(r"\s?\[\d+\]$")
 _NO_VALUE: Final = re.compile(r"[$€£¥]?\s?[–—\-*]+%?|N/?[AM]|n/?[am]|NM|nm|n\.m\.")
 _BEFORE_VALUE: Final = re.compile(r"[$€£¥]|[$€£¥]?\(|US\$|C\$|A\$|RMB|[$€£¥] \(")
 _AFTER_VALUE: Final = re.compile(r"\)?\s?%|\)|%\)|pts?|bps|x|\)\s?\[\d+\]|\[\d+\]")
-_NAMES_COLUMNS: Final = re.compile(
-    r"(?:19|20)[0-9]{2}|\b(?:ended|months|weeks|quarter|year|change|total|amount|%)\b", re.IGNORECASE
-)
 #: Rows that name columns, at most.
 MAX_HEADER_ROWS: Final = 6
 #: Rows that have a name and more, at most, that name columns.
 MAX_NAMED_ROWS: Final = 3
-#: Characters of the name of a column in a table of words.
-MAX_NAME_CHARS: Final = 80
+#: Rows in which a column of small numerals must go on in numbers.
+LOOKED_AT: Final = 60
 #: Of the rows with values, the share whose cells may reach over the border of two columns.
 OVER_THE_BORDER: Final = 0.06
 #: A name is that of two columns if its distances to their middles differ by less than this share of both.
@@ -32,11 +37,12 @@ BETWEEN: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell, and its place."""
+    """The text of a cell, its place, and whether the document says that it is a name of columns or rows."""
 
     text: str
     x0: float
     x1: float
+    is_head: bool = False
 
     @property
     def centre(self) -> float:
@@ -62,14 +68,14 @@ def with_signs(row: Row) -> list[Cell]:
     for cell in row:
         now = cell
         if before is not None:
-            now = Cell(f"{before.text}{cell.text}", before.x0, cell.x1)
+            now = Cell(f"{before.text}{cell.text}", before.x0, cell.x1, cell.is_head)
             before = None
         if _BEFORE_VALUE.fullmatch(now.text):
             before = now
         elif joined and _AFTER_VALUE.fullmatch(now.text) and _DIGIT.search(joined[-1].text):
             last = joined.pop()
             blank = " " if now.text[0].isalpha() or now.text[0] == "[" else ""
-            joined.append(Cell(f"{last.text}{blank}{now.text}", last.x0, now.x1))
+            joined.append(Cell(f"{last.text}{blank}{now.text}", last.x0, now.x1, last.is_head))
         else:
             joined.append(now)
     return joined if before is None else [*joined, before]
@@ -95,7 +101,8 @@ def tables(rows: Sequence[Row], *, least_gap: float = 0.0) -> list[Table]:
 
     For example, the rows ``2019 | 2018`` and ``Fixed price | 1,452 | 1,146`` give the header "", "2019", "2018" and the
     row "Fixed price", "1,452", "1,146". Rows of names above each other are one row of headings: "Year ended" over
-    "2019" and "2018" gives "Year ended / 2019", "Year ended / 2018".
+    "2019" and "2018" gives "Year ended / 2019", "Year ended / 2018". Without a ``least_gap`` between columns places are
+    those of a grid, in which a name has a cell of its own, and is not wrapped over rows.
     """
     signed = [with_signs(row) for row in rows]
     borders = _borders(signed, least_gap)
@@ -104,7 +111,7 @@ def tables(rows: Sequence[Row], *, least_gap: float = 0.0) -> list[Table]:
     found: list[Table] = []
     for piece in _pieces(signed, borders):
         own = _borders(piece, least_gap) or borders
-        header_rows, body = _parted(piece, own)
+        header_rows, body = _parted(piece, own, is_grid=not least_gap)
         header = _headings(header_rows, own, _middles(header_rows, body, own))
         lines = _wrapped_joined([_line(row, own, len(own) + 1) for row in body])
         if lines or any(header):
@@ -183,7 +190,7 @@ def _pieces(rows: Sequence[Row], borders: Sequence[float]) -> list[list[Row]]:
         if not has_value[at] and any(has_value[at - len(pieces[-1]) : at]) and _over_values(row, borders):
             end = next((below for below in range(at, len(rows)) if has_value[below]), at)
             named = [cell for each in rows[at:end] for cell in _over_values(each, borders)]
-            if any(_NAMES_COLUMNS.search(cell.text) for cell in named):
+            if any(NAMES_COLUMNS.search(cell.text) for cell in named):
                 pieces.append([])
         pieces[-1].append(row)
     return pieces
@@ -193,14 +200,19 @@ def _over_values(row: Row, borders: Sequence[float]) -> list[Cell]:
     return [cell for cell in row if _column(cell, borders) > 0]
 
 
-def _parted(rows: Sequence[Row], borders: Sequence[float]) -> tuple[list[Row], list[Row]]:
+def _parted(rows: Sequence[Row], borders: Sequence[float], *, is_grid: bool) -> tuple[list[Row], list[Row]]:
     """Part the rows that name columns from the rows of the table."""
-    first = next((at for at, row in enumerate(rows) if _has_value(row, borders)), None)
+    lines = [_spread(row, borders) for row in rows[:LOOKED_AT]]
+    first = next((at for at, row in enumerate(rows) if _has_value(row, borders) or _has_numeral(lines, at)), None)
     if first is not None and sum(_has_name_and_more(row, borders) for row in rows[:first]) > MAX_NAMED_ROWS:
         first = None  # so many rows with names are no headings
     if first is None:  # all words: the first row names the columns, unless it is a text
         first = int(all(len(cell.text) <= MAX_NAME_CHARS for cell in rows[0]))
     first = min(first, MAX_HEADER_ROWS)
+    if marked := _marked(rows):
+        first = marked
+    elif is_grid:
+        first = next((at for at in range(1, first) if not goes_on_naming(lines[at], lines[:at])), first)
     header, body = list(rows[:first]), list(rows[first:])
     named = [at for at, row in enumerate(header) if any(_column(cell, borders) for cell in row)]
     last = named[-1] + 1 if named else 0
@@ -211,6 +223,29 @@ def _parted(rows: Sequence[Row], borders: Sequence[float]) -> tuple[list[Row], l
 def _has_name_and_more(row: Row, borders: Sequence[float]) -> bool:
     columns = {_column(cell, borders) for cell in row if _WORD.search(cell.text)}
     return 0 in columns and len(columns) > 1
+
+
+def _marked(rows: Sequence[Row]) -> int:
+    """Return how many rows at the top the document marks as names of columns; 0 if they are a title, or all rows."""
+    marked = next((at for at, row in enumerate(rows) if not all(cell.is_head for cell in row)), 0)
+    return min(marked, MAX_HEADER_ROWS) if any(len(row) > 1 for row in rows[:marked]) else 0
+
+
+def _has_numeral(lines: Sequence[Sequence[str]], at: int) -> bool:
+    """Return whether a row has the number of a page before the first, in a column that goes on in numbers."""
+    return at < len(lines) and any(
+        column and is_small_numeral(text) and goes_on_in_numbers([line[column] for line in lines[at:]])
+        for column, text in enumerate(lines[at])
+    )
+
+
+def _spread(row: Row, borders: Sequence[float]) -> list[str]:
+    """Return the texts of a row by columns; one over several columns stands in each of them."""
+    line = [""] * (len(borders) + 1)
+    for cell in row:
+        for column in _columns(cell, borders):
+            line[column] = f"{line[column]} {cell.text}".strip()
+    return line
 
 
 def _headings(rows: Sequence[Row], borders: Sequence[float], middles: Sequence[float]) -> list[str]:
