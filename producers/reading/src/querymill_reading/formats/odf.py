@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from querymill_reading.document import Remarks, Unreadable
+from querymill_reading.formats.odf_cells import Covered, value_of
 from querymill_reading.formats.odf_lists import Lists
 from querymill_reading.formats.packages import content_of
 from querymill_reading.formats.zipped import checked, recovered, xml_of
 from querymill_reading.read_request import ReadRequest
-from querymill_reading.rules.grids import grid_table
+from querymill_reading.rules.grids import grid_table, in_cell
 from querymill_reading.rules.pictures import described
 from querymill_reading.rules.sections import SectionPart
 
@@ -38,7 +39,7 @@ _SIGNS: Final = {f"{TEXT}s": " ", f"{TEXT}tab": "\t", f"{TEXT}line-break": "\n"}
 _NOTES: Final = {f"{TEXT}note": "Note", f"{OFFICE}annotation": "Comment"}
 #: Cells, rows and blanks that are repeated; more are written to exhaust the memory.
 MAX_REPEATED: Final = 200
-_DIGITS: Final = re.compile("[0-9]{1,6}")
+_DIGITS: Final = re.compile("[0-9]{1,7}")
 
 
 @dataclass(slots=True)
@@ -50,6 +51,7 @@ class Opened:
     meta: Any
     lists: Lists = field(default_factory=Lists)
     objects: int = 0
+    hidden: frozenset[str] = frozenset()
     about: dict[str, str] = field(default_factory=dict)
 
 
@@ -62,7 +64,7 @@ def opened(asked: ReadRequest, remarks: Remarks) -> Opened:
     if not zipfile.is_zipfile(asked.path):
         root = xml_of(asked.path.read_bytes())
         objects = sum(1 for _ in root.iter(f"{DRAW}object-ole"))
-        return _with_about(Opened(_body(root), root, root, Lists.of(root), objects))
+        return _with_about(Opened(_body(root), root, root, Lists.of(root), objects, _hidden_tables(root)))
     checked(asked.path, asked.limits)
     with zipfile.ZipFile(asked.path) as archive:
         names = set(archive.namelist())
@@ -77,6 +79,7 @@ def opened(asked: ReadRequest, remarks: Remarks) -> Opened:
                     raise Unreadable(why or "broken XML")
     found = Opened(_body(parts["content.xml"]), parts.get("styles.xml"), parts.get("meta.xml"))
     found.lists = Lists.of(*(parts[name] for name in ("styles.xml", "content.xml") if name in parts))
+    found.hidden = _hidden_tables(parts["content.xml"])
     found.objects = sum(1 for _ in parts["content.xml"].iter(f"{DRAW}object", f"{DRAW}object-ole"))
     return _with_about(found)
 
@@ -86,6 +89,14 @@ def _body(root: Any) -> Any:
     if body is None or not len(body):
         raise Unreadable("a broken OpenDocument file: it has no body")
     return body[0]
+
+
+def _hidden_tables(root: Any) -> frozenset[str]:
+    """Return the names of the styles of tables that are not shown."""
+    shown = root.iter(f"{STYLE}table-properties")
+    return frozenset(
+        each.getparent().get(f"{STYLE}name") or "" for each in shown if each.get(f"{TABLE}display") == "false"
+    )
 
 
 def _with_about(found: Opened) -> Opened:
@@ -107,6 +118,8 @@ class Reading:
     lists: Lists = field(default_factory=Lists)
     left: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+    hidden_rows: int = 0
+    cells_around: int = 0
 
     def parts(self, element: Any) -> Iterator[SectionPart]:
         """Yield the parts below an element, those in sections, lists, boxes and indexes too."""
@@ -151,12 +164,18 @@ class Reading:
             elif child.tag in _SIGNS:
                 yield _SIGNS[child.tag] * repeated(child, f"{TEXT}c")
             elif child.tag == f"{TABLE}table":
-                yield from (f"\n{part.text}\n" for part in self._table(child))
+                yield from (f"\n{inner}\n" for inner in [self._inner(child)] if inner)
             elif isinstance(child.tag, str):
                 yield self._begin(child) if child.tag in _BLOCKS else ""
                 yield from self._pieces(child)
                 yield "\n" if child.tag in _BOXES else ""
             yield child.tail or ""
+
+    def _inner(self, table: Any) -> str:
+        """Return a table within a text: in a cell on one line, with signs between its cells and its rows."""
+        if self.cells_around:
+            return in_cell(self.rows(table))
+        return "\n".join(part.text for part in self._table(table))
 
     def _begin(self, paragraph: Any) -> str:
         label = self.lists.label_of(paragraph)
@@ -188,48 +207,73 @@ class Reading:
             self.left["form field, left out"] += sum(1 for _ in element.iter("{*}text", "{*}checkbox", "{*}listbox"))
 
     def rows(self, table: Any) -> Iterator[list[str]]:
-        """Yield the rows of a table; a merged cell stands in each of its columns, a name of rows in each of them."""
-        below: dict[int, tuple[int, str]] = {}
+        """Yield the rows of a table; a name that is merged stands in each of its columns and rows with other texts.
+
+        Hidden rows with a text are counted.
+        """
+        covered = Covered()
         for row in _within(table, f"{TABLE}table-row"):
             cells: list[str] = []
+            own: list[str] = []
             for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
+                is_covered = cell.tag.endswith("covered-table-cell")
+                if not is_covered:
+                    covered.fill(cells)
                 text = self.cell(cell)
-                deep, span = (
-                    repeated(cell, f"{TABLE}number-rows-spanned"),
-                    repeated(cell, f"{TABLE}number-columns-spanned"),
-                )
+                own.extend(filter(None, [text]))
+                span = repeated(cell, f"{TABLE}number-columns-spanned")
+                deep = repeated(cell, f"{TABLE}number-rows-spanned")
                 for _ in range(repeated(cell, f"{TABLE}number-columns-repeated")):
                     at = len(cells)
-                    if cell.tag.endswith("covered-table-cell") and not text and below.get(at, (0, ""))[0] > 0:
-                        rows, name = below[at]
-                        below[at] = (rows - 1, name)
-                        cells.append(name)
-                        continue
-                    cells.append(text)
-                    for across in range(span):
-                        below[at + across] = (deep if across else deep - 1, text)
-            for _ in range(repeated(row, f"{TABLE}number-rows-repeated") if any(cells) else 1):
-                yield list(cells)
+                    cells.append(covered.at(at) if is_covered and not text else text)
+                    if span > 1 or deep > 1:
+                        covered.cover(at, span, deep, text)
+            covered.fill(cells)
+            if len(own) == 1 and set(cells) == set(own):
+                cells[1:] = [""] * (len(cells) - 1)  # a title
+            if own or not covered.goes_on():
+                yield from self._times(row, cells if own else [])
+            covered.row += _count(row, f"{TABLE}number-rows-repeated")
+
+    def _times(self, row: Any, cells: list[str]) -> Iterator[list[str]]:
+        """Yield a row as often as it is repeated; an empty one once."""
+        times = repeated(row, f"{TABLE}number-rows-repeated") if cells else 1
+        if cells and row.get(f"{TABLE}visibility") in ("collapse", "filter"):
+            self.hidden_rows += times
+        for _ in range(times):
+            yield list(cells)
 
     def cell(self, cell: Any) -> str:
         """Return a cell as it is shown; a formula without a value as the formula."""
-        blocks = (*_BLOCKS, f"{TEXT}list", f"{TEXT}section", f"{TABLE}table")
-        own = (" ".join(self.text(each).split()) for each in cell if each.tag in blocks)
+        self.cells_around += 1
+        try:
+            text = self._within_cell(cell)
+        finally:
+            self.cells_around -= 1
+        formula = cell.get(f"{TABLE}formula")
+        value = value_of(cell)
+        if text or value is not None or not formula:
+            return text or value or ""
+        self.left["formula without a value, shown as the formula"] += 1
+        return str(formula).removeprefix("of:")
+
+    def _within_cell(self, cell: Any) -> str:
+        blocks = (*_BLOCKS, f"{TEXT}list", f"{TEXT}section")
+        own = (
+            " ".join((self.text(each) if each.tag in blocks else self._inner(each)).split())
+            for each in cell
+            if each.tag in (*blocks, f"{TABLE}table")
+        )
         text = " ".join(filter(None, own))
         shapes = (each for each in cell if isinstance(each.tag, str) and each.tag.startswith(DRAW))
         self.notes.extend([drawn for shape in shapes if (drawn := " ".join(self.text(shape).split()))])
         for annotation in cell.iterchildren(f"{OFFICE}annotation"):
             self._note(annotation)
-        formula = cell.get(f"{TABLE}formula")
-        if text or not formula:
-            return text or cell.get(f"{OFFICE}value") or ""
-        if (value := cell.get(f"{OFFICE}value") or cell.get(f"{OFFICE}string-value")) is not None:
-            return str(value)
-        self.left["formula without a value, shown as the formula"] += 1
-        return str(formula).removeprefix("of:")
+        return text
 
     def note_left_out(self, found: Opened) -> None:
         """Add remarks about what was left out."""
+        self.remarks.count(self.hidden_rows, "hidden row", "read all the same")
         self.left["embedded object, left out"] += found.objects
         for said, count in self.left.items():
             one, _, what = said.partition(", ")
@@ -255,9 +299,13 @@ def _within(table: Any, tag: str) -> Iterator[Any]:
 
 
 def repeated(element: Any, name: str) -> int:
-    """Return how often something is repeated."""
+    """Return how often something is repeated, within bounds."""
+    return min(_count(element, name), MAX_REPEATED)
+
+
+def _count(element: Any, name: str) -> int:
     written = element.get(name) or "1"
-    return min(int(written), MAX_REPEATED) if _DIGITS.fullmatch(written) else 1
+    return int(written) if _DIGITS.fullmatch(written) else 1
 
 
 def repeated_texts(styles: Any, reading: Reading) -> list[str]:
