@@ -15,6 +15,7 @@ from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 from querymill_reading.rules.grids import grid_table
 from querymill_reading.rules.sheets import sheet_pages
+from tests.unit.reading.test_other_programs import open_document
 
 LIMITS = ReadLimits()
 LONG = "The pilot waits at the outer buoy until the harbour master lets the ship in, by day and by night"
@@ -72,6 +73,9 @@ def shown(grid: str) -> list[str]:
         ("In millions|Three months ended|Six months ended\nUnaudited|2023|2023\nSales|5|6",
          "In millions / Unaudited|Three months ended / 2023|Six months ended / 2023", "Sales|5|6"),
         ("Dues|Dues|Dues\nPort|Pilot|Fee\nVik|Ada|5", "Dues / Port|Dues / Pilot|Dues / Fee", "Vik|Ada|5"),
+        ("Sum of fees|Columns||\nRows|Tinn|Moss|Vik\nAda|5|6|7",
+         "Sum of fees / Rows|Columns / Tinn|Moss|Vik", "Ada|5|6|7"),
+        ("Port|Fee|\nVik|by day|a note\nMoss|5|", "Port|Fee|", "Vik|by day|a note"),
         ("|Salary|Bonus\nName|($)|($)\nAda|5|6", "Name|Salary / ($)|Bonus / ($)", "Ada|5|6"),
     ],
 )  # fmt: skip
@@ -191,6 +195,39 @@ def test_rows_of_blanks_and_of_merges_from_above_are_none(tmp_path: Path, blank:
     book.save(tmp_path / "a.xlsx")
     rows = "| May | 3 | 4 |\n| June | 5 | 6 |\n| July | 7 | 8 |"
     assert text_of(read(tmp_path / "a.xlsx")) == f"Sheet\n\n| Month | Late | Away |\n| --- | --- | --- |\n{rows}"
+
+
+@pytest.mark.parametrize(
+    ("over", "shown"),
+    [
+        ("B1:C1", "| Port | Fee / Day | Fee / Night |\n| --- | --- | --- |\n| Vik | 5 | 6 |"),
+        ("A1:C1", "Fee\n\n| Port | Day | Night |\n| --- | --- | --- |\n| Vik | 5 | 6 |"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["xlsx", "ods"])
+def test_a_merged_cell_alone_in_a_row_is_a_name_beside_the_first_column_and_else_a_title(
+    tmp_path: Path, over: str, shown: str, ending: str
+) -> None:
+    path = tmp_path / f"a.{ending}"
+    if ending == "ods":
+        span = f'<table:table-cell table:number-columns-spanned="{3 if over[0] == "A" else 2}"><text:p>Fee</text:p>'
+        rows = (
+            "".join(f"<table:table-cell><text:p>{text}</text:p></table:table-cell>" for text in texts)
+            for texts in (["Port", "Day", "Night"], ["Vik", "5", "6"])
+        )
+        named = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+        empty = "" if over[0] == "A" else "<table:table-cell/>"
+        first = f"<table:table-row>{empty}{span}</table:table-cell></table:table-row>"
+        body = f'<table:table table:name="Sheet">{first}{named}</table:table>'
+        path.write_bytes(open_document("spreadsheet", body))
+    else:
+        book = openpyxl.Workbook()
+        for row in ([], ["Port", "Day", "Night"], ["Vik", 5, 6]):
+            book.active.append(row)
+        book.active[over[:2]] = "Fee"
+        book.active.merge_cells(over)
+        book.save(path)
+    assert text_of(read(path)) == f"Sheet\n\n{shown}"
 
 
 @pytest.mark.parametrize("ending", ["docx", "pptx"])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
+from itertools import takewhile
 from typing import Any, BinaryIO, Final
 
 from querymill_reading.document import Document, Page, Remarks, Unreadable
@@ -12,6 +13,7 @@ from querymill_reading.formats.zipped import checked
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.number_formats import DayNumber, shown_day, shown_number, shown_time
 from querymill_reading.rules.sheets import sheet_pages
+from querymill_reading.rules.tables import MAX_HEADER_ROWS
 
 #: Columns and cells of a sheet that are read.
 MAX_COLUMNS: Final = 500
@@ -73,6 +75,7 @@ def _read_rows(sheet: Any, rows: list[list[str]], remarks: Remarks, place: str, 
         merged = merged_cells(sheet)
     cells = beyond = last = characters = 0
     names: dict[Merged, str] = {}
+    alone: list[tuple[int, Merged]] = []
     for number, row in sheet.numbered_rows():
         texts, more = _texts(row)
         beyond += more
@@ -82,20 +85,25 @@ def _read_rows(sheet: Any, rows: list[list[str]], remarks: Remarks, place: str, 
             raise Unreadable(f"more than {most} characters")
         if not any(texts):
             continue
-        while last + 1 < number and _goes_over(last + 1, merged, names):
-            last += 1
-        if rows and number > last + 1:
+        if rows and not all(_goes_over(between, merged, names) for between in range(last + 1, number)):
             rows.append([])  # a million may be empty before a last one: one separates tables
         last = number
         _spread(texts, number, merged.get(number, ()), names)
-        while texts and not texts[-1]:
-            texts.pop()
+        _trim(texts)
+        if sum(map(bool, texts)) == 1:
+            alone.extend((len(rows), cells) for cells in merged.get(number, ()) if cells.top == number and names[cells])
         cells += len(texts) + 1
         if cells > MAX_CELLS:
-            return False
+            break
         rows.append(texts)
+    _spread_alone(rows, alone)
     remarks.count(beyond, "cell", f"beyond column {MAX_COLUMNS} left out", place)
-    return True
+    return cells <= MAX_CELLS
+
+
+def _trim(texts: list[str]) -> None:
+    while texts and not texts[-1]:
+        texts.pop()
 
 
 def _texts(row: Sequence[Any]) -> tuple[list[str], int]:
@@ -127,6 +135,18 @@ def _spread(texts: list[str], row: int, merged: Sequence[Merged], names: dict[Me
         if name and cells.left <= right and any(not cells.left <= at <= cells.right for at in filled):
             texts.extend([""] * (right - len(texts)))
             texts[cells.left - 1 : right] = [name] * (right - cells.left + 1)
+
+
+def _spread_alone(rows: list[list[str]], alone: Sequence[tuple[int, Merged]]) -> None:
+    """Write merged cells that have a row alone into each of their columns, if they are beside the first one.
+
+    They are names of columns of the rows below them then, else titles.
+    """
+    for at, cells in alone:
+        below = takewhile(any, rows[at + 1 : at + 1 + MAX_HEADER_ROWS])
+        if at < len(rows) and any(any(row[: cells.left - 1]) for row in below):
+            right = min(cells.right, MAX_COLUMNS)
+            rows[at] = [*rows[at][: cells.left - 1], *[rows[at][-1]] * (right - cells.left + 1)]
 
 
 def shown(cell: Any) -> str:

@@ -42,7 +42,11 @@ def goes_on_naming(row: Sequence[str], above: Sequence[Sequence[str]]) -> bool:
         return True
     if all(names[0] and len(set(filter(None, names))) == 1 for names in above):
         return True
-    if not any(names[0] for names in above) and not all(map(any, list(zip(*above, strict=True))[1:])):
+    named = [any(texts) for texts in zip(*above, strict=True)]
+    if not named[0] and not all(named[1:]):
+        return True
+    # A pivot table has "Sum of fees | Columns" alone above the names of its columns.
+    if 2 * sum(named[1:]) < len(named) - 1 and all(text or is_named for text, is_named in zip(row, named, strict=True)):
         return True
     last = above[-1]
     if any(last[at] and last[at] == last[at - 1] for at in range(2, len(last))):
