@@ -220,7 +220,7 @@ def test_deepseek_reads_questions_and_answers_and_counts_thoughts(tmp_path: Path
         )
     )
     assert (said(row), row["name"]) == ([("user", "Why?"), ("assistant", "So.")], "Tides")
-    assert row["remarks"] == ["3 hidden thoughts", "1 parts of the kind 'NOVELTY'"]
+    assert row["remarks"] == ["3 hidden thoughts", "1 part of the kind 'NOVELTY'"]
 
 
 def test_deepseek_of_the_first_exports_has_texts_in_turn(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_deepseek_of_the_first_exports_has_texts_in_turn(tmp_path: Path) -> None
 def test_open_webui_shows_the_branch_of_the_page_without_what_it_folds(tmp_path: Path) -> None:
     row = one(write_json(tmp_path / "a.json", [open_webui()]))
     assert said(row) == [("user", "Why?"), ("assistant", "New.")]
-    assert row["remarks"] == ["1 hidden thoughts", "1 messages on branches that were left"]
+    assert row["remarks"] == ["1 hidden thought", "1 message on branches that were left"]
     old = open_webui()
     del old["chat"]["history"]
     assert said(one(write_json(tmp_path / "a.json", [old]))) == said(row)
@@ -243,7 +243,7 @@ def test_open_webui_shows_the_branch_of_the_page_without_what_it_folds(tmp_path:
 def test_librechat_reads_lists_and_trees(tmp_path: Path, *, is_tree: bool) -> None:
     row = one(write_json(tmp_path / "a.json", librechat(is_tree=is_tree)))
     assert said(row) == [("user", "Why?"), ("assistant", "Because.")]
-    assert (row["session_id"], row["models"], row["remarks"]) == ("l1", ["gpt-4"], ["1 hidden thoughts"])
+    assert (row["session_id"], row["models"], row["remarks"]) == ("l1", ["gpt-4"], ["1 hidden thought"])
 
 
 def test_messenger_is_put_right_joined_and_in_the_order_of_time(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_messenger_is_put_right_joined_and_in_the_order_of_time(tmp_path: Path) 
     write_json(tmp_path / "ada_1" / "message_2.json", messenger() | {"messages": older})
     row = one(tmp_path)
     assert said(row) == [("Bo", "first"), ("Ada Lønd", "Grüße 🙂"), ("Bo", "look\nhttps://a.example")]
-    assert (row["name"], row["remarks"]) == ("Ada Lønd", ["1 attachments", "1 deleted messages"])
+    assert (row["name"], row["remarks"]) == ("Ada Lønd", ["1 attachment", "1 deleted message"])
     assert in_utf8("Grüße") == "Grüße", "a text that is right stays"
 
 
@@ -271,7 +271,7 @@ def test_google_chat_reads_english_dates_and_says_what_is_deleted(tmp_path: Path
     row = one(tmp_path)
     assert (said(row), row["name"]) == ([("Ada Lund", "hi")], "Harbour")
     assert row["messages"][0]["created_at"] == datetime(2024, 5, 6, 21, tzinfo=UTC)
-    assert row["remarks"] == ["1 attachments", "1 deleted messages"]
+    assert row["remarks"] == ["1 attachment", "1 deleted message"]
 
 
 def test_matrix_reads_edits_captions_answers_and_polls(tmp_path: Path) -> None:
@@ -280,9 +280,9 @@ def test_matrix_reads_edits_captions_answers_and_polls(tmp_path: Path) -> None:
     assert (row["session_id"], row["name"], row["topic"]) == ("!r:a", "Harbour", "boats")
     assert row["remarks"] == [
         "2 attachments",
-        "1 deleted messages",
-        "1 messages that could not be decrypted",
-        "1 system lines",
+        "1 deleted message",
+        "1 message that could not be decrypted",
+        "1 system line",
     ]
 
 
@@ -337,7 +337,7 @@ def test_messages_in_the_shape_of_the_providers_are_read(tmp_path: Path, form: s
             write_lines(path, [{"messages": PARTS}])
     row = one(path, tools="summary")
     assert said(row) == [("user", "What is it?"), ("tool", "[look] a"), ("assistant", "A boat.")]
-    assert row["remarks"] == ["1 attachments", "1 hidden thoughts", "1 instructions of the system"]
+    assert row["remarks"] == ["1 attachment", "1 hidden thought", "1 instruction of the system"]
 
 
 def test_a_broken_line_of_messages_costs_only_itself(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_pages_of_element_tell_answers_from_what_they_answer(tmp_path: Path) -> 
     row = one(tmp_path)
     assert said(row) == [("Ada", "The winch\nis repaired."), ("Bo", "Good."), ("Bo", "Yes & no.")]
     assert row["messages"][0]["created_at"] == datetime(2024, 5, 6, 9, tzinfo=UTC)
-    assert (row["name"], row["remarks"]) == ("Harbour", ["2 attachments", "1 deleted messages", "1 system lines"])
+    assert (row["name"], row["remarks"]) == ("Harbour", ["2 attachments", "1 deleted message", "1 system line"])
 
 
 def test_the_package_of_discord_has_the_own_messages_under_the_own_name(tmp_path: Path) -> None:
@@ -76,9 +76,9 @@ def test_the_package_of_discord_has_the_own_messages_under_the_own_name(tmp_path
     assert bad == []
     first, second = sorted(rows, key=lambda row: str(row["session_id"]))
     assert (first["name"], said(first)) == ("general in Port", [("Ada L.", "first"), ("Ada L.", "later")])
-    assert first["remarks"] == ["2 attachments", "1 records that are no objects"]
+    assert first["remarks"] == ["2 attachments", "1 record that is no object"]
     assert (second["session_id"], said(second)) == ("2", [("Ada L.", "when?"), ("Ada L.", "hi, there\nyou")])
-    assert second["remarks"] == ["1 times that are not understood"]
+    assert second["remarks"] == ["1 time that is not understood"]
 
 
 def test_pages_and_tables_count_what_they_leave_out(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_pages_and_tables_count_what_they_leave_out(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(DISCORD_PAGE.replace("</div></div></body>", f"</div>{more}</div></body>"))
     row = one(tmp_path / "a.html")
     assert [text for _, text in said(row)] == ["The winch\nis repaired.", "Good.", "Build 7\nfailed"]
-    assert row["remarks"] == ["1 attachments", "1 messages without a text", "1 system lines"]
+    assert row["remarks"] == ["1 attachment", "1 message without a text", "1 system line"]
     poll = (
         '<div class="media_wrap clearfix"><div class="media_poll"><div class="question bold">When?</div>'
         '<div class="answer">- Friday <span class="details">3 votes</span></div></div></div>'
@@ -102,7 +102,7 @@ def test_pages_and_tables_count_what_they_leave_out(tmp_path: Path) -> None:
     (tmp_path / "messages.html").write_text(page)
     row = one(tmp_path / "messages.html")
     assert said(row)[1] == ("Bo", "Good.\nWhen?\n- Friday (3 votes)")
-    assert row["remarks"] == ["1 attachments", "1 system lines"]
+    assert row["remarks"] == ["1 attachment", "1 system line"]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from querymill.ingesting.sources.histories import unpacked
 from querymill_histories.formats.slack_blocks import text_of
 from querymill_histories.rules.polls import of_poll
+from querymill_histories.rules.remarks import quantity
 from tests.fixtures.histories import one, read_back, said, write_json
 
 LEFT = "\u200e"
@@ -54,7 +55,7 @@ def test_polls_of_whatsapp_are_messages_and_what_was_sent_is_counted(tmp_path: P
     assert [text for _, text in said(row)] == [
         "POLL:\nWhen?\nOPTION: Friday (2 votes)\nOPTION: Sunday (0 votes)", "the weld"
     ]  # fmt: skip
-    assert row["remarks"] == ["2 attachments", "1 messages without a text", "1 system lines"]
+    assert row["remarks"] == ["2 attachments", "1 message without a text", "1 system line"]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_slack_reads_blocks_bots_and_cards_and_counts_the_rest(tmp_path: Path) -
         ("Ada", "https://c.example"),
     ]
     assert row["remarks"] == [
-        "1 attachments", "1 messages without a text", "1 previews of links", "1 system lines"]  # fmt: skip
+        "1 attachment", "1 link preview", "1 message without a text", "1 system line"]  # fmt: skip
 
 
 def test_telegram_reads_captions_and_polls_and_counts_the_rest(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_telegram_reads_captions_and_polls_and_counts_the_rest(tmp_path: Path) -
         {"id": 6, **head, "from": None, "text": "gone", "edited_unixtime": "1652138999"},
     ]}))  # fmt: skip
     assert said(row) == [("Ada", "the weld"), ("Ada", "When?\n- Friday (3)"), ("user1", "gone")]
-    assert row["remarks"] == ["2 attachments", "1 messages without a text", "1 system lines"]
+    assert row["remarks"] == ["2 attachments", "1 message without a text", "1 system line"]
 
 
 def test_discord_reads_cards_forwards_and_polls_and_counts_the_rest(tmp_path: Path) -> None:
@@ -165,7 +166,7 @@ def test_discord_reads_cards_forwards_and_polls_and_counts_the_rest(tmp_path: Pa
         "When?\n- Now (2)",
         "caption",
     ]
-    assert row["remarks"] == ["2 attachments", "1 messages without a text", "1 system lines"]
+    assert row["remarks"] == ["2 attachments", "1 message without a text", "1 system line"]
 
 
 def test_claude_reads_what_is_attached_and_documents_beside_the_chat(tmp_path: Path) -> None:
@@ -191,7 +192,7 @@ def test_claude_reads_what_is_attached_and_documents_beside_the_chat(tmp_path: P
         ("user", "log.txt\n\nline 1"),
         ("assistant", "Here.\n\nPlan\n\nSail."),
     ]
-    assert row["remarks"] == ["1 attachments", "1 hidden thoughts", "1 parts of the kind 'hologram'"]
+    assert row["remarks"] == ["1 attachment", "1 hidden thought", "1 part of the kind 'hologram'"]
 
 
 def chatgpt(*messages: dict[str, Any], current: str | None = None, **parents: str) -> dict[str, Any]:
@@ -228,7 +229,7 @@ def test_chatgpt_reads_research_documents_and_the_shown_branch(tmp_path: Path) -
     )  # fmt: skip
     row = one(write_json(tmp_path / "conversations.json", [whole]))
     assert [text for _, text in said(row)] == ["Why?", "# Tides\n\nA report.", "Plan\n\nSail at nine.", "New answer."]
-    assert row["remarks"] == ["1 hidden thoughts", "1 messages on branches that were left"]
+    assert row["remarks"] == ["1 hidden thought", "1 message on branches that were left"]
 
 
 def test_a_report_in_the_words_of_a_tool_is_read_too(tmp_path: Path) -> None:
@@ -257,3 +258,22 @@ def test_polls_and_blocks_that_are_odd_break_nothing() -> None:
     for _ in range(100):
         deep = {"type": "section", "elements": [deep]}
     assert text_of({"text": None, "blocks": [deep, 7, None], "attachments": "x"}, {}, Counter()) == ""
+
+
+@pytest.mark.parametrize(
+    ("count", "what", "said"),
+    [
+        (1, "attachments", "1 attachment"),
+        (2, "attachments", "2 attachments"),
+        (1, "messages without a text", "1 message without a text"),
+        (1, "records that are no objects", "1 record that is no object"),
+        (1, "texts that are none", "1 text that is none"),
+        (1, "messages that were taken back", "1 message that was taken back"),
+        (1, "instructions of the system", "1 instruction of the system"),
+        (1, "messages of agents among themselves", "1 message of agents among themselves"),
+        (1, "commands to the tool", "1 command to the tool"),
+        (1, "parts of the kind 'are links'", "1 part of the kind 'are links'"),
+    ],
+)
+def test_one_thing_that_was_left_out_is_said_of_one(count: int, what: str, said: str) -> None:
+    assert quantity(count, what) == said

@@ -15,7 +15,7 @@ from typing import Any, Final, TextIO
 from querymill_histories.beginnings import end_of
 from querymill_histories.compressed import BROKEN as DAMAGED
 from querymill_histories.compressed import open_plain, plain_name
-from querymill_histories.rules.remarks import NOT_UTF8
+from querymill_histories.rules.remarks import NOT_UTF8, quantity
 from querymill_histories.salvage import goes_on, value_of
 from querymill_histories.session import HEAD_BYTES, Head, Read, ReadOptions, Session, UnreadPlace
 
@@ -194,7 +194,7 @@ def object_of(path: Path, lost: list[UnreadPlace] | None = None) -> Any:
         if lost is None:
             raise
         text = read.decode("utf-8-sig", "replace")
-        losses.append(f"{text.count(chr(0xFFFD))} characters that are not UTF-8")
+        losses.append(quantity(text.count(chr(0xFFFD)), "characters that are not UTF-8"))
     start = 0 if text.lstrip()[:1] in ("{", "[") else max(text.find("\n{"), 0)
     if lost is None:
         return json.loads(text[start:], strict=False)

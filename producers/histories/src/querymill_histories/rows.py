@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from querymill_histories.rules.remarks import quantity
 from querymill_histories.rules.tool_calls import shown
 from querymill_histories.session import TOOL, HistoryMessage, Session, Tools
 
@@ -48,7 +49,8 @@ def rows_of(session: Session, format_name: str, tools: Tools = "none") -> Iterat
 def counted(left_out: Mapping[str, int]) -> list[str]:
     """Return what was left out in words, the most first: ``["12 system lines", "2 attachments"]``."""
     return [
-        f"{count} {what}" for what, count in sorted((+Counter(left_out)).items(), key=lambda item: (-item[1], item[0]))
+        quantity(count, what)
+        for what, count in sorted((+Counter(left_out)).items(), key=lambda item: (-item[1], item[0]))
     ]
 
 

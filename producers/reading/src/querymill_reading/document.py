@@ -1,5 +1,6 @@
 """What reading a file gives: pages with text, proposals, and remarks about what is missing. Plain data."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -91,14 +92,33 @@ def reason_of(error: Exception) -> str:
 
 
 def plural(one: str) -> str:
-    """Return the plural of an English noun; of "cell with a formula", that of its first word."""
-    first, blank, rest = one.partition(" ")
-    if blank and rest.partition(" ")[0] not in _PREPOSITIONS:
-        return f"{first} {plural(rest)}"
-    return f"{first[:-1]}ies{blank}{rest}" if first.endswith("ry") else f"{first}s{blank}{rest}"
+    """Return the plural of an English noun, and of nouns with "or" between them; what is said of them stays.
+
+    >>> plural("header or footer of the print"), plural("damaged query")
+    ('headers or footers of the print', 'damaged queries')
+    """
+    words = one.split(" ")
+    end = next((at for at, word in enumerate(words) if word in _AFTER_A_NOUN), len(words))
+    nouns = {end - 1, *(at - 1 for at, word in enumerate(words[:end]) if word == "or")}
+    return " ".join(_plural_word(word) if at in nouns else word for at, word in enumerate(words))
 
 
-_PREPOSITIONS: Final = ("with", "without", "of", "in", "by", "at", "that", "from")
+def _plural_word(word: str) -> str:
+    if re.search("[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
+
+
+def _of_several(what: str) -> str:
+    """Return what became of several things, where it says what became of one: nothing behind a colon is ours."""
+    said, colon, named = what.partition(": ")
+    for one, several in (("it was", "they were"), ("it is", "they are")):
+        said = re.sub(rf"\b{one}\b", several, said)
+    return re.sub(r"\bits (\w+)", lambda found: f"their {plural(found[1])}", said) + colon + named
+
+
+#: Words behind which nothing of a noun has a plural.
+_AFTER_A_NOUN: Final = ("with", "without", "of", "in", "by", "at", "that", "from", "for", "on")
 
 
 @dataclass(slots=True)
@@ -128,7 +148,8 @@ class Remarks:
     def count(self, count: int, one: str, what: str, place: str = "", page: int = 0) -> None:
         """Add a remark about several things of a kind, named by ``one`` of them, and ``what`` became of them."""
         if count > 0:
-            self.noted.append(Remark(f"{count} {one if count == 1 else plural(one)}: {what}", page, place, count))
+            said = f"1 {one}: {what}" if count == 1 else f"{count} {plural(one)}: {_of_several(what)}"
+            self.noted.append(Remark(said, page, place, count))
 
 
 @dataclass(frozen=True, slots=True)

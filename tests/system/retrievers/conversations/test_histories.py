@@ -54,10 +54,10 @@ def test_what_is_left_out_is_said_and_no_session_is_no_success(deployment: Deplo
     run = querymill("ingest", "conversations", chat, *options, "--json")
     assert run.returncode == 0, run.stderr
     (left_out,) = json.loads(run.stdout)["left_out"]
-    assert left_out == {"place": str(chat), "reason": "left out: 1 attachments, 1 system lines"}
+    assert left_out == {"place": str(chat), "reason": "left out: 1 attachment, 1 system line"}
     stored = json.loads(querymill("export", "conversations", *options).stdout.splitlines()[0])
     assert stored["messages"][0]["role"] == 'Ada "Captain" Lund'
-    assert stored["remarks"] == ["1 attachments", "1 system lines"]
+    assert stored["remarks"] == ["1 attachment", "1 system line"]
 
     empty = tmp_path / "empty"
     empty.mkdir()

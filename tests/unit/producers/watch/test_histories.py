@@ -231,10 +231,10 @@ def test_files_of_a_folder_that_is_new_are_found_and_others_are_no_history(home:
 def test_what_is_left_out_is_said_once_and_again_when_it_is_more(home: Home) -> None:
     thought = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "line 2"}]
     path = write_lines(home.folder / "s1.jsonl", [spoken(1), spoken(2, thought)])
-    assert home.take().remarks == [(str(path), "left out: 1 hidden thoughts")]
+    assert home.take().remarks == [(str(path), "left out: 1 hidden thought")]
     grow(path, spoken(3))
     assert home.take(path).remarks == []
     grow(path, spoken(4, thought))
     assert home.take(path).remarks == [(str(path), "left out: 2 hidden thoughts")]
     empty = write_json(home.folder / "conversations.json", [{"title": "T", "mapping": {"a": {"message": None}}}])
-    assert home.take(empty).remarks == [(str(empty), "left out: 1 sessions without a message")]
+    assert home.take(empty).remarks == [(str(empty), "left out: 1 session without a message")]

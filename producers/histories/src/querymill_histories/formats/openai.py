@@ -160,7 +160,7 @@ def _entries(
         left_out["instructions of the system"] += 1
         return
     if role in (TOOL, "function"):
-        left_out["results of tools without their calls"] += not message.get("tool_call_id")
+        left_out["tool results without a call"] += not message.get("tool_call_id")
         return
     content = message.get("content", message.get("value"))
     left_out[THOUGHTS] += bool(message.get("reasoning_content") or message.get("reasoning"))
