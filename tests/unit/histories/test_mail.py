@@ -88,6 +88,24 @@ def test_a_mail_of_parts_says_its_text_once_and_attachments_are_counted(tmp_path
 
 
 @pytest.mark.parametrize(
+    ("plain", "rich", "told"),
+    [
+        ("plain words", "rich words", "plain words"),
+        ("This mail is in HTML.", "We sail on Friday at dawn from the east quay.", ""),
+        ("We sail on Friday at dawn.", "We sail on Friday at dawn. Unsubscribe", "We sail on Friday at dawn."),
+        ("We sail on Friday at dawn.", "This mail has pictures.", "We sail on Friday at dawn."),
+    ],
+)
+def test_of_two_forms_of_a_mail_that_is_read_which_says_all(tmp_path: Path, plain: str, rich: str, told: str) -> None:
+    mail = EmailMessage()
+    mail["From"], mail["Date"], mail["Subject"] = "Ada <ada@a.example>", "Mon, 06 May 2024 09:00:00 +0000", "Plan"
+    mail.set_content(plain)
+    mail.add_alternative(f"<p>{rich}</p>", subtype="html")
+    (tmp_path / "plan.eml").write_bytes(mail.as_bytes())
+    assert said(one(tmp_path)) == [("Ada", told or rich)]
+
+
+@pytest.mark.parametrize(
     ("charset", "octets", "text"),
     [
         ("iso-8859-1", b"\x93dry\x94 \x96 5 \x80", "“dry” – 5 €"),

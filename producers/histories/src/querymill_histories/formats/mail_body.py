@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from email.message import Message
 from html.parser import HTMLParser
 from typing import Any, Final
 
+from querymill_histories.rules.alternatives import says_more
 from querymill_histories.rules.remarks import ATTACHMENTS
 
 _COMMENT: Final = re.compile("<!--.*?-->", re.DOTALL)
@@ -25,8 +26,12 @@ _BLOCKS: Final = ("p", "br", "div", "li", "tr", "h1", "h2", "h3", "h4", "blockqu
 
 
 def body_of(message: Message, left_out: Counter[str]) -> str:
-    """Return the text of a message: of the same in several forms the plain one. Attachments are counted."""
-    texts = [text for part in _shown(message, left_out) if (text := _text_of(part)).strip()]
+    """Return the text of a message: of the same in several forms one that says all. Attachments are counted."""
+    return _joined(_shown(message, left_out))
+
+
+def _joined(parts: Iterable[Message]) -> str:
+    texts = [text for part in parts if (text := _text_of(part)).strip()]
     return "\n\n".join(text.strip("\n") for text in texts).replace("\r\n", "\n").strip()
 
 
@@ -50,14 +55,17 @@ def _shown(message: Message, left_out: Counter[str]) -> Iterator[Message]:
 
 
 def _best(parts: list[Message], left_out: Counter[str]) -> Iterator[Message]:
-    """Yield of the forms of one text that which says it plainly, if it says anything."""
-    found: list[tuple[int, list[Message]]] = []
+    """Yield of the forms of one text the plain one, unless there is none, or that in HTML has clearly more words."""
+    plain: list[Message] = []
+    rich: list[Message] = []
     for part in parts:
         shown = [each for each in _shown(part, left_out) if _text_of(each).strip()]
-        if shown:
-            found.append((any(each.get_content_type() == "text/html" for each in shown), shown))
-    if found:
-        yield from min(found, key=lambda one: one[0])[1]
+        if any(each.get_content_type() == "text/html" for each in shown):
+            rich = shown
+        else:
+            plain = plain or shown
+    is_fuller = not plain or (rich and says_more(_joined(rich), _joined(plain)))
+    yield from rich if is_fuller else plain
 
 
 def _text_of(part: Message) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.encodings import decoded_as
-from querymill_reading.formats.letters import head_of, html_parts, plain_parts
+from querymill_reading.formats.letters import LetterForm, fuller, head_of, html_parts, plain_parts
 from querymill_reading.formats.text import decoded
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.proposals import day_in, merged
@@ -68,7 +68,7 @@ def _parts(mail: Any, remarks: Remarks, attached: list[str], depth: int) -> Iter
 
 
 def _body(part: Any, remarks: Remarks, attached: list[str], depth: int) -> Iterator[SectionPart]:
-    """Yield the texts of a mail; of several forms of the same text the plainest that says something."""
+    """Yield the texts of a mail; of several forms of the same text one that says all."""
     kind = part.get_content_type()
     name = part.get_filename()
     if depth > MAX_DEPTH:
@@ -87,12 +87,35 @@ def _body(part: Any, remarks: Remarks, attached: list[str], depth: int) -> Itera
 def _several(part: Any, kind: str, remarks: Remarks, attached: list[str], depth: int) -> Iterator[SectionPart]:
     """Yield the texts of a part that has parts, which may be a whole mail."""
     if kind == "multipart/alternative":
-        forms = sorted(part.iter_parts(), key=lambda each: each.get_content_type() != "text/plain")
-        yield from next((found for form in forms if (found := list(_body(form, remarks, attached, depth)))), ())
+        form = _form(part, attached, depth)
+        remarks.noted.extend(form.remarks.noted)
+        yield from form.parts
         return
     read = _parts if kind == "message/rfc822" else _body
     for inner in part.iter_parts():
         yield from read(inner, remarks, attached, depth)
+
+
+def _form(alternatives: Any, attached: list[str], depth: int) -> LetterForm:
+    """Return the form of a text that is read: plain or in HTML, else the first that says something.
+
+    Of several in HTML it is the last, which the sender holds for the best. What any of them brings is attached.
+    """
+    plain, rich, others = LetterForm(), LetterForm(), LetterForm()
+    for part in alternatives.iter_parts():
+        form = LetterForm()
+        form.parts.extend(_body(part, form.remarks, attached, depth))
+        if not form.parts:
+            others.remarks.noted.extend(form.remarks.noted)
+        elif any(each.get_content_type() == "text/html" for each in part.walk()):
+            rich = form
+        elif part.get_content_type().startswith(("text/plain", "multipart/")) and not plain.parts:
+            plain = form
+        elif not others.parts:
+            others.parts.extend(form.parts)
+            others.remarks.noted.extend(form.remarks.noted)
+    chosen = fuller(plain, rich)
+    return chosen if chosen.parts else others
 
 
 def _unsplit(part: Any, kind: str, remarks: Remarks, attached: list[str], depth: int) -> Iterator[SectionPart]:

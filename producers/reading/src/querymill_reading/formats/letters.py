@@ -1,14 +1,43 @@
 """Letters by mail: their heads and their texts become parts, whatever file brought them."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from querymill_reading.document import Remarks
 from querymill_reading.formats.html import Walk, parsed
+from querymill_reading.rules.alternatives import says_more
 from querymill_reading.rules.sections import SectionPart, packed
 
 #: The fields of the head that are shown.
 SHOWN: Final = ("From", "To", "Cc", "Date")
+
+
+@dataclass(frozen=True, slots=True)
+class LetterForm:
+    """One of the forms in which a mail has its text, and what is missing of it."""
+
+    parts: list[SectionPart] = field(default_factory=list)
+    remarks: Remarks = field(default_factory=Remarks)
+
+    @property
+    def text(self) -> str:
+        """The text alone, to compare it with that of another form."""
+        return "\n".join(part.text for part in self.parts)
+
+
+def fuller(plain: LetterForm, rich: LetterForm) -> LetterForm:
+    """Return the plain form of a text, unless there is none, or that in HTML has clearly more words.
+
+    Some programs write into the plain one nothing but that the mail is in HTML.
+    """
+    if not plain.parts or not rich.parts:
+        return plain if plain.parts else rich
+    if not says_more(rich.text, plain.text):
+        return plain
+    if says_more(plain.text, rich.text):
+        rich.remarks.note("left out: the text in HTML is another, and has more words", "the plain text")
+    return rich
 
 
 def head_of(subject: str, fields: Mapping[str, str]) -> Iterator[SectionPart]:

@@ -8,7 +8,7 @@ from oxmsg import Message
 from oxmsg.domain import constants
 
 from querymill_reading.document import Document, Page, Remarks, Unreadable
-from querymill_reading.formats.letters import head_of, html_parts, plain_parts
+from querymill_reading.formats.letters import LetterForm, fuller, head_of, html_parts, plain_parts
 from querymill_reading.formats.msg_strings import MailStrings
 from querymill_reading.formats.rtf import text_of_rtf
 from querymill_reading.read_request import ReadRequest, proposals
@@ -63,17 +63,21 @@ def _date(mail: Any) -> str:
 
 
 def _body(mail: Any, strings: MailStrings, remarks: Remarks) -> Iterator[SectionPart]:
-    """Yield the text of a mail: plain, else in HTML, else in RTF."""
-    with remarks.part("text"):
-        if body := strings.text(mail, constants.PID_BODY):
-            yield from plain_parts(body)
-            return
-    with remarks.part("text in HTML"):
+    """Yield the text of a mail: plain or in HTML, whichever says all, else in RTF."""
+    plain, rich = LetterForm(), LetterForm()
+    with plain.remarks.part("text"):
+        plain.parts.extend(plain_parts(strings.text(mail, constants.PID_BODY)))
+    with rich.remarks.part("text in HTML"):
         written = mail.properties.binary_prop_value(constants.PID_HTML)
         label = "utf-8" if written is None else strings.web
         if (written := written or strings.text(mail, constants.PID_BODY_HTML).encode()).strip():
-            yield from html_parts(written, remarks, label)
-            return
+            rich.parts.extend(html_parts(written, rich.remarks, label))
+    form = fuller(plain, rich)
+    for told in (plain, rich) if not form.parts else (form,):
+        remarks.noted.extend(told.remarks.noted)
+    if form.parts:
+        yield from form.parts
+        return
     with remarks.part("text in RTF"):
         packed = mail.properties.binary_prop_value(_RTF)
         if packed:
