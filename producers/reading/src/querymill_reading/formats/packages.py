@@ -12,6 +12,7 @@ from lxml import etree
 
 from querymill_reading.document import Unreadable, reason_of
 from querymill_reading.formats.zipped import recovered, transitional
+from querymill_reading.rules.member_names import member_of
 
 T = TypeVar("T")
 
@@ -103,10 +104,10 @@ def _with_types(content: bytes, names: Collection[str], damaged: dict[str, str])
     """Give a type to the members that have none, such as a picture of a kind that is not declared."""
     root = recovered(content)
     known = {(each.get("Extension") or "").lower() for each in root.iter(f"{_TYPE}Default")}
-    named = {each.get("PartName") for each in root.iter(f"{_TYPE}Override")}
+    named = {(each.get("PartName") or "").lower() for each in root.iter(f"{_TYPE}Override")}
     for name in names:
         ending = posixpath.basename(name).rpartition(".")[2].lower()
-        if name != _TYPES and ending not in known and f"/{name}" not in named:
+        if name != _TYPES and ending not in known and f"/{name}".lower() not in named:
             etree.SubElement(root, f"{_TYPE}Default", Extension=ending, ContentType=_ANY_TYPE)
             known.add(ending)
             damaged.setdefault(name, "its type is not declared")
@@ -116,14 +117,12 @@ def _with_types(content: bytes, names: Collection[str], damaged: dict[str, str])
 def _within(content: bytes, name: str, names: Collection[str], damaged: dict[str, str]) -> bytes:
     """Leave out the relations to members that the package lacks."""
     root = recovered(content)
-    folder = posixpath.dirname(posixpath.dirname(name))
-    known = set(names)
+    known = {each.lower() for each in names}
     for relation in list(root.iter(_RELATION)):
         if relation.get("TargetMode") == "External":
             continue
-        target = relation.get("Target") or ""
-        where = target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
-        if where not in known:
+        where = member_of(relation.get("Target") or "", name)
+        if where.lower() not in known:
             damaged.setdefault(where[:200], f"{name} names it, but the file lacks it")
             relation.getparent().remove(relation)
     return bytes(etree.tostring(root))

@@ -22,12 +22,20 @@ _NAMES: Final = {
     pdfium.FPDF_ANNOT_FILEATTACHMENT: "attached file",
     pdfium.FPDF_ANNOT_SOUND: "sound",
     pdfium.FPDF_ANNOT_MOVIE: "film",
+    pdfium.FPDF_ANNOT_SCREEN: "film or sound",
+    pdfium.FPDF_ANNOT_RICHMEDIA: "film or sound",
+    pdfium.FPDF_ANNOT_THREED: "model in three dimensions",
     pdfium.FPDF_ANNOT_REDACT: "mark of what is to be blackened",
 }
+#: What carries something that no text of a note stands for.
+_CARRIERS: Final = (
+    pdfium.FPDF_ANNOT_FILEATTACHMENT, pdfium.FPDF_ANNOT_SOUND, pdfium.FPDF_ANNOT_MOVIE, pdfium.FPDF_ANNOT_SCREEN,
+    pdfium.FPDF_ANNOT_RICHMEDIA, pdfium.FPDF_ANNOT_THREED,
+)  # fmt: skip
 
 
 def notes_on(page: Any, number: int, remarks: Remarks) -> Iterator[str]:
-    """Yield the notes on a page; those without a text are a remark, by their kind."""
+    """Yield the notes on a page; those without a text, and what notes carry, are a remark, by their kind."""
     silent: Counter[str] = Counter()
     for at in range(min(pdfium.FPDFPage_GetAnnotCount(page.raw), MAX_NOTES)):
         note = pdfium.FPDFPage_GetAnnot(page.raw, at)
@@ -41,7 +49,7 @@ def notes_on(page: Any, number: int, remarks: Remarks) -> Iterator[str]:
             author = " ".join(_said(note, b"T").split())
             if text:
                 yield f"Note by {author}: {text}" if author else f"Note: {text}"
-            elif kind in _NAMES:
+            if kind in _NAMES and (not text or kind in _CARRIERS):
                 silent[_NAMES[kind]] += 1
         finally:
             pdfium.FPDFPage_CloseAnnot(note)

@@ -4,6 +4,8 @@ import io
 import re
 import zipfile
 import zlib
+from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -12,7 +14,7 @@ from lxml import etree
 
 from querymill_reading.archives import check_members
 from querymill_reading.document import ReadLimits, Unreadable
-from querymill_reading.rules.member_names import RELATIONS, TYPES, names_meant
+from querymill_reading.rules.member_names import RELATIONS, TYPES, names_meant, with_targets_as_named
 
 #: A document of Office has no reason to declare entities. The macros and formulas of OpenOffice name a document type.
 _DECLARED: Final = (b"<!DOCTYPE", b"<!ENTITY", "<!DOCTYPE".encode("utf-16-le"), "<!ENTITY".encode("utf-16-le"))
@@ -75,16 +77,31 @@ def transitional(package: Path | BinaryIO, kind: str = "") -> str | BinaryIO:
         types = archive.read(held[TYPES]) if TYPES in held else b""
         declared = _declared(types, kind)
         is_named_well = all(member == name for member, name in meant.items())
-        if is_named_well and not is_strict and declared == types:
+        mended = _mended_relations(archive, meant)
+        if is_named_well and not is_strict and not mended and declared == types:
             return str(package) if isinstance(package, Path) else package
         written = io.BytesIO()
         with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as copy:
             for member, name in meant.items():
-                content = declared if name == TYPES else archive.read(member)
+                content = declared if name == TYPES else mended.get(name) or archive.read(member)
                 is_xml = is_strict and name.lower().endswith((".xml", ".rels"))
                 copy.writestr(name, _NAMESPACE.sub(_transitional_name, content) if is_xml else content)
     written.seek(0)
     return written
+
+
+def _mended_relations(archive: zipfile.ZipFile, meant: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the relations that name members in another case than these have: to a package, they are the same."""
+    alike = Counter(name.lower() for name in meant.values())
+    names = {name.lower(): name for name in meant.values() if alike[name.lower()] == 1}
+    mended: dict[str, bytes] = {}
+    for member, name in meant.items():
+        if name.lower().endswith(".rels"):
+            with suppress(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+                content = archive.read(member)
+                if (written := with_targets_as_named(content, name, names)) != content:
+                    mended[name] = written
+    return mended
 
 
 def members_of(archive: zipfile.ZipFile) -> dict[str, str]:
