@@ -26,7 +26,7 @@ class Lists:
     styles: dict[str, Mapping[int, ListLevel]] = field(default_factory=dict)
     outline: ListCounter = field(default_factory=lambda: ListCounter({}))
     counters: dict[Any, ListCounter] = field(default_factory=dict)
-    of_style: dict[str, ListCounter] = field(default_factory=dict)
+    last: tuple[str, ListCounter] | None = None
     by_id: dict[str, ListCounter] = field(default_factory=dict)
 
     @classmethod
@@ -66,14 +66,18 @@ class Lists:
         return self.outline.next_label(level)
 
     def _counter_of(self, outermost: Any, name: str) -> ListCounter:
-        """Return what counts a list: what counted another one, if it goes on with that."""
+        """Return what counts a list: what counted another one, if it goes on with that.
+
+        A list goes on with one that it names, or with the one before it, if that is of the same style.
+        """
+        style = outermost.get(f"{_TEXT}style-name") or name
         if outermost not in self.counters:
             before = self.by_id.get(outermost.get(f"{_TEXT}continue-list") or "")
-            if before is None and outermost.get(f"{_TEXT}continue-numbering") == "true":
-                before = self.of_style.get(name)
+            if before is None and outermost.get(f"{_TEXT}continue-numbering") == "true" and self.last is not None:
+                before = self.last[1] if self.last[0] == style else None
             self.counters[outermost] = before or ListCounter({})
         counter = self.counters[outermost]
-        self.of_style[name] = counter
+        self.last = (style, counter)
         if id_ := outermost.get(_ID):
             self.by_id[id_] = counter
         return counter
