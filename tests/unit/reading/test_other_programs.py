@@ -216,7 +216,7 @@ def test_what_html_does_not_show_is_counted(tmp_path: Path) -> None:
     )
     assert "Home" not in text_of(found)
     assert "no" not in text_of(found)
-    assert said(found) == ["1 navigation: left out", "2 hidden parts: left out"]
+    assert said(found) == ["1 navigation: left out", "2 hidden parts: left out", "1 form field: left out"]
 
 
 def test_markdown_keeps_what_is_no_html(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from querymill_reading.formats.docx_text import (
     PARAGRAPH,
     ROW,
     TABLE,
+    count_pictures,
     note_left_out,
     paragraphs_of,
     text_of,
@@ -24,6 +25,7 @@ from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table, in_cell
+from querymill_reading.rules.pictures import LEFT_OUT, PICTURE
 from querymill_reading.rules.proposals import merged
 from querymill_reading.rules.sections import SectionPart, sections
 
@@ -32,7 +34,7 @@ _CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _RELATED: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _NOTES: Final = ("footnotes", "endnotes")
 _COMMENTS: Final = "/comments"
-_REPEATED: Final = ("/header", "/footer")
+_REPEATED: Final = ("/header", "/footer")  # in the order in which they are read
 _NUMBERING: Final = "/numbering"
 _DELETED_MARK: Final = f"{qn('w:pPr')}/{qn('w:rPr')}/{qn('w:del')}"
 _EMBEDDED: Final = ("/oleObject", "/package")
@@ -57,6 +59,9 @@ def read(asked: ReadRequest) -> Document:
     parts.extend(_repeated(opened, remarks))
     with remarks.part("tracked changes"):
         note_left_out(opened.element.body, remarks)
+    with remarks.part("pictures"):
+        edges = (xml_of(content) for kind in _REPEATED for _, content in _related(opened, kind))
+        remarks.count(sum(map(count_pictures, (opened.element.body, *edges))), PICTURE, LEFT_OUT)
     embedded = [content for _, content in _related(opened, _EMBEDDED)]
     remarks.count(len(embedded), "embedded file", "left out")
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
@@ -206,7 +211,7 @@ def _comments(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
 def _repeated(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
     """Yield what stands at the edges of every page, each text once."""
     told: dict[str, None] = {}
-    for kind, content in _related(opened, _REPEATED):
+    for kind, content in (each for edge in _REPEATED for each in _related(opened, edge)):
         with remarks.part(kind):
             lines = (" ".join(text_of(paragraph).split()) for paragraph in paragraphs_of(xml_of(content)))
             text = " ".join(filter(None, lines))

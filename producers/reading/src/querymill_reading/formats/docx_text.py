@@ -1,12 +1,13 @@
 """WordprocessingML: its paragraphs, rows and cells whatever is wrapped around them, and their text as it is shown."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from docx.oxml.ns import qn
 
 from querymill_reading.document import Remarks
-from querymill_reading.rules.pictures import described
+from querymill_reading.rules.pictures import described, is_small, points
 from querymill_reading.rules.symbols import UNKNOWN, sign_of, with_signs
 
 PARAGRAPH, TABLE, ROW, CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
@@ -22,6 +23,11 @@ _PARAGRAPHS: Final = (PARAGRAPH, qn("a:p"))
 _BOX: Final = qn("w:txbxContent")
 _WORD_ART: Final = "{urn:schemas-microsoft-com:vml}textpath"
 _OLD_SHAPE: Final = "{urn:schemas-microsoft-com:vml}shape"
+_OLD_SIDE: Final = re.compile(r"(?:^|[;\s])(width|height)\s*:\s*([0-9.]{1,8}[a-z]{0,2})")
+_PICTURE, _OLD_PICTURE = qn("pic:pic"), "{urn:schemas-microsoft-com:vml}imagedata"
+#: Around pictures that are not shown, or are the preview of what is embedded.
+_OTHERWISE: Final = (_FALLBACK, qn("w:object"), qn("w:del"), qn("w:moveFrom"))
+_ON, _OFF = ("1", "true"), ("0", "false", "off")
 _OF_DRAWING: Final = qn("wp:docPr")
 _DECORATIVE: Final = "{http://schemas.microsoft.com/office/drawing/2017/decorative}decorative"
 #: Elements that stand for a sign.
@@ -113,7 +119,8 @@ def _around(element: Any, *, is_first: bool) -> tuple[str, str]:
     """Return what stands before and after what is in an element; a text is what stands before nothing."""
     tag = element.tag
     if tag in _TEXTS:
-        return with_signs(element.text or "", _font_of(element)), ""
+        text = with_signs(element.text or "", _font_of(element))
+        return (text.upper() if _is_in_capitals(element) else text), ""
     if tag in _PARAGRAPHS:
         return "" if is_first else "\n", ""
     if tag == _BOX:
@@ -135,6 +142,12 @@ def _font_of(text: Any) -> str:
     return (fonts.get(qn("w:ascii")) or fonts.get(qn("w:hAnsi")) or "") if fonts is not None else ""
 
 
+def _is_in_capitals(text: Any) -> bool:
+    run = text.getparent()
+    switch = run.find(f"{qn('w:rPr')}/{qn('w:caps')}") if run is not None else None
+    return switch is not None and (switch.get(_VALUE) or "1") not in _OFF
+
+
 def _symbol(element: Any) -> str:
     written = element.get(_CODE) or ""
     try:
@@ -149,7 +162,7 @@ def _field(properties: Any) -> str:
     if box is not None:
         state = box.find(qn("w:checked"))
         state = box.find(qn("w:default")) if state is None else state
-        is_ticked = state is not None and (state.get(_VALUE) or "1") not in ("0", "false", "off")
+        is_ticked = state is not None and (state.get(_VALUE) or "1") not in _OFF
         return "[x]" if is_ticked else "[ ]"
     choices = properties.find(qn("w:ddList"))
     if choices is not None:
@@ -164,7 +177,7 @@ def _picture(properties: Any) -> str:
     """Return the description of what is drawn; of a picture in a group, if that of the group is another."""
     text = _in_text(properties.get("descr") or properties.get("title"))
     if properties.tag == _OF_DRAWING:
-        return "" if any(each.get("val") in ("1", "true") for each in properties.iter(_DECORATIVE)) else text
+        return "" if any(each.get("val") in _ON for each in properties.iter(_DECORATIVE)) else text
     drawing = next(properties.iterancestors(qn("w:drawing")), None)
     whole = next(drawing.iter(_OF_DRAWING), None) if drawing is not None else None
     return text if whole is not None and _in_text(whole.get("descr") or whole.get("title")) != text else ""
@@ -209,4 +222,22 @@ def _contains(element: Any, tag: str) -> bool:
 
 def _is_on(switch: Any) -> bool:
     above = switch.getparent().getparent()
-    return above is not None and above.tag == qn("w:r") and (switch.get(_VALUE) or "1") not in ("0", "false", "off")
+    return above is not None and above.tag == qn("w:r") and (switch.get(_VALUE) or "1") not in _OFF
+
+
+def count_pictures(root: Any) -> int:
+    """Return how many pictures are drawn below an element: none that is a preview, a decoration or a dot."""
+    found = root.iter(_PICTURE, _OLD_PICTURE)
+    return sum(next(each.iterancestors(*_OTHERWISE), None) is None and not _is_decoration(each) for each in found)
+
+
+def _is_decoration(picture: Any) -> bool:
+    if picture.tag == _OLD_PICTURE:
+        styled = dict(_OLD_SIDE.findall(picture.getparent().get("style") or ""))
+        return is_small(*(points(styled.get(name)) for name in ("width", "height")))
+    drawn = next(picture.iterancestors(qn("wp:inline"), qn("wp:anchor")), None)
+    if drawn is None:
+        return False
+    extent = drawn.find(qn("wp:extent"))
+    is_dot = extent is not None and is_small(*(points(extent.get(name), "emu") for name in ("cx", "cy")))
+    return is_dot or any(each.get("val") in _ON for each in drawn.iterfind(f"{_OF_DRAWING}//{_DECORATIVE}"))

@@ -58,7 +58,8 @@ def _pieces(paragraph: Any) -> Iterator[str]:
     while held:
         element = held.pop()
         if element.tag in (_TEXT, _MATHS_TEXT):
-            yield with_signs(element.text or "", _font_of(element))
+            text = with_signs(element.text or "", _font_of(element))
+            yield text.upper() if _is_in_capitals(element) else text
         elif element.tag == _BREAK:
             yield "\n"
         elif element.tag not in (_FALLBACK, _PROPERTIES, f"{_DRAWING}pPr"):
@@ -71,6 +72,11 @@ def _font_of(text: Any) -> str:
         return ""
     fonts = (properties.find(f"{_DRAWING}{name}") for name in ("sym", "latin"))
     return next((font.get("typeface") or "" for font in fonts if font is not None), "")
+
+
+def _is_in_capitals(text: Any) -> bool:
+    properties = text.getparent().find(_PROPERTIES)
+    return properties is not None and properties.get("cap") == "all"
 
 
 def comments_in(root: Any) -> Iterator[str]:

@@ -3,8 +3,9 @@
 import posixpath
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -12,6 +13,7 @@ from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.html import Walk, parsed
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
+from querymill_reading.rules.pictures import LEFT_OUT, PICTURE
 from querymill_reading.rules.proposals import day_in, merged
 from querymill_reading.rules.sections import SectionPart, sections
 
@@ -27,6 +29,15 @@ _NAMES: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Chapter:
+    """A member of a book, its type, and whether it has the table of contents."""
+
+    name: str
+    kind: str
+    is_contents: bool
+
+
 def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     checked(asked.path, asked.limits, plain_xml=False)
@@ -35,14 +46,16 @@ def read(asked: ReadRequest) -> Document:
         package = xml_of(_member(archive, package_at))
         parts: list[SectionPart] = []
         remarks = Remarks()
+        left: Counter[str] = Counter()
         is_encrypted = _ENCRYPTION in archive.namelist()
-        for number, (name, kind, is_contents) in enumerate(_chapters(package, package_at), 1):
-            with remarks.part(name):
+        for number, chapter in enumerate(_chapters(package, package_at), 1):
+            with remarks.part(chapter.name):
                 asked.on_page(number)
                 try:
-                    parts.extend(_parts(_member(archive, name), name, kind, remarks, is_contents=is_contents))
+                    parts.extend(_parts(_member(archive, chapter.name), chapter, remarks, left))
                 except Unreadable as error:
                     raise Unreadable("encrypted" if is_encrypted else error.reason) from error
+    remarks.count(left[PICTURE], PICTURE, LEFT_OUT)
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     about = {name: _said(package, name) for name in ("title", "creator", "publisher", "language", "date", "identifier")}
     proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=about["title"])
@@ -68,29 +81,33 @@ def _package(archive: zipfile.ZipFile) -> str:
     return str(found[0])
 
 
-def _parts(content: bytes, name: str, kind: str, remarks: Remarks, *, is_contents: bool) -> Iterator[SectionPart]:
+def _parts(content: bytes, chapter: _Chapter, remarks: Remarks, left: Counter[str]) -> Iterator[SectionPart]:
     """Yield the parts of a chapter; of a drawing its lines, of a picture or a film nothing but a remark.
 
-    The table of contents says nothing that the chapters do not, so what stands beside it is read alone.
+    The table of contents says nothing that the chapters do not, so what stands beside it is read alone. The pictures
+    of a book are counted in ``left``, since each chapter may have some.
     """
-    if kind == _DRAWN:
+    if chapter.kind == _DRAWN:
         texts = (" ".join("".join(text.itertext()).split()) for text in xml_of(content).iter(f"{_SVG}text"))
-        yield from (SectionPart(text) for text in texts if text)
-    elif "html" in kind:
+        parts = [SectionPart(text) for text in texts if text]
+        left[PICTURE] += not parts
+        yield from parts
+    elif "html" in chapter.kind:
         walk = Walk(Remarks())
         root = parsed(content, walk.remarks)
         yield from (part for part in walk.parts(root) if part.text != "\f")
-        if is_contents:
+        if chapter.is_contents:
             walk.left.pop("navigation", None)
+        left[PICTURE] += walk.left.pop(PICTURE, 0)
         walk.note_left_out()
         for remark in walk.remarks.noted:
-            remarks.noted.append(replace(remark, place=": ".join(filter(None, (name, remark.place)))))
+            remarks.noted.append(replace(remark, place=": ".join(filter(None, (chapter.name, remark.place)))))
     else:
-        remarks.note(f"left out: it is of type {kind}", name)
+        remarks.note(f"left out: it is of type {chapter.kind}", chapter.name)
 
 
-def _chapters(package: Any, package_at: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield the members in reading order, each with its type, and whether it has the table of contents.
+def _chapters(package: Any, package_at: str) -> Iterator[_Chapter]:
+    """Yield the chapters in reading order.
 
     For one of a type that is not read, that which the book has instead of it comes.
     """
@@ -104,7 +121,8 @@ def _chapters(package: Any, package_at: str) -> Iterator[tuple[str, str, bool]]:
             item = items[item.get("fallback")]
         if item is not None:
             where = posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or "")))
-            yield where, item.get("media-type") or "html", "nav" in (item.get("properties") or "").split()
+            is_contents = "nav" in (item.get("properties") or "").split()
+            yield _Chapter(where, item.get("media-type") or "html", is_contents=is_contents)
 
 
 def _is_read(item: Any) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,19 +16,26 @@ from querymill_reading.formats.html_elements import (
     LEFT_OUT,
     alternative,
     is_hidden,
+    is_picture,
+    is_played,
     labels_of,
     tag_of,
 )
+from querymill_reading.formats.html_properties import facts_in, filing_of, meta_in, said_in_filing, said_in_meta
 from querymill_reading.formats.mathml import formula
 from querymill_reading.formats.text import decoded
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.furniture import without_furniture
 from querymill_reading.rules.layout import glued_on
 from querymill_reading.rules.list_numbers import BULLET
-from querymill_reading.rules.proposals import day_in, merged
+from querymill_reading.rules.pictures import LEFT_OUT as PICTURES_LEFT_OUT
+from querymill_reading.rules.pictures import PICTURE
+from querymill_reading.rules.proposals import merged
 from querymill_reading.rules.sections import SectionPart, sections
 from querymill_reading.rules.tables import Cell, is_value, tables
 
+#: What is read of a table whether it is hidden or not.
+_ROWS: Final = ("tr", "tbody", "thead", "tfoot")
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _BREAK_BEFORE: Final = re.compile(r"(?:page-)?break-before\s*:\s*(?:always|page|left|right)", re.I)
 _BREAK_AFTER: Final = re.compile(r"(?:page-)?break-after\s*:\s*(?:always|page|left|right)", re.I)
@@ -58,12 +65,12 @@ def read(asked: ReadRequest) -> Document:
     heading = next((part.text for part in parts if part.level == 1), "")
     said: list[dict[str, str]] = []
     with remarks.part("properties"):
-        facts, about = _facts(root), _meta(root)
+        facts, about = facts_in(root), meta_in(root)
         own = "".join(root.xpath("//head/title//text()")[:3]).strip() if root.tag == "html" else ""
-        said = [_said(about), _of_facts(facts)]
+        said = [said_in_meta(about), said_in_filing(facts)]
     proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=own, heading=heading)
     metadata = {name: about[name] for name in ("author", "description", "keywords", "lang") if about.get(name)}
-    return Document("html", pages, merged(proposed, *said), metadata | _filing(facts), remarks.noted)
+    return Document("html", pages, merged(proposed, *said), metadata | filing_of(facts), remarks.noted)
 
 
 def parsed(raw: bytes, remarks: Remarks | None = None, *, label: str = "") -> Any:
@@ -155,8 +162,11 @@ class Walk:
             self._break()
 
     def _leave_out(self, element: Any, tag: str, depth: int) -> None:
-        """Count what has a text and is not shown."""
-        if not any(text.strip() for text in texts_shown(element)):
+        """Count what has a text and is not shown, and what is shown and is no text."""
+        if is_picture(element):
+            self.left[PICTURE] += 1
+            return
+        if not is_played(element) and not any(text.strip() for text in texts_shown(element)):
             return
         if depth > MAX_DEPTH:
             self.left["part that is nested too deeply"] += 1
@@ -166,7 +176,7 @@ class Walk:
     def note_left_out(self) -> None:
         """Add remarks about what was left out."""
         for one, count in self.left.items():
-            self.remarks.count(count, one, "left out")
+            self.remarks.count(count, one, PICTURES_LEFT_OUT if one == PICTURE else "left out")
 
     def _content(self, element: Any, tag: str, depth: int) -> None:
         if tag == "table" and (written := self._table(element)) is not None:
@@ -175,6 +185,7 @@ class Walk:
             self.held.append("\n")
         elif tag == "img":
             self.held.append(alternative(element))
+            self.left[PICTURE] += is_picture(element)
         elif tag == "math":
             self.counts[tag] += 1
             with self.remarks.part(f"formula {self.counts[tag]}"):
@@ -183,6 +194,7 @@ class Walk:
             self.held.append(glued_on("".join(self.held)[-20:], sign))
         elif tag == "pre":
             self.done.append(SectionPart("".join(texts_shown(element)).strip("\n")))
+            self._count_within(element)
         else:
             self._inside(element, tag, depth)
 
@@ -190,16 +202,27 @@ class Walk:
         """Return the texts of a table, or None if its cells are to be read as paragraphs."""
         self.counts["table"] += 1
         with self.remarks.part(f"table {self.counts['table']}"):
-            self._count_within(element)
             texts = table_texts(element)
-            return None if texts is None else [*_captions(element), *texts]
+            if texts is not None:
+                self._count_within(element)
+                return [*_captions(element), *texts]
         return None
 
-    def _count_within(self, table: Any) -> None:
-        if next(table.iterdescendants("table"), None) is None:
-            self.left["reading of a word (ruby)"] += sum(1 for _ in table.iter("rt"))
+    def _count_within(self, element: Any) -> None:
+        """Count what is left out below an element whose text is read at once."""
+        for child in element:
+            tag = tag_of(child)
+            if tag == "img":
+                self.left[PICTURE] += is_picture(child)
+            elif tag in LEFT_OUT or (is_hidden(child) and tag not in _ROWS):
+                self._leave_out(child, tag, 0)
+            elif tag:
+                self.left["embedded object"] += tag == "embed" and is_played(child)
+                self._count_within(child)
 
     def _inside(self, element: Any, tag: str, depth: int) -> None:
+        if tag == "embed":  # it holds nothing, but the parser takes what follows for its own
+            self.left[COUNTED[tag]] += is_played(element)
         before = self.level
         self.level = _HEADINGS.get(tag, before)
         self._begin_list(element, tag)
@@ -341,52 +364,3 @@ def texts_shown(element: Any) -> Iterator[str]:
         elif tag_of(child) and tag_of(child) not in LEFT_OUT and not is_hidden(child):
             yield from texts_shown(child)
         yield child.tail or ""
-
-
-def _meta(root: Any) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for element in root.iterdescendants("meta"):
-        name = (element.get("name") or element.get("property") or "").lower()
-        if name and element.get("content"):
-            found.setdefault(name, element.get("content").strip()[:1_000])
-    return found | ({"lang": root.get("lang")} if root.get("lang") else {})
-
-
-_DAYS: Final = ("article:published_time", "dcterms.date", "dc.date", "date", "citation_publication_date", "pubdate")
-
-
-def _said(about: Mapping[str, str]) -> dict[str, str]:
-    day = next((day_in(about[name]) for name in _DAYS if name in about), "")
-    return {"published_at": day} if day else {}
-
-
-def _facts(root: Any) -> dict[str, str]:
-    """Return the facts of the cover page that inline XBRL marks: those of the taxonomy "dei"."""
-    facts: dict[str, str] = {}
-    for element in root.iter("ix:nonnumeric"):
-        name = element.get("name") or ""
-        if name.startswith("dei:"):
-            text = " ".join("".join(element.itertext()).split())
-            if text:
-                facts.setdefault(name.removeprefix("dei:"), text[:500])
-    return facts
-
-
-def _of_facts(facts: Mapping[str, str]) -> dict[str, str]:
-    """Propose fields from the facts of a filing."""
-    company, form = facts.get("EntityRegistrantName", ""), facts.get("DocumentType", "")
-    if not company:
-        return {}
-    ended = day_in(facts.get("DocumentPeriodEndDate", ""))
-    when = facts.get("DocumentPeriodEndDate", "")
-    year = facts.get("DocumentFiscalYearFocus", "") or ended[:4]
-    quarter = facts.get("DocumentFiscalPeriodFocus", "")
-    period = f"{year} {quarter}" if quarter.startswith("Q") and year else year
-    span = "year" if form.upper().startswith(("10-K", "20-F", "40-F")) else "period"
-    title = f"{company}, Form {form} for the {span} ended {when}" if form and when else company
-    return {"title": title, "company": company, "period": period}
-
-
-def _filing(facts: Mapping[str, str]) -> dict[str, str]:
-    names = {"DocumentType": "form", "TradingSymbol": "ticker", "EntityCentralIndexKey": "cik"}
-    return {ours: facts[name] for name, ours in names.items() if facts.get(name)}

@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from querymill_reading.document import Remarks, Unreadable
 from querymill_reading.formats.odf_cells import Covered, value_of
+from querymill_reading.formats.odf_drawn import drawn_in
 from querymill_reading.formats.odf_lists import Lists
 from querymill_reading.formats.packages import content_of
 from querymill_reading.formats.zipped import checked, recovered, xml_of
 from querymill_reading.read_request import ReadRequest
 from querymill_reading.rules.grids import grid_table, in_cell
-from querymill_reading.rules.pictures import described
+from querymill_reading.rules.pictures import LEFT_OUT, PICTURE, described
 from querymill_reading.rules.sections import SectionPart
 
 OFFICE, TEXT, TABLE, DRAW, STYLE, PRESENTATION = (
@@ -37,6 +38,15 @@ _PICTURE_NAME, _PICTURE_TEXT = f"{_SVG}title", f"{_SVG}desc"
 _BOXES: Final = frozenset([f"{DRAW}text-box", f"{DRAW}custom-shape"])
 _SIGNS: Final = {f"{TEXT}s": " ", f"{TEXT}tab": "\t", f"{TEXT}line-break": "\n"}
 _NOTES: Final = {f"{TEXT}note": "Note", f"{OFFICE}annotation": "Comment"}
+#: Elements of texts that have none of their own.
+_AROUND: Final = frozenset(
+    f"{TEXT}{name}" for name in ("list", "list-item", "list-header", "section", "note", "note-body", "ruby")
+)
+#: A mark for blanks of the XML, which no XML can hold, and what becomes of it.
+_BLANK: Final = "\0"
+_BLANKS_OF_XML: Final = re.compile(r"[ \t\r\n]+")
+_BLANKS: Final = re.compile(f"{_BLANK}+")
+_AT_THE_END: Final = re.compile(f"{_BLANK}*(\n){_BLANK}*")
 #: Cells, rows and blanks that are repeated; more are written to exhaust the memory.
 MAX_REPEATED: Final = 200
 _DIGITS: Final = re.compile("[0-9]{1,7}")
@@ -53,6 +63,7 @@ class Opened:
     objects: int = 0
     hidden: frozenset[str] = frozenset()
     about: dict[str, str] = field(default_factory=dict)
+    drawn: Counter[str] = field(default_factory=Counter)
 
 
 def opened(asked: ReadRequest, remarks: Remarks) -> Opened:
@@ -100,6 +111,9 @@ def _hidden_tables(root: Any) -> frozenset[str]:
 
 
 def _with_about(found: Opened) -> Opened:
+    found.drawn = drawn_in(found.body)
+    for edge in found.styles.iter(f"{STYLE}header", f"{STYLE}footer") if found.styles is not None else ():
+        found.drawn += drawn_in(edge)
     names = {"title": f"{DC}title", "author": f"{DC}creator", "subject": f"{DC}subject"}
     if found.meta is not None:
         found.about = {
@@ -151,11 +165,16 @@ class Reading:
         self.notes.clear()
 
     def text(self, element: Any) -> str:
-        """Return the text of an element; a note in it is kept for later."""
-        return "".join(self._pieces(element))
+        """Return the text of an element; a note in it is kept for later.
+
+        Blanks of the XML and its line breaks are one blank, whatever elements they stand in, and none at the end of a
+        line.
+        """
+        text = "".join(self._pieces(element))
+        return _BLANKS.sub(" ", _AT_THE_END.sub(r"\1", text).strip(_BLANK))
 
     def _pieces(self, element: Any) -> Iterator[str]:
-        yield element.text or ""
+        yield _written(element, element.text)
         for child in element:
             if child.tag in _NOTES:
                 self._note(child)
@@ -169,7 +188,7 @@ class Reading:
                 yield self._begin(child) if child.tag in _BLOCKS else ""
                 yield from self._pieces(child)
                 yield "\n" if child.tag in _BOXES else ""
-            yield child.tail or ""
+            yield _written(element, child.tail)
 
     def _inner(self, table: Any) -> str:
         """Return a table within a text: in a cell on one line, with signs between its cells and its rows."""
@@ -279,6 +298,15 @@ class Reading:
             one, _, what = said.partition(", ")
             if one:
                 self.remarks.count(count, one, what)
+        for one, count in found.drawn.items():
+            self.remarks.count(count, one, LEFT_OUT if one == PICTURE else "left out")
+
+
+def _written(element: Any, text: str | None) -> str:
+    """Return a text that stands in an element, with a mark for its blanks; none that only sets elements apart."""
+    if not text or (not text.strip() and (element.tag in _AROUND or not element.tag.startswith(TEXT))):
+        return ""
+    return _BLANKS_OF_XML.sub(_BLANK, text)
 
 
 def _described(part: Any) -> str:

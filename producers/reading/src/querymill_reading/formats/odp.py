@@ -2,6 +2,7 @@
 
 from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.odf import DRAW, PRESENTATION, Reading, opened
+from querymill_reading.formats.odf_drawn import shows_something
 from querymill_reading.read_request import ReadRequest, proposals
 
 
@@ -24,7 +25,7 @@ def read(asked: ReadRequest) -> Document:
             texts.extend(reading.notes)
         reading.notes.clear()
         pages.append(Page(number, "\n\n".join(texts)))
-        if not texts and len(remarks.noted) == before:
+        if not texts and len(remarks.noted) == before and shows_something(slide):
             remarks.note("no text: a picture?", page=number)
     reading.note_left_out(found)
     title = found.about.pop("title", "")

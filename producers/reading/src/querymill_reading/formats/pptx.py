@@ -1,5 +1,6 @@
 """PPTX: a page for each slide, with its tables, the figures of its charts, and the speaker's notes and the comments."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -9,16 +10,17 @@ from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.charts import DIAGRAM, DIAGRAM_DATA, texts_of_chart, texts_of_diagram
 from querymill_reading.formats.drawn_text import comments_in, text_in
 from querymill_reading.formats.packages import opened_by
+from querymill_reading.formats.pptx_drawn import drawn_on, is_decoration, shows_something
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table
-from querymill_reading.rules.pictures import described
+from querymill_reading.rules.page_spans import pages_named
+from querymill_reading.rules.pictures import LEFT_OUT, PICTURE, described
 
 _SLIDE: Final = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _COMPATIBLE: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
 _INK: Final = f"{_SLIDE}contentPart"
 _SHAPES: Final = frozenset([_INK, *(f"{_SLIDE}{name}" for name in ("sp", "grpSp", "graphicFrame", "cxnSp", "pic"))])
-_DECORATIVE: Final = "{http://schemas.microsoft.com/office/drawing/2017/decorative}decorative"
 _EMBEDDED: Final = ("/oleObject", "/package", "/control")
 #: What stands at the edges of a page of notes, and what repeats there otherwise: the slide, its number, a date.
 _EDGES: Final = ("hdr", "ftr")
@@ -36,10 +38,12 @@ def read(asked: ReadRequest) -> Document:
     opened, damaged = opened_by(pptx.Presentation, asked.path, "PPTX")
     pages: list[Page] = []
     edges: dict[str, None] = {}
+    drawn: dict[str, list[int]] = defaultdict(list)
     # The library's list of slides needs every slide to be there.
     for number, listed in enumerate(opened._element.get_or_add_sldIdLst(), 1):  # noqa: SLF001
         texts: list[str] = []
         before = len(remarks.noted)
+        is_empty = False
         with remarks.part(page=number):
             asked.on_page(number)
             slide = opened.part.related_slide(listed.rId)
@@ -48,12 +52,18 @@ def read(asked: ReadRequest) -> Document:
                     remarks.note(why, member.lstrip("/"), number)
             texts.extend(_texts(slide, number, remarks))
             edges.update(dict.fromkeys(_edges_of_notes(slide)))
+            for kind in drawn_on(slide._element):  # noqa: SLF001
+                drawn[kind].append(number)
+            is_empty = not shows_something(slide._element)  # noqa: SLF001
             _note_left_out(slide, number, remarks)
         pages.append(Page(number, "\n\n".join(texts)))
-        if not texts and len(remarks.noted) == before:
+        if not texts and len(remarks.noted) == before and not is_empty:
             remarks.note("no text: a picture?", page=number)
     for member, why in damaged.items():
         remarks.note(why, member)
+    for kind, numbers in drawn.items():
+        what = LEFT_OUT if kind == PICTURE else "left out"
+        remarks.count(len(numbers), kind, what, pages_named(sorted(set(numbers))))
     remarks.count(len(edges), "header or footer of the notes", f"left out: {'; '.join(edges)[:MAX_SHOWN]}")
     proposed, metadata = _proposed(opened, asked.name, pages, remarks)
     return Document("pptx", pages, proposed, metadata, remarks.noted)
@@ -179,7 +189,7 @@ def _named(element: Any) -> str:
 def _described(element: Any) -> str:
     """Return the description of what is drawn, unless it is there for decoration."""
     properties = next(element.iter(f"{_SLIDE}cNvPr"), None)
-    if properties is None or any(each.get("val") in ("1", "true") for each in properties.iter(_DECORATIVE)):
+    if properties is None or is_decoration(properties):
         return ""
     return described(properties.get("descr") or properties.get("title"))
 
