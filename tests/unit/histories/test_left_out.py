@@ -69,29 +69,51 @@ def test_halves_of_the_day_in_further_languages(tmp_path: Path, start: str, hour
     assert one(path)["messages"][0]["created_at"].hour == hour
 
 
-def slack(folder: Path, *rows: dict[str, Any]) -> Path:
+def slack(folder: Path, *rows: dict[str, Any], channel: str = "技術-港") -> Path:
     users = [{"id": "U01", "name": "ada", "profile": {"display_name": "Ada"}}]
     write_json(folder / "users.json", users)
-    write_json(folder / "channels.json", [{"id": "C01", "name": "技術-港"}])
+    write_json(folder / "channels.json", [{"id": "C01", "name": channel}])
     whole = [{"type": "message", "ts": f"171498000{number}.000100", **row} for number, row in enumerate(rows)]
-    write_json(folder / "技術-港" / "2024-05-06.json", whole)
+    write_json(folder / channel / "2024-05-06.json", whole)
     return folder
 
 
-def test_a_zip_of_slack_has_the_names_of_its_channels(tmp_path: Path) -> None:
-    slack(tmp_path / "export", {"user": "U01", "text": "波"})
+class Named(zipfile.ZipInfo):
+    """A member whose name is written as another program writes it: in an encoding, marked as UTF-8 or not."""
 
-    class Unmarked(zipfile.ZipInfo):
-        def _encodeFilenameFlags(self) -> tuple[bytes, int]:  # noqa: N802  # the name of the standard library
-            return self.filename.encode(), self.flag_bits & ~0x800
+    encoding = "utf-8"
+    is_marked = False
+    separator = "/"
 
+    def _encodeFilenameFlags(self) -> tuple[bytes, int]:  # noqa: N802  # the name of the standard library
+        name = self.filename.replace("/", self.separator).encode(self.encoding)
+        return name, self.flag_bits | 0x800 if self.is_marked else self.flag_bits & ~0x800
+
+
+@pytest.mark.parametrize(
+    ("channel", "encoding", "is_marked", "separator"),
+    [
+        ("技術-港", "utf-8", False, "/"),
+        ("技術-港", "utf-8", True, "/"),
+        ("技術-港", "utf-8", True, "\\"),  # by programs of Windows
+        ("überfahrt", "cp437", False, "/"),
+        ("гавань", "utf-8", False, "/"),
+    ],
+)
+def test_a_zip_of_slack_has_the_names_of_its_channels(
+    tmp_path: Path, channel: str, encoding: str, is_marked: bool, separator: str
+) -> None:
+    slack(tmp_path / "export", {"user": "U01", "text": "波"}, channel=channel)
     with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
         for path in sorted((tmp_path / "export").rglob("*.json")):
-            archive.writestr(Unmarked(str(path.relative_to(tmp_path / "export"))), path.read_bytes())
+            member = Named(str(path.relative_to(tmp_path / "export")))
+            member.create_system = 0 if separator == "\\" else 3
+            member.encoding, member.is_marked, member.separator = encoding, is_marked, separator
+            archive.writestr(member, path.read_bytes())
     shutil.rmtree(tmp_path / "export")
     assert unpacked(tmp_path / "export.zip", tmp_path / "out") == []
     row = one(tmp_path / "out")
-    assert (row["session_id"], row["name"], said(row)) == ("C01", "技術-港", [("Ada", "波")])
+    assert (row["session_id"], row["name"], said(row)) == ("C01", channel, [("Ada", "波")])
 
 
 def test_slack_reads_blocks_bots_and_cards_and_counts_the_rest(tmp_path: Path) -> None:

@@ -8,36 +8,19 @@ import pptx
 import pytest
 from pptx.util import Inches
 
-from querymill_reading.child import bounded
-from querymill_reading.document import Document, ReadLimits, Remarks, plural
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
+from querymill_reading.document import Remarks, plural
 from querymill_reading.rules.alternatives import says_more
 from querymill_reading.rules.member_names import with_targets_as_named
 from tests.fixtures import documents
 from tests.fixtures.outlook import Value, msg
+from tests.fixtures.reading import read, said, text_of
 from tests.unit.reading.test_lists import OPEN, lines
 from tests.unit.reading.test_other_programs import open_document
 from tests.unit.reading.test_outlook import BODY, HTML, WEB
 from tests.unit.reading.test_word_forms import paragraph, word
 
-LIMITS = ReadLimits()
 LONG = "The inquiry is for a dinner in April for eight people at fifty each."
 HINT = "This mail is in HTML."
-
-
-def read(path: Path, content: bytes | None = None) -> Document:
-    if content is not None:
-        path.write_bytes(content)
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
-
-
-def text_of(document: Document) -> str:
-    return "\n\n".join(page.text for page in document.pages)
-
-
-def said(document: Document) -> list[str]:
-    return [str(remark) for remark in document.remarks]
 
 
 # Mails in several forms

@@ -9,27 +9,13 @@ import pptx
 import pytest
 from pptx.util import Inches
 
-from querymill_reading.child import bounded
-from querymill_reading.document import Document, ReadLimits
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
 from querymill_reading.rules.grids import grid_table
 from querymill_reading.rules.sheets import sheet_pages
+from tests.fixtures.reading import read, text_of
 from tests.unit.reading.test_other_programs import open_document
 
-LIMITS = ReadLimits()
 LONG = "The pilot waits at the outer buoy until the harbour master lets the ship in, by day and by night"
 TWO = "Boats wait at the outer buoy in fog. The pilot decides"
-
-
-def read(path: Path, content: str | None = None) -> Document:
-    if content is not None:
-        path.write_text(content)
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
-
-
-def text_of(document: Document) -> str:
-    return "\n\n".join(page.text for page in document.pages)
 
 
 def lines(grid: str) -> list[list[str]]:

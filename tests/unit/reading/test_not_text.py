@@ -10,15 +10,14 @@ from docx.oxml import parse_xml
 from PIL import Image
 from pptx.util import Inches
 
-from querymill_reading.child import bounded
-from querymill_reading.document import Document, ReadLimits
+from querymill_reading.document import Document
 from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
 from querymill_reading.rules.pictures import is_small, points
 from tests.fixtures import documents
+from tests.fixtures.reading import LIMITS, read, said, text_of
 from tests.unit.reading.test_other_programs import open_document
 
-LIMITS = ReadLimits()
 #: Names of Word's elements that drawings have.
 DRAWN = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
@@ -29,20 +28,6 @@ DRAWN = (
     ' xmlns:v="urn:schemas-microsoft-com:vml"'
 )
 DECORATIVE = '<wp:docPr descr="A line"><adec:decorative val="1"/></wp:docPr>'
-
-
-def read(path: Path, content: bytes | str | None = None) -> Document:
-    if content is not None:
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return bounded(recognise(path, path.name, LIMITS).read(ReadRequest(path, path.name)), LIMITS)
-
-
-def text_of(document: Document) -> str:
-    return "\n\n".join(page.text for page in document.pages)
-
-
-def said(document: Document) -> list[str]:
-    return [str(remark) for remark in document.remarks]
 
 
 def pictures(count: int) -> list[str]:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from querymill_reading.document import Document, ReadLimits
-from querymill_reading.formats.pdf_scans import NO_TEXT, NOTHING_FOUND, spans
+from querymill_reading.formats.pdf_scans import NO_TEXT, NOTHING_FOUND
 from querymill_reading.ocr import MAX_LANGUAGES, MAX_TEXT_BYTES, Ocr, OcrMissing, languages_in
 from querymill_reading.read_request import ReadRequest
 from querymill_reading.recognising import recognise
+from querymill_reading.rules.page_spans import spans
 from tests.fixtures import documents
 from tests.fixtures.reading import LIMITS, said
 

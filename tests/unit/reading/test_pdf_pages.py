@@ -5,24 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from querymill_reading.document import Document, ReadLimits
 from querymill_reading.formats.pdf_scans import LEFT_OUT, NO_TEXT
-from querymill_reading.read_request import ReadRequest
-from querymill_reading.recognising import recognise
 from querymill_reading.rules.unnamed import is_only_signs, reads_as_words
 from tests.fixtures import documents
 from tests.fixtures.documents import Picture
+from tests.fixtures.reading import read, said
 
 TYPED = documents.lines("The ferry calls at Tinn.")
-
-
-def read(path: Path, content: bytes) -> Document:
-    path.write_bytes(content)
-    return recognise(path, path.name, ReadLimits()).read(ReadRequest(path, path.name))
-
-
-def said(document: Document) -> list[str]:
-    return [str(remark) for remark in document.remarks]
 
 
 @pytest.mark.parametrize(

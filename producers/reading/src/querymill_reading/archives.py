@@ -26,6 +26,7 @@ _NAMES_REFUSED: Final = {
 }
 #: The flag of a ZIP's member whose name is UTF-8, and the field that repeats the name in it.
 _IS_UTF8: Final = 0x800
+_WINDOWS: Final = 0
 _UNICODE_PATH: Final = 0x7075
 
 
@@ -148,6 +149,8 @@ def _zipped(path: Path) -> Iterator[tuple[str, IO[bytes] | None, str]]:
             if member.is_dir():
                 continue
             name = name_of(member)
+            if member.create_system == _WINDOWS:  # some of its programs part folders by its own sign
+                name = name.replace("\\", "/")
             if (member.external_attr >> 16) & 0o170000 == 0o120000:
                 yield name, None, "a symbolic link"
             elif member.flag_bits & 1:

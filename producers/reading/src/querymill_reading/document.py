@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Self
 
 #: Raise it with every change of the rules, so that files that were read before are read again.
-READING_VERSION: Final = 8
+READING_VERSION: Final = 9
 #: The fields that are proposed, and that options and `metadata.csv` override.
 FIELDS: Final = ("title", "company", "period", "published_at")
 

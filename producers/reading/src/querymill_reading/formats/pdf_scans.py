@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from ctypes import byref, c_int
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any, Final
 
 import pypdfium2.raw as pdfium
@@ -13,6 +12,8 @@ import pypdfium2.raw as pdfium
 from querymill_reading.document import ReadLimits, Remarks
 from querymill_reading.formats.pdf_pictures import Box
 from querymill_reading.ocr import Ocr
+from querymill_reading.rules.page_spans import pages_named
+from querymill_reading.rules.pictures import PICTURE
 
 NO_TEXT: Final = "no text: a scanned picture? OCR reads it, if that is asked for (--ocr)"
 NOTHING_FOUND: Final = "no text, and OCR found none"
@@ -23,8 +24,6 @@ NONE_IN_IT: Final = "left out: OCR found no text there"
 DPI: Final = 300
 MAX_SIDE_PX: Final = 5_000
 _POINTS: Final = 72
-#: Letters of the numbers of pages that a remark has.
-MAX_NUMBERS: Final = 200
 
 
 @dataclass(slots=True)
@@ -59,21 +58,21 @@ class Scans:
     def texts_in(self, document: Any, number: int, pictures: Sequence[Box]) -> list[str]:
         """Return the texts of pictures on a page that has other text, from 1; remarks count those that have none."""
         if self.ocr is None:
-            self.remarks.count(len(pictures), "picture", LEFT_OUT, page=number)
+            self.remarks.count(len(pictures), PICTURE, LEFT_OUT, page=number)
             return []
         texts, empty = [], 0
         ends = self.taken_s + self.limits.ocr_seconds_a_page
         for at, picture in enumerate(pictures):
             left = min(ends, self.limits.ocr_seconds) - self.taken_s
             if left < 1:
-                self.remarks.count(len(pictures) - at, "picture", f"left out: {self._no_time}", page=number)
+                self.remarks.count(len(pictures) - at, PICTURE, f"left out: {self._no_time}", page=number)
                 break
             before = len(self.remarks.noted)
             if text := self._recognised(document, number, picture, left):
                 texts.append(text)
             else:
                 empty += len(self.remarks.noted) == before
-        self.remarks.count(empty, "picture", NONE_IN_IT, page=number)
+        self.remarks.count(empty, PICTURE, NONE_IN_IT, page=number)
         self.pictures += len(texts)
         self.read_in_part.extend([number] if texts else ())
         return texts
@@ -94,12 +93,8 @@ class Scans:
         """Add remarks about the pages and the pictures whose text is that of OCR."""
         if self.ocr is not None:
             what = f"read by OCR ({self.ocr.name}), which may misread"
-            self.remarks.count(len(self.read), "scanned page", what, _pages(self.read))
-            self.remarks.count(self.pictures, "picture", what, _pages(self.read_in_part))
-
-
-def _pages(numbers: Sequence[int]) -> str:
-    return f"page{'s' if len(numbers) > 1 else ''} {spans(numbers)}"
+            self.remarks.count(len(self.read), "scanned page", what, pages_named(self.read))
+            self.remarks.count(self.pictures, PICTURE, what, pages_named(self.read_in_part))
 
 
 def _drawn(document: Any, number: int, part: Box | None) -> bytes:
@@ -127,17 +122,3 @@ def _pixels(page: Any, part: Box, size: tuple[int, int]) -> tuple[int, int, int,
         xs.append(x.value)
         ys.append(y.value)
     return max(min(xs), 0), max(min(ys), 0), min(max(xs) + 1, size[0]), min(max(ys) + 1, size[1])
-
-
-def spans(numbers: Sequence[int]) -> str:
-    """Return numbers in the order of their size, those that follow each other as one span.
-
-    >>> spans([1, 2, 3, 7])
-    '1-3, 7'
-    """
-    told = []
-    for _, group in groupby(enumerate(numbers), key=lambda each: each[1] - each[0]):
-        few = [number for _, number in group]
-        told.append(str(few[0]) if len(few) == 1 else f"{few[0]}-{few[-1]}")
-    text = ", ".join(told)
-    return text if len(text) <= MAX_NUMBERS else f"{text[:MAX_NUMBERS].rpartition(', ')[0]} and more"

@@ -12,7 +12,7 @@ from openpyxl.utils import range_boundaries
 from querymill_reading.document import Remarks
 from querymill_reading.formats.charts import texts_of_diagram, title_of_chart
 from querymill_reading.formats.zipped import xml_of
-from querymill_reading.rules.pictures import described
+from querymill_reading.rules.pictures import LEFT_OUT, PICTURE, described
 
 _MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=[\"']([A-Z]+[0-9]+:[A-Z]+[0-9]+)[\"']")
 _END_OF_CELLS: Final = b"sheetData>"
@@ -72,7 +72,7 @@ def beside(sheet: Any, remarks: Remarks, place: str) -> Iterator[str]:
             yield from _boxes(root)
             yield from filter(None, (_described(each) for each in root.iter(*_DRAWN_PROPERTIES)))
             pictures = sum(1 for _ in root.iter(*_PICTURES))
-            remarks.count(pictures, "picture", "left out, but for its description", place)
+            remarks.count(pictures, PICTURE, LEFT_OUT, place)
             for _, diagram in _related(archive, member, ("diagramData",)):
                 with remarks.part(f"{place}, diagram"):
                     yield from texts_of_diagram(xml_of(archive.read(diagram)))
