@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from querymill_reading.document import Unreadable
-from tests.unit.reading.test_other_programs import open_document, read, replaced, said, text_of
+from tests.fixtures.reading import read, said, text_of
+from tests.unit.reading.test_other_programs import open_document, replaced
 
 
 def cells(*texts: str) -> str:

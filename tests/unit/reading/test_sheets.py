@@ -11,7 +11,7 @@ from querymill_reading.formats.charts import texts_of_chart
 from querymill_reading.formats.zipped import xml_of
 from querymill_reading.rules.number_formats import DayNumber, shown_day
 from tests.fixtures import documents
-from tests.unit.reading.test_other_programs import read, said, text_of
+from tests.fixtures.reading import read, said, text_of
 from tests.unit.reading.test_siblings import DIAGRAM
 
 
