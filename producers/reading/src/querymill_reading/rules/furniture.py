@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 #: Lines at the top and at the bottom of a page that are looked at.
@@ -21,7 +21,7 @@ MAX_DIGITS: Final = 9
 LEAST_SAME: Final = 40
 SAME: Final = 0.75
 _NUMBER: Final = re.compile(r"\d+")
-_WITH_NUMBER: Final = re.compile(r"\S*\d\S*")
+_WORD: Final = re.compile(r"\S+")
 _PAGE_NUMBER: Final = re.compile(
     r"(?:page|p\.|第|seite)?\s*[-–—]?\s*(?P<label>\d{1,4}|[ivxl]{1,6}|[A-Z]-?\d{1,3})\s*[-–—]?\s*(?:(?:of|/|von|页，?共)\s*\d{1,4}\s*页?)?页?",
     re.IGNORECASE,
@@ -71,12 +71,13 @@ def masks(line: str) -> dict[str, int | None]:
     """
     plain = " ".join(line.split()).casefold()
     found: dict[str, int | None] = {plain: None}
-    numbers = [each for each in _NUMBER.finditer(plain) if len(each[0]) <= MAX_DIGITS][:MAX_NUMBERS]
-    for each in numbers:
+    numbers = (each for each in _NUMBER.finditer(plain) if len(each[0]) <= MAX_DIGITS)
+    for each in islice(numbers, MAX_NUMBERS):
         found[f"{plain[: each.start()]}#{plain[each.end() :]}"] = int(each[0])
         found[re.sub(rf"(?<!\d){each[0]}(?!\d)", "#", plain)] = int(each[0])
     for mask, number in list(found.items()) if len(plain) >= LEAST_SAME else ():
-        for each in list(_WITH_NUMBER.finditer(mask))[:MAX_NUMBERS]:
+        with_number = (word for word in _WORD.finditer(mask) if _NUMBER.search(word[0]))
+        for each in islice(with_number, MAX_NUMBERS):
             rest = f"{mask[: each.start()]}\N{SECTION SIGN}{mask[each.end() :]}"
             if len(rest) >= max(LEAST_SAME, SAME * len(plain)):
                 found.setdefault(rest, number)
