@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from querymill_reading.rules.first_rows import FirstRow, first_row_of
 from querymill_reading.rules.tables import is_value
 
 #: Signs that separate values, the most usual first.
@@ -62,12 +63,17 @@ def _parsed(text: str, sign: str) -> list[list[str]]:
 def with_names(rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return rows of which the first names the columns: numbers of columns, if none of the rows does.
 
-    A row that has a value where the rows below have words, or values in the same columns as they have, names nothing.
+    A row that has values in the same columns as the rows below, or is one of data like them, names nothing.
     """
     filled = [list(row) for row in rows if any(row)]
-    if len(filled) < 2 or not _is_like(filled[0], filled[1:LOOKED_AT]):
-        return [list(row) for row in rows]
-    width = max(map(len, filled))
+    if len(filled) > 1 and (_is_like(filled[0], filled[1:LOOKED_AT]) or first_row_of(filled) is FirstRow.DATA):
+        return numbered(rows)
+    return [list(row) for row in rows]
+
+
+def numbered(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return rows below the numbers of their columns."""
+    width = max(map(len, rows))
     return [[f"column {number}" for number in range(1, width + 1)], *map(list, rows)]
 
 

@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from querymill_reading.rules.column_names import NAMES_COLUMNS
+from querymill_reading.rules.first_rows import FirstRow, first_row_of
 from querymill_reading.rules.grids import count_names, grid_table, joined_names
-from querymill_reading.rules.separated import with_names
+from querymill_reading.rules.separated import numbered, with_names
 from querymill_reading.rules.tables import Table, is_value
 
 #: Rows of a table on one page.
@@ -17,6 +18,8 @@ LEAST_VALUES: Final = 2
 _DAY: Final = re.compile(r"\d{4}-\d{2}")
 
 _Grid = Sequence[Sequence[str]]
+#: A table, and whether its names hold for all of its rows without doubt.
+_Found = tuple[Table | None, bool]
 
 
 def sheet_pages(name: str, rows: _Grid, others: Sequence[str] = ()) -> Iterator[str]:
@@ -30,12 +33,27 @@ def record_pages(name: str, rows: _Grid) -> Iterator[str]:
     Empty records separate tables only if the next one has names of its own.
     """
     grids = _records(_stripped(rows))
-    return _pages(name, ((title, grid_table(with_names(grid), names=1)) for title, grid in grids))
+    return _pages(name, ((title, _of_records(grid)) for title, grid in grids))
 
 
-def _pages(name: str, tables: Iterable[tuple[str, Table | None]], others: Sequence[str] = ()) -> Iterator[str]:
+def _of_records(grid: _Grid) -> _Found:
+    """Return a table of separated values. Its first row is repeated if it names the columns, or numbers them."""
+    named = with_names(grid)
+    is_sure = len(named) > len(grid) or first_row_of(grid) is FirstRow.NAMES
+    return grid_table(named, names=1), is_sure
+
+
+def _of_sheet(grid: _Grid) -> _Found:
+    """Return a table of a sheet. The names of its columns are repeated, unless its first row may be one of data."""
+    kind = first_row_of(grid) if grid and count_names(grid) == 1 else FirstRow.NAMES
+    if kind is FirstRow.DATA:
+        return grid_table(numbered(grid), names=1), True
+    return grid_table(grid), kind is FirstRow.NAMES
+
+
+def _pages(name: str, tables: Iterable[tuple[str, _Found]], others: Sequence[str] = ()) -> Iterator[str]:
     blocks: list[str] = []
-    for title, table in tables:
+    for title, (table, is_sure) in tables:
         head = [name if not title or title == name else f"{name}: {title}"]
         if table is None:
             blocks.append(title)
@@ -43,7 +61,8 @@ def _pages(name: str, tables: Iterable[tuple[str, Table | None]], others: Sequen
             blocks.append("\n\n".join([*([title] if title and title != name else []), table.markdown()]))
         else:
             for start in range(0, len(table.rows), ROWS_A_PAGE):
-                piece = Table(table.header, table.rows[start : start + ROWS_A_PAGE])
+                header = table.header if is_sure or not start else ("",) * len(table.header)
+                piece = Table(header, table.rows[start : start + ROWS_A_PAGE])
                 yield "\n\n".join([*head, piece.markdown()])
     if blocks or others:
         yield "\n\n".join([name, *blocks, *others])
@@ -53,7 +72,7 @@ def _stripped(rows: _Grid) -> list[list[str]]:
     return [[cell.strip() for cell in row] for row in rows]
 
 
-def _tables(rows: _Grid) -> Iterator[tuple[str, Table | None]]:
+def _tables(rows: _Grid) -> Iterator[tuple[str, _Found]]:
     """Yield the title and the table of each part of a sheet; a part without names has those of the part above it."""
     blocks = list(_blocks(rows))
     filled = [{at for row in block for at, cell in enumerate(row) if cell} for block in blocks]
@@ -65,7 +84,7 @@ def _tables(rows: _Grid) -> Iterator[tuple[str, Table | None]]:
             title, grid = _titled(side)
             if start in above and _lacks_names(grid, above[start]):
                 grid = [above[start], *grid]
-            yield title, grid_table(grid)
+            yield title, _of_sheet(grid)
             if held := _names_of_values(grid):
                 names[start] = held
         above = names
