@@ -359,7 +359,7 @@ def test_a_docx_without_its_main_part_is_refused_with_the_reason(tmp_path: Path)
 # XLSX
 
 
-CHART = "sheet Ships: 1 chart: left out, but for its title"
+CHART = "sheet Ships: 1 chart: left out"
 
 
 def book(path: Path) -> None:

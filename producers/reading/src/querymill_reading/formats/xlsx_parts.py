@@ -10,7 +10,7 @@ from typing import Any, Final
 from openpyxl.utils import range_boundaries
 
 from querymill_reading.document import Remarks
-from querymill_reading.formats.charts import texts_of_diagram, title_of_chart
+from querymill_reading.formats.charts import texts_of_diagram, titles_of_chart
 from querymill_reading.formats.zipped import xml_of
 from querymill_reading.rules.pictures import LEFT_OUT, PICTURE, described
 
@@ -77,10 +77,14 @@ def beside(sheet: Any, remarks: Remarks, place: str) -> Iterator[str]:
                 with remarks.part(f"{place}, diagram"):
                     yield from texts_of_diagram(xml_of(archive.read(diagram)))
             charts = list(_related(archive, member, ("chart", "chartEx")))
-            remarks.count(len(charts), "chart", "left out, but for its title", place)
+            titles: list[list[str]] = []
             for _, chart in charts:
                 with remarks.part(f"{place}, chart"):
-                    yield from filter(None, (title_of_chart(xml_of(archive.read(chart))),))
+                    titles.append(list(titles_of_chart(xml_of(archive.read(chart)))))
+                    yield from titles[-1]
+            named = sum(map(bool, titles))
+            remarks.count(len(charts) - named, "chart", "left out", place)
+            remarks.count(named, "chart", "left out, but for its title", place)
 
 
 def _described(properties: Any) -> str:
