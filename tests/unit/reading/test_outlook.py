@@ -73,3 +73,56 @@ def test_a_mail_whose_only_text_is_rtf_or_html(tmp_path: Path, mail: dict[int, V
 def test_the_head_as_it_was_sent_names_the_sender(tmp_path: Path) -> None:
     head = "From: =?utf-8?q?Ada_L=C3=BCnd?= <ada@example.org>\r\nTo: bo@example.org\r\n\r\n"
     assert "From: Ada Lünd <ada@example.org>" in text_of(read(tmp_path / "a.msg", msg({HEAD: head, BODY: "Quay"})))
+
+
+KIND, SHOWN_CC, SHOWN_BCC, ANSWERED = 0x0C15, 0x0E03, 0x0E02, 0x50
+ADA, BO, CY, DI = ({NAME: name, ADDRESS: f"{name.lower()}@example.org"} for name in ("Ada", "Bo", "Cy", "Di"))
+ALL = "To: Ada <ada@example.org>\nCc: Bo <bo@example.org>; Di <di@example.org>\nBcc: Cy <cy@example.org>"
+
+
+def test_recipients_stand_in_the_line_of_their_kind(tmp_path: Path) -> None:
+    recipients: list[dict[int, Value]] = [
+        {**BO, KIND: 2}, {**ADA, KIND: 1}, {**CY, KIND: 3}, {**DI, KIND: 0x1000_0002},
+    ]  # fmt: skip
+    assert text_of(read(tmp_path / "a.msg", msg({BODY: "Quay"}, recipients=recipients))) == f"{ALL}\n\nQuay"
+
+
+@pytest.mark.parametrize("kind", [{}, {KIND: 0}, {KIND: 9}])
+def test_recipients_of_no_kind_are_those_of_the_mail(tmp_path: Path, kind: dict[int, Value]) -> None:
+    content = msg({BODY: "Quay"}, recipients=[{**ADA, **kind}])
+    assert text_of(read(tmp_path / "a.msg", content)) == "To: Ada <ada@example.org>\n\nQuay"
+
+
+def test_a_mail_without_a_list_of_recipients_names_those_that_it_shows(tmp_path: Path) -> None:
+    content = msg({BODY: "Quay", SHOWN_CC: "Bo; Di", SHOWN_BCC: "Cy"})
+    assert text_of(read(tmp_path / "a.msg", content)) == "Cc: Bo; Di\nBcc: Cy\n\nQuay"
+
+
+@pytest.mark.parametrize(
+    ("mail", "answered"),
+    [
+        ({ANSWERED: "Office"}, "Reply-To: Office"),
+        ({HEAD: "From: ada@example.org\r\nReply-To: Office <office@example.org>\r\n\r\n"},
+         "Reply-To: Office <office@example.org>"),
+        ({HEAD: "From: Ada <ada@example.org>\r\nReply-To: ADA@example.org\r\n\r\n"}, ""),
+    ],
+)  # fmt: skip
+def test_to_whom_an_answer_goes_is_told_if_that_is_another(
+    tmp_path: Path, mail: dict[int, Value], answered: str
+) -> None:
+    lines = text_of(read(tmp_path / "a.msg", msg({BODY: "Quay", **mail}))).split("\n")
+    assert [line for line in lines if line.startswith("Reply-To")] == list(filter(None, [answered]))
+
+
+@pytest.mark.parametrize(
+    ("answered", "shown"),
+    [
+        ("office@example.org", "From: ada@example.org\nReply-To: office@example.org"),
+        ("<ada@example.org>", "From: ada@example.org"),
+    ],
+)
+def test_a_mail_of_the_internet_shows_each_line_of_recipients(tmp_path: Path, answered: str, shown: str) -> None:
+    head = f"From: ada@example.org\nReply-To: {answered}\nTo: bo@example.org\nCc: cy@example.org\nCc: di@example.org\n"
+    found = text_of(read(tmp_path / "a.eml", f"{head}Bcc: ed@example.org\n\nQuay"))
+    copies = "To: bo@example.org\nCc: cy@example.org, di@example.org\nBcc: ed@example.org"
+    assert found == f"{shown}\n{copies}\n\nQuay"

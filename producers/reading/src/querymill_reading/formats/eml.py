@@ -10,7 +10,15 @@ from typing import Any, Final
 
 from querymill_reading.document import Document, Page, Remarks
 from querymill_reading.formats.encodings import decoded_as
-from querymill_reading.formats.letters import LetterForm, fuller, head_of, html_parts, plain_parts
+from querymill_reading.formats.letters import (
+    SHOWN,
+    LetterForm,
+    fuller,
+    head_of,
+    html_parts,
+    is_same_person,
+    plain_parts,
+)
 from querymill_reading.formats.text import decoded
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.proposals import day_in, merged
@@ -18,6 +26,8 @@ from querymill_reading.rules.sections import SectionPart, sections
 
 #: What stands between the parts of a mail.
 _BORDER: Final = re.compile(r"^--([^\s\"](?:[^\r\n\"]{0,198}[^\s\"])?)[ \t]*\r?$", re.M)
+#: Fields that some programs write once for each recipient.
+_LISTS: Final = ("To", "Cc", "Bcc")
 #: Mails within mails that are followed.
 MAX_DEPTH: Final = 20
 #: Letters of the names of attachments that a remark has.
@@ -45,9 +55,10 @@ def read(asked: ReadRequest) -> Document:
 
 
 def field_of(mail: Any, name: str) -> str:
-    """Return a field of the head as it is shown; as it is written, if it is damaged."""
+    """Return a field of the head as it is shown; as it is written, if it is damaged. A list may go on in another."""
     try:
-        return " ".join(str(mail[name] or "").split())
+        written = mail.get_all(name, []) if name in _LISTS else [mail[name] or ""]
+        return " ".join(", ".join(map(str, written)).split())
     except (ValueError, IndexError, AttributeError, MessageError):
         return next(
             (" ".join(str(value).split()) for key, value in mail.raw_items() if key.lower() == name.lower()), ""
@@ -63,7 +74,10 @@ def _day_of(written: str) -> str:
 
 
 def _parts(mail: Any, remarks: Remarks, attached: list[str], depth: int) -> Iterator[SectionPart]:
-    yield from head_of(field_of(mail, "Subject"), {name: field_of(mail, name) for name in ("From", "To", "Cc", "Date")})
+    said = {name: field_of(mail, name) for name in SHOWN}
+    if is_same_person(said["Reply-To"], said["From"]):
+        said["Reply-To"] = ""
+    yield from head_of(field_of(mail, "Subject"), said)
     yield from _body(mail, remarks, attached, depth)
 
 

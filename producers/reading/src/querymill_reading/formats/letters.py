@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from email.utils import parseaddr
 from typing import Final
 
 from querymill_reading.document import Remarks
@@ -10,7 +11,7 @@ from querymill_reading.rules.alternatives import says_more
 from querymill_reading.rules.sections import SectionPart, packed
 
 #: The fields of the head that are shown.
-SHOWN: Final = ("From", "To", "Cc", "Date")
+SHOWN: Final = ("From", "Reply-To", "To", "Cc", "Bcc", "Date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,12 @@ def head_of(subject: str, fields: Mapping[str, str]) -> Iterator[SectionPart]:
     lines = [f"{name}: {' '.join(fields[name].split())}" for name in SHOWN if fields.get(name)]
     if lines:
         yield SectionPart("\n".join(lines))
+
+
+def is_same_person(one: str, other: str) -> bool:
+    """Return whether two fields of a head name the same address, or the same person if they have none."""
+    first, second = (parseaddr(field)[1] or field for field in (one, other))
+    return first.casefold() == second.casefold()
 
 
 def plain_parts(text: str) -> Iterator[SectionPart]:

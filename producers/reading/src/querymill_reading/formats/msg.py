@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from oxmsg import Message
@@ -9,7 +10,7 @@ from oxmsg.domain import constants
 
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.letters import LetterForm, fuller, head_of, html_parts, plain_parts
-from querymill_reading.formats.msg_strings import MailStrings
+from querymill_reading.formats.msg_strings import KINDS, MailStrings
 from querymill_reading.formats.rtf import text_of_rtf
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.proposals import merged
@@ -39,7 +40,12 @@ def read(asked: ReadRequest) -> Document:
     remarks = Remarks()
     strings = MailStrings.of(mail, remarks)
     said: dict[str, str] = {}
-    asks: dict[str, Callable[[Any], str]] = {"From": strings.sender, "To": strings.recipients, "Date": _date}
+    asks: dict[str, Callable[[Any], str]] = {
+        "From": strings.sender,
+        "Reply-To": strings.reply_to,
+        **{kind: partial(strings.recipients, kind=kind) for kind in KINDS},
+        "Date": _date,
+    }
     for name, ask in asks.items():
         with remarks.part(name):
             said[name] = ask(mail)

@@ -12,12 +12,17 @@ from oxmsg.domain.model import UnrecognizedCodePageError, UnsupportedEncodingErr
 
 from querymill_reading.document import Remarks
 from querymill_reading.formats.encodings import decoded_as
+from querymill_reading.formats.letters import is_same_person
 from querymill_reading.formats.text import decoded
 
 #: How Outlook names code pages, and the library a codec.
 _WINDOWS: Final = "windows_"
 #: The types of texts: in Unicode, and in bytes.
 _UNICODE, _BYTES = names.PTYP_STRING, names.PTYP_STRING8
+#: The kinds of recipients, with the text that has all of one kind, and their numbers; beside these stand flags.
+KINDS: Final = {"To": names.PID_DISPLAY_TO, "Cc": names.PID_DISPLAY_CC, "Bcc": names.PID_DISPLAY_BCC}
+_KIND_OF: Final = dict(enumerate(KINDS, 1))
+_OF_KIND: Final = 0xF
 
 
 def _code_page(name: str) -> codecs.CodecInfo | None:
@@ -70,20 +75,34 @@ class MailStrings:
 
     def sender(self, mail: Any) -> str:
         """Return who sent a mail: by its head as it was sent, else by what Outlook keeps."""
-        head = HeaderParser(policy=policy.default).parsestr(self.text(mail, names.PID_TRANSPORT_MESSAGE_HEADERS))
+        head = self._head(mail)
         if head["From"]:
             return " ".join(str(head["From"]).split())
         name = self.text(mail, names.PID_SENDER_NAME, names.PID_SENT_REPRESENTING_NAME)
         address = self.text(mail, names.PID_SENDER_SMTP_ADDRESS, names.PID_SENDER_EMAIL_ADDRESS)
         return f"{name} <{address}>".strip() if address else name
 
-    def recipients(self, mail: Any) -> str:
-        """Return whom a mail was sent to."""
-        told = []
+    def recipients(self, mail: Any, kind: str) -> str:
+        """Return whom a mail was sent to, of one of the `KINDS`: by its list, else as Outlook shows them."""
+        told: dict[str, list[str]] = {}
         for each in mail.recipients:
             address = self.text(each, names.PID_SMTP_ADDRESS, names.PID_EMAIL_ADDRESS)
-            told.append(f"{self.text(each, names.PID_DISPLAY_NAME)} <{address}>".strip())
-        return "; ".join(told)
+            written = f"{self.text(each, names.PID_DISPLAY_NAME)} <{address}>".strip()
+            number = each.properties._cherry_pick_int_prop(names.PID_RECIPIENT_TYPE)  # noqa: SLF001
+            told.setdefault(_KIND_OF.get(number.value & _OF_KIND if number is not None else 0, "To"), []).append(
+                written
+            )
+        return "; ".join(told.get(kind, [])) if told else self.text(mail, KINDS[kind])
+
+    def reply_to(self, mail: Any) -> str:
+        """Return to whom an answer goes, if that is another than who sent the mail."""
+        own = self._head(mail)["Reply-To"]
+        answered = " ".join(str(own).split()) if own else self.text(mail, names.PID_REPLY_RECIPIENT_NAMES)
+        return "" if is_same_person(answered, self.sender(mail)) else answered
+
+    def _head(self, mail: Any) -> Any:
+        written = self.text(mail, names.PID_TRANSPORT_MESSAGE_HEADERS)
+        return HeaderParser(policy=policy.default).parsestr(written)
 
 
 def _encoding(mail: Any, name: int) -> str:
