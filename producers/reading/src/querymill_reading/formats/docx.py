@@ -1,6 +1,7 @@
 """DOCX: the sections under its headings, with its tables; text boxes, notes and what was inserted belong to it."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import docx
@@ -9,9 +10,12 @@ from docx.oxml.ns import qn
 
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.charts import DIAGRAM, DIAGRAM_DATA, texts_of_chart, texts_of_diagram
+from querymill_reading.formats.docx_chunks import Chunks
 from querymill_reading.formats.docx_lists import Lists
+from querymill_reading.formats.docx_parts import mark_notes, notes, related, shown_edges
 from querymill_reading.formats.docx_text import (
     CELL,
+    CHUNK,
     PARAGRAPH,
     ROW,
     TABLE,
@@ -21,6 +25,7 @@ from querymill_reading.formats.docx_text import (
     text_of,
     within,
 )
+from querymill_reading.formats.odf_cells import Covered
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
@@ -32,14 +37,14 @@ from querymill_reading.rules.sections import SectionPart, sections
 _STYLE = qn("w:pStyle")
 _CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _RELATED: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_NOTES: Final = ("footnotes", "endnotes")
 _COMMENTS: Final = "/comments"
-_REPEATED: Final = ("/header", "/footer")  # in the order in which they are read
 _NUMBERING: Final = "/numbering"
 _DELETED_MARK: Final = f"{qn('w:pPr')}/{qn('w:rPr')}/{qn('w:del')}"
 _EMBEDDED: Final = ("/oleObject", "/package")
 #: Columns that a cell may span; more are written to exhaust the memory.
 MAX_SPAN: Final = 200
+#: Rows of a table that a merged cell may reach over.
+_ANY_DEPTH: Final = 1 << 30
 _TITLES: Final = ("title",)
 
 
@@ -53,16 +58,16 @@ def read(asked: ReadRequest) -> Document:
         raise Unreadable(f"a broken DOCX file: {main}: {damaged.get(main) or 'no document in it'}")
     for member, why in damaged.items():
         remarks.note(why, member)
-    parts = list(_parts(opened, remarks))
-    parts.extend(_notes(opened, remarks))
+    chunks = Chunks(asked.limits, remarks, partial(_with_notes, remarks))
+    parts = list(chunks.of_text(opened, chunks))
     parts.extend(_comments(opened, remarks))
     parts.extend(_repeated(opened, remarks))
     with remarks.part("tracked changes"):
         note_left_out(opened.element.body, remarks)
     with remarks.part("pictures"):
-        edges = (xml_of(content) for kind in _REPEATED for _, content in _related(opened, kind))
+        edges = (xml_of(content) for _, content in shown_edges(opened))
         remarks.count(sum(map(count_pictures, (opened.element.body, *edges))), PICTURE, LEFT_OUT)
-    embedded = [content for _, content in _related(opened, _EMBEDDED)]
+    embedded = [content for _, content in related(opened, _EMBEDDED)]
     remarks.count(len(embedded), "embedded file", "left out")
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     title, metadata = "", {}
@@ -76,15 +81,27 @@ def read(asked: ReadRequest) -> Document:
     return Document("docx", pages, merged(proposed), kept, remarks.noted)
 
 
-def _parts(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
+def _with_notes(remarks: Remarks, opened: Opened, chunks: Chunks) -> Iterator[SectionPart]:
+    """Yield the parts of a text, then its notes."""
+    marks: dict[tuple[str, str], str] = {}
+    with remarks.part("marks of notes"):
+        marks = mark_notes(opened)
+    yield from _parts(opened, chunks, remarks)
+    yield from notes(opened, marks, remarks)
+
+
+def _parts(opened: Opened, chunks: Chunks, remarks: Remarks) -> Iterator[SectionPart]:
     levels: dict[str | None, int] = {}
     with remarks.part("styles"):
         levels = _levels(opened)
     lists = _lists(opened, remarks)
-    counts = dict.fromkeys((TABLE, PARAGRAPH), 0)
-    for element in within(opened.element.body, (TABLE, PARAGRAPH)):
+    counts = dict.fromkeys((TABLE, PARAGRAPH, CHUNK), 0)
+    for element in within(opened.element.body, (TABLE, PARAGRAPH, CHUNK)):
         counts[element.tag] += 1
-        if element.tag == TABLE:
+        if element.tag == CHUNK:
+            with remarks.part():
+                yield from chunks.parts(opened, element.get(_RELATED) or "")
+        elif element.tag == TABLE:
             with remarks.part(f"table {counts[TABLE]}"):
                 table = grid_table(list(_grid(element, lists)))
                 if table is not None:
@@ -100,7 +117,7 @@ def _parts(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
 def _lists(opened: Opened, remarks: Remarks) -> Lists:
     """Return the lists that number the paragraphs; none if they are damaged."""
     with remarks.part("numbers of lists"):
-        numbering = next((xml_of(content) for _, content in _related(opened, _NUMBERING)), None)
+        numbering = next((xml_of(content) for _, content in related(opened, _NUMBERING)), None)
         return Lists.of(numbering, opened.styles.element)
     return Lists()
 
@@ -134,23 +151,28 @@ def _drawn(paragraph: Any, opened: Opened, remarks: Remarks) -> Iterator[Section
 
 
 def _grid(table: Any, lists: Lists) -> Iterator[list[str]]:
-    """Yield the rows; a merged cell stands in each of its columns.
+    """Yield the rows; a merged cell stands in each of its columns, and in each of its rows that has another text.
 
-    One that is merged with that above is empty, but a name of rows is the name of each that has another text.
+    One that is all of its row is a title, or a text, and stands there once.
     """
-    name = ""
+    covered = Covered()
     for row in within(table, (ROW,)):
         cells = [""] * min(row.grid_before, MAX_SPAN)
         has_text = False
-        for cell in within(row, (CELL,)):
-            is_below = cell.vMerge == "continue"
-            text = "" if is_below else " ".join(filter(None, _in_cell(cell, lists)))
+        own = list(within(row, (CELL,)))
+        for cell in own:
+            span = min(cell.grid_span, MAX_SPAN)
+            if cell.vMerge == "continue":
+                cells.extend(map(covered.at, range(len(cells), len(cells) + span)))
+                continue
+            text = " ".join(filter(None, _in_cell(cell, lists)))
             has_text = has_text or bool(text)
-            if not cells:
-                name = text = name if is_below else text
-            cells.extend([text] * min(cell.grid_span, MAX_SPAN))
+            # The row does not say how far down the cell reaches: as far as the cells below go on.
+            covered.cover(len(cells), span, _ANY_DEPTH, text)
+            cells.extend([text] * span if len(own) > 1 else [text, *[""] * (span - 1)])
         if has_text:
             yield cells
+        covered.row += 1
 
 
 def _in_cell(cell: Any, lists: Lists) -> Iterator[str]:
@@ -180,26 +202,9 @@ def _levels(opened: Opened) -> dict[str | None, int]:
     return levels
 
 
-def _related(opened: Opened, kinds: str | tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
-    """Yield the kind and the content of the parts of some kinds that belong to the document."""
-    for relation in opened.part.rels.values():
-        if not relation.is_external and relation.reltype.endswith(kinds):
-            yield relation.reltype.rpartition("/")[2], relation.target_part.blob
-
-
-def _notes(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
-    """Yield the footnotes and endnotes."""
-    for kind, content in _related(opened, _NOTES):
-        with remarks.part(kind):
-            for paragraph in xml_of(content).iter(PARAGRAPH):
-                text = text_of(paragraph).strip()
-                if text:
-                    yield SectionPart(text)
-
-
 def _comments(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
     """Yield what people wrote in the margin, each with its author."""
-    for kind, content in _related(opened, _COMMENTS):
+    for kind, content in related(opened, _COMMENTS):
         with remarks.part(kind):
             for comment in xml_of(content).iter(qn("w:comment")):
                 lines = (" ".join(text_of(paragraph).split()) for paragraph in comment.iter(PARAGRAPH))
@@ -211,7 +216,7 @@ def _comments(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
 def _repeated(opened: Opened, remarks: Remarks) -> Iterator[SectionPart]:
     """Yield what stands at the edges of every page, each text once."""
     told: dict[str, None] = {}
-    for kind, content in (each for edge in _REPEATED for each in _related(opened, edge)):
+    for kind, content in shown_edges(opened):
         with remarks.part(kind):
             lines = (" ".join(text_of(paragraph).split()) for paragraph in paragraphs_of(xml_of(content)))
             text = " ".join(filter(None, lines))

@@ -11,6 +11,8 @@ from querymill_reading.rules.pictures import described, is_small, points
 from querymill_reading.rules.symbols import UNKNOWN, sign_of, with_signs
 
 PARAGRAPH, TABLE, ROW, CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
+#: A document of another format in the place of a paragraph.
+CHUNK: Final = qn("w:altChunk")
 _VALUE, _FONT, _CODE = qn("w:val"), qn("w:font"), qn("w:char")
 _COMPATIBLE: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _ALTERNATIVES, _FALLBACK = f"{_COMPATIBLE}AlternateContent", f"{_COMPATIBLE}Fallback"
@@ -190,6 +192,8 @@ def _in_text(written: str | None) -> str:
 
 _OTHERS: Final[Mapping[str, Callable[[Any], str]]] = {
     qn("w:sym"): _symbol,
+    qn("w:footnoteReference"): lambda element: element.text or "",
+    qn("w:endnoteReference"): lambda element: element.text or "",
     qn("w:ffData"): _field,
     _WORD_ART: lambda element: f"{element.get('string') or ''}\n",
     _OF_DRAWING: _picture,
@@ -213,7 +217,8 @@ def note_left_out(body: Any, remarks: Remarks) -> None:
     remarks.count(unknown, "symbol", f"of a font that is not known, shown as {UNKNOWN}")
     loose = sum(next(text.iterancestors(*_PARAGRAPHS), None) is None for text in body.iter(*_TEXTS))
     remarks.count(loose, "piece of text in no paragraph", "left out")
-    remarks.count(sum(1 for _ in body.iter(qn("w:altChunk"))), "embedded document", "left out")
+    unread = sum(next(each.iterancestors(CELL, PARAGRAPH), None) is not None for each in body.iter(CHUNK))
+    remarks.count(unread, "embedded document in a table", "left out")
 
 
 def _contains(element: Any, tag: str) -> bool:

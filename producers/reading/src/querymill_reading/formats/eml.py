@@ -78,10 +78,10 @@ def _parts(mail: Any, remarks: Remarks, attached: list[str], depth: int) -> Iter
     if is_same_person(said["Reply-To"], said["From"]):
         said["Reply-To"] = ""
     yield from head_of(field_of(mail, "Subject"), said)
-    yield from _body(mail, remarks, attached, depth)
+    yield from body_of(mail, remarks, attached, depth)
 
 
-def _body(part: Any, remarks: Remarks, attached: list[str], depth: int) -> Iterator[SectionPart]:
+def body_of(part: Any, remarks: Remarks, attached: list[str], depth: int) -> Iterator[SectionPart]:
     """Yield the texts of a mail; of several forms of the same text one that says all."""
     kind = part.get_content_type()
     name = part.get_filename()
@@ -105,7 +105,7 @@ def _several(part: Any, kind: str, remarks: Remarks, attached: list[str], depth:
         remarks.noted.extend(form.remarks.noted)
         yield from form.parts
         return
-    read = _parts if kind == "message/rfc822" else _body
+    read = _parts if kind == "message/rfc822" else body_of
     for inner in part.iter_parts():
         yield from read(inner, remarks, attached, depth)
 
@@ -118,7 +118,7 @@ def _form(alternatives: Any, attached: list[str], depth: int) -> LetterForm:
     plain, rich, others = LetterForm(), LetterForm(), LetterForm()
     for part in alternatives.iter_parts():
         form = LetterForm()
-        form.parts.extend(_body(part, form.remarks, attached, depth))
+        form.parts.extend(body_of(part, form.remarks, attached, depth))
         if not form.parts:
             others.remarks.noted.extend(form.remarks.noted)
         elif any(each.get_content_type() == "text/html" for each in part.walk()):

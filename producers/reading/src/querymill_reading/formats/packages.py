@@ -24,7 +24,7 @@ _ANY_TYPE: Final = "application/octet-stream"
 _PIECE: Final = 4_096
 
 
-def opened_by(engine: Callable[[str | BinaryIO], T], path: Path, name: str) -> tuple[T, dict[str, str]]:
+def opened_by(engine: Callable[[str | BinaryIO], T], path: Path | BinaryIO, name: str) -> tuple[T, dict[str, str]]:
     """Open a package with an engine, and return what is damaged in it, by member.
 
     Raises:
@@ -47,7 +47,7 @@ def opened_by(engine: Callable[[str | BinaryIO], T], path: Path, name: str) -> t
     raise Unreadable(f"a broken {name} file: {reason_of(first)}") from first
 
 
-def _mended(path: Path) -> tuple[BinaryIO, dict[str, str]]:
+def _mended(path: Path | BinaryIO) -> tuple[BinaryIO, dict[str, str]]:
     """Copy a package with what can be read of each member, and return why some were not read whole."""
     damaged: dict[str, str] = {}
     written = io.BytesIO()

@@ -40,10 +40,14 @@ _MAIN_TYPES: Final = {
         _OFFICE + b"presentationml.presentation.main+xml",
     ),
 }
+_OF_PACKAGE: Final = re.compile(
+    rb"<[^<>]*(?:Extension=[\"']|PartName=[\"'][^\"'<>]*\.)(?:do[ct]|pp[ts]|pot)[xm][\"'][^<>]*>", re.I
+)
+_ANY_TYPE: Final = b"application/octet-stream"
 _NAMESPACE: Final = re.compile(re.escape(_STRICT) + rb"(\w+)/(\w+)")
 
 
-def checked(path: Path, limits: ReadLimits, *, plain_xml: bool = True) -> None:
+def checked(path: Path | BinaryIO, limits: ReadLimits, *, plain_xml: bool = True) -> None:
     """Refuse an archive that is too large inside, and with ``plain_xml`` one whose XML declares entities.
 
     Raises:
@@ -114,7 +118,11 @@ def members_of(archive: zipfile.ZipFile) -> dict[str, str]:
 def _declared(types: bytes, kind: str) -> bytes:
     """Return the types of members, with the type of a plain document for the main one."""
     known = _MAIN_TYPES.get(kind)
-    return types if known is None else known[0].sub(known[1], types)
+    if known is None:
+        return types
+    # A document within this one may have the type of a main part, though it is a package and no XML.
+    types = _OF_PACKAGE.sub(lambda entry: known[0].sub(_ANY_TYPE, entry[0]), types)
+    return known[0].sub(known[1], types)
 
 
 def _transitional_name(found: re.Match[bytes]) -> bytes:
