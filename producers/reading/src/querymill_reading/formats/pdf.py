@@ -24,6 +24,7 @@ from querymill_reading.formats.pdf_notes import note_embedded, notes_on
 from querymill_reading.formats.pdf_pictures import (
     Box,
     is_empty,
+    is_unwritten,
     ornaments,
     pictures_on,
     place_of,
@@ -39,6 +40,7 @@ from querymill_reading.rules.lattice import Post, with_tables
 from querymill_reading.rules.layout import Rule, TextLine, Word, columns, lines_of, segments_of
 from querymill_reading.rules.letters import Letter, is_turned, with_parted_ligatures, words_of
 from querymill_reading.rules.paragraphs import blocks
+from querymill_reading.rules.wrapping import words_known
 
 #: What is said of letters that only their shapes tell.
 NAMELESS: Final = ("letter of a font that names no characters", "perhaps read as others")
@@ -47,6 +49,7 @@ OUTSIDE: Final = ("letter that the page does not show", "left out")
 #: What is said of pictures that are a mark of the house, and of a page without anything.
 ORNAMENT: Final = ("picture that many pages have", "left out")
 NOTHING: Final = "no text: nothing is drawn on it"
+UNWRITTEN: Final = "no text: nothing is written on it, and it has no picture"
 #: Letters of a page; more are no text that anybody reads.
 MAX_LETTERS: Final = 200_000
 #: One letter in so many is asked first whether it is turned.
@@ -181,7 +184,9 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scan
             with remarks.part("form", number):
                 found.extend(list(letters_of_fields(document, page)))
             angles.extend([0.0] * (len(found) - len(angles)) if angles else ())
-        empty = is_empty(page)
+        empty = NOTHING if is_empty(page) else ""
+        if not empty and not any(letter[0] > 0x20 for letter in found):
+            empty = UNWRITTEN if is_unwritten(page) else ""
         with remarks.part("pictures", number):
             sheet.pictures = pictures_on(page, shown, found)
         sheet.area = (shown[2] - shown[0]) * (shown[3] - shown[1])
@@ -197,7 +202,7 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scan
     if not sheet.columns:
         sheet.rules, sheet.pictures = [], []
         if empty and len(remarks.noted) == before:
-            remarks.note(NOTHING, page=number)
+            remarks.note(empty, page=number)
         elif not empty and (scans.ocr is not None or len(remarks.noted) == before):
             sheet.scanned = scans.text_of(document, number)
     remarks.count(outside, *OUTSIDE, page=number)
@@ -303,6 +308,13 @@ def _pages(sheets: Sequence[_Sheet], labels: Sequence[str], remarks: Remarks) ->
     cleaned_pages = [Cleaned(tuple(range(len(lines))), "") for lines in texts]
     with remarks.part("headers and footers"):
         cleaned_pages = without_furniture(texts)
+    with words_known(line for lines in texts for line in lines):
+        yield from _written(sheets, cleaned_pages, labels, remarks)
+
+
+def _written(
+    sheets: Sequence[_Sheet], cleaned_pages: Sequence[Cleaned], labels: Sequence[str], remarks: Remarks
+) -> Iterator[Page]:
     for number, (sheet, cleaned, label) in enumerate(zip(sheets, cleaned_pages, labels, strict=True), 1):
         kept = set(cleaned.kept)
         written: list[str] = []

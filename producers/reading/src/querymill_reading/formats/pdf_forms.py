@@ -1,5 +1,6 @@
 """PDF forms: what was typed and ticked in the fields of a page, as letters in their places."""
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from ctypes import byref, c_ushort
@@ -18,6 +19,10 @@ LINE_HEIGHT: Final = 12.0
 WIDTH: Final = 0.4
 _TYPED: Final = (pdfium.FPDF_FORMFIELD_TEXTFIELD, pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX)
 _TICKED: Final = (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON)
+#: A text in the appearance of a button, and what is escaped in it.
+_WRITTEN: Final = re.compile(r"\((?:\\.|[^\\()])*\)(?=\s*Tj)", re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\([0-7]{1,3}|.)", re.DOTALL)
+_ESCAPES: Final = {"n": " ", "r": " ", "t": " ", "b": "", "f": "", "\n": ""}
 _HIDDEN: Final = pdfium.FPDF_ANNOT_FLAG_HIDDEN | pdfium.FPDF_ANNOT_FLAG_NOVIEW
 #: Bits of a text field that has several lines, and of one whose value is a password.
 _MULTILINE, _PASSWORD = 1 << 12, 1 << 13
@@ -55,15 +60,12 @@ def _letters_of(form: Any, field: Any) -> Iterator[Letter]:
     if not pdfium.FPDFAnnot_GetRect(field, byref(box)):
         return
     kind, flags = pdfium.FPDFAnnot_GetFormFieldType(form, field), pdfium.FPDFAnnot_GetFormFieldFlags(form, field)
-    if kind in _TICKED:
-        lines = ["[x]" if pdfium.FPDFAnnot_IsChecked(form, field) else "[ ]"]
-    elif kind in _TYPED and not flags & _PASSWORD:
-        lines = _value(form, field).splitlines()
-    else:
+    lines = _lines_of(form, field, kind, flags)
+    if not lines:
         return
     left, right = sorted((box.left, box.right))
     low, high = sorted((box.bottom, box.top))
-    height = max(min(high - low, LINE_HEIGHT), 1.0)
+    height = max(min((high - low) / (len(lines) if kind == pdfium.FPDF_FORMFIELD_LISTBOX else 1), LINE_HEIGHT), 1.0)
     is_one = len(lines) == 1 and not flags & _MULTILINE
     top = (low + high + height) / 2 if is_one else high
     for line in lines:
@@ -71,11 +73,51 @@ def _letters_of(form: Any, field: Any) -> Iterator[Letter]:
         top -= height
 
 
-def _value(form: Any, field: Any) -> str:
-    size = min(pdfium.FPDFAnnot_GetFormFieldValue(form, field, None, 0), 2 * MAX_CHARS)
+def _lines_of(form: Any, field: Any, kind: int, flags: int) -> list[str]:
+    """Return what a field shows, line by line: of a list every choice, with a tick before those that are made."""
+    if kind in _TICKED:
+        return [_tick(pdfium.FPDFAnnot_IsChecked(form, field))]
+    if kind == pdfium.FPDF_FORMFIELD_PUSHBUTTON:
+        return [_caption(field)]
+    if kind not in _TYPED or flags & _PASSWORD:
+        return []
+    value = _value(form, field)
+    if kind == pdfium.FPDF_FORMFIELD_TEXTFIELD:
+        return value.splitlines()
+    choices = range(max(min(pdfium.FPDFAnnot_GetOptionCount(form, field), MAX_FIELDS), 0))
+    made = [at for at in choices if pdfium.FPDFAnnot_IsOptionSelected(form, field, at)]
+    labels = {at: _string(pdfium.FPDFAnnot_GetOptionLabel, form, field, at).strip() for at in choices}
+    if kind == pdfium.FPDF_FORMFIELD_LISTBOX:
+        return [f"{_tick(at in made)} {label}" for at, label in labels.items()] or value.splitlines()
+    return [labels[made[0]]] if made else value.splitlines()
+
+
+def _tick(is_made: Any) -> str:
+    return "[x]" if is_made else "[ ]"
+
+
+def _caption(field: Any) -> str:
+    """Return what is written on a button, as far as its appearance has it in letters."""
+    drawn = _string(pdfium.FPDFAnnot_GetAP, field, pdfium.FPDF_ANNOT_APPEARANCEMODE_NORMAL)
+    shown = "".join(_ESCAPED.sub(_unescaped, each[1:-1]) for each in _WRITTEN.findall(drawn))
+    return " ".join(shown.split()) if shown.isprintable() else ""
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    escaped = found[1]
+    return chr(int(escaped, 8)) if escaped.isdigit() else _ESCAPES.get(escaped, escaped)
+
+
+def _string(asked: Any, *of: Any) -> str:
+    """Return a string for which the engine is asked: how long it is first, then what it is."""
+    size = min(asked(*of, None, 0), 2 * MAX_CHARS)
     held = (c_ushort * (size // 2 + 1))()
-    pdfium.FPDFAnnot_GetFormFieldValue(form, field, held, size)
+    asked(*of, held, size)
     return bytes(held)[:size].decode("utf-16-le", "ignore").rstrip("\0")
+
+
+def _value(form: Any, field: Any) -> str:
+    return _string(pdfium.FPDFAnnot_GetFormFieldValue, form, field)
 
 
 def _placed(line: str, left: float, right: float, low: float, high: float) -> Iterator[Letter]:

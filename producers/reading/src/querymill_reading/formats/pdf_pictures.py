@@ -17,6 +17,10 @@ _Matrix = tuple[float, float, float, float, float, float]
 MAX_OBJECTS: Final = 20_000
 MAX_DEPTH: Final = 6
 MAX_PICTURES: Final = 200
+#: Curved shapes of a page that may be letters drawn as shapes, at least, and parts of a shape that are looked at.
+LEAST_SHAPES: Final = 5
+MAX_SEGMENTS: Final = 200
+LETTER_SIDE: Final = 36.0
 #: A picture that is lower, narrower or smaller is an ornament; in points, and in square points.
 LEAST_SIDE: Final = 20.0
 LEAST_AREA: Final = 1_600.0
@@ -43,6 +47,41 @@ def visible_part(page: Any) -> Box:
 def is_empty(page: Any) -> bool:
     """Return whether nothing is drawn on a page, nor put upon it."""
     return not pdfium.FPDFPage_CountObjects(page.raw) and not pdfium.FPDFPage_GetAnnotCount(page.raw)
+
+
+def is_unwritten(page: Any) -> bool:
+    """Return whether a page has no picture and no shapes of letters: lines are drawn on it, or blanks written."""
+    left = [MAX_OBJECTS]
+    shapes = 0
+    for at in range(min(pdfium.FPDFPage_CountObjects(page.raw), MAX_OBJECTS)):
+        for drawn in _objects(pdfium.FPDFPage_GetObject(page.raw, at), 0, left):
+            kind = pdfium.FPDFPageObj_GetType(drawn)
+            if kind in (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_SHADING):
+                return False
+            shapes += kind == pdfium.FPDF_PAGEOBJ_PATH and _is_like_letter(drawn)
+    return left[0] > 0 and shapes < LEAST_SHAPES
+
+
+def _objects(drawn: Any, depth: int, left: list[int]) -> Iterator[Any]:
+    """Yield what an object is or holds."""
+    left[0] -= 1
+    if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_FORM:
+        yield drawn
+    elif depth < MAX_DEPTH and left[0] > 0:
+        for at in range(max(min(pdfium.FPDFFormObj_CountObjects(drawn), left[0]), 0)):
+            yield from _objects(pdfium.FPDFFormObj_GetObject(drawn, at), depth + 1, left)
+
+
+def _is_like_letter(path: Any) -> bool:
+    """Return whether a path is as small as a letter, and not made of straight lines."""
+    x0, y0, x1, y1 = c_float(), c_float(), c_float(), c_float()
+    if not pdfium.FPDFPageObj_GetBounds(path, byref(x0), byref(y0), byref(x1), byref(y1)):
+        return False
+    if max(x1.value - x0.value, y1.value - y0.value) > LETTER_SIDE:
+        return False
+    count = min(pdfium.FPDFPath_CountSegments(path), MAX_SEGMENTS)
+    segments = (pdfium.FPDFPath_GetPathSegment(path, at) for at in range(count))
+    return any(pdfium.FPDFPathSegment_GetType(each) == pdfium.FPDF_SEGMENT_BEZIERTO for each in segments)
 
 
 def pictures_on(page: Any, visible: Box, letters: Sequence[Letter]) -> list[Box]:

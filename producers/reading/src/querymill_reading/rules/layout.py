@@ -18,6 +18,12 @@ GAP: Final = 0.8
 GAP_OF_NUMBERS: Final = 0.38
 #: Words whose bottoms differ by less, in heights of a letter, are on one line.
 SAME_LINE: Final = 0.35
+#: Words of another height are on one line, too, if their middles differ by less, and their heights by so many times.
+SAME_MIDDLE: Final = 0.25
+OTHER_HEIGHT: Final = 1.6
+#: A word is set into the line of a larger one if so much of its height is beside that one's, and so near, in heights.
+SET_IN: Final = 0.5
+NEAR_SET_IN: Final = 0.4
 #: Words between which there is less, in heights of a letter, touch each other.
 TOUCHING: Final = 0.08
 _VALUE: Final = re.compile(r"[$€£¥(+–—-]*[0-9][0-9.,]*[)%]*|[$€£¥]|[–—-]+%?")
@@ -248,12 +254,13 @@ def _rows(placed: Sequence[P]) -> list[list[P]]:
     heights: list[float] = []
     row_of: dict[int, int] = {}
     order = sorted(range(len(placed)), key=lambda at: (placed[at].y, placed[at].x0))
-    glued = [at for at in order if getattr(placed[at], "glued", False)]
+    glued = [at for at in order if getattr(placed[at], "glued", False) or _is_set_in(placed, at)]
+    behind = set(glued)
     for at in order:
         each = placed[at]
-        if getattr(each, "glued", False):
+        if at in behind:
             continue
-        if rows and abs(each.y - heights[-1]) <= SAME_LINE * min(each.size, rows[-1][0].size):
+        if rows and _is_level(each, rows[-1][0], heights[-1]):
             rows[-1].append(each)
         else:
             rows.append([each])
@@ -268,6 +275,27 @@ def _rows(placed: Sequence[P]) -> list[list[P]]:
     for row_list in rows:
         row_list.sort(key=lambda each: each.x0)
     return rows
+
+
+def _is_set_in(placed: Sequence[P], at: int) -> bool:
+    """Return whether a word is raised or lowered behind a larger one, as a piece of its line."""
+    if not at or not isinstance(placed[at], Word):
+        return False
+    before, word = placed[at - 1], placed[at]
+    if word.size > 0.8 * before.size or not 0 <= word.x0 - before.x1 <= NEAR_SET_IN * before.size:
+        return False
+    beside = min(word.y, before.y) - max(word.y - word.size, before.y - before.size)
+    return beside >= SET_IN * word.size
+
+
+def _is_level(each: P, first: P, y: float) -> bool:
+    """Return whether a word stands on the line of another, by its foot, or by its middle beside one of another font."""
+    least, most = sorted((each.size, first.size))
+    if abs(each.y - y) <= SAME_LINE * least:
+        return True
+    middle = abs((each.y - each.size / 2) - (first.y - first.size / 2))
+    is_beside = each.x0 >= first.x1 or each.x1 <= first.x0
+    return is_beside and middle <= SAME_MIDDLE * least and 1 < most / least <= OTHER_HEIGHT
 
 
 def _with_signs(words: Sequence[Word]) -> list[Word]:

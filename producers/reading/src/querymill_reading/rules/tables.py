@@ -6,6 +6,7 @@ A cell has a place from left to right: points on a page, or columns of a grid in
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from querymill_reading.rules.column_names import (
@@ -31,6 +32,8 @@ MAX_NAMED_ROWS: Final = 3
 LOOKED_AT: Final = 60
 #: Of the rows with values, the share whose cells may reach over the border of two columns.
 OVER_THE_BORDER: Final = 0.06
+#: Names in the row above the values, at least, that show where columns are.
+LEAST_NAMES: Final = 3
 #: A name is that of two columns if its distances to their middles differ by less than this share of both.
 BETWEEN: Final = 0.3
 
@@ -111,6 +114,8 @@ def tables(rows: Sequence[Row], *, least_gap: float = 0.0) -> list[Table]:
     found: list[Table] = []
     for piece in _pieces(signed, borders):
         own = _borders(piece, least_gap) or borders
+        if least_gap:
+            own = _with_named(own, piece, least_gap)
         header_rows, body = _parted(piece, own, is_grid=not least_gap)
         header = _headings(header_rows, own, _middles(header_rows, body, own))
         lines = _wrapped_joined([_line(row, own, len(own) + 1) for row in body])
@@ -158,6 +163,38 @@ def _borders(rows: Sequence[Row], least_gap: float) -> list[float]:
         elif covered <= allowed and opened is None:
             opened = place
     return borders
+
+
+def _with_named(borders: list[float], rows: Sequence[Row], least_gap: float) -> list[float]:
+    """Add the borders that the names of columns show where a row below reaches over them, as "Total" does."""
+    first = next((at for at, row in enumerate(rows) if _has_value(row, borders)), 0)
+    names = rows[first - 1] if first else ()
+    if len(names) < LEAST_NAMES:
+        return borders
+    added = []
+    for name, after in pairwise(names):
+        if after.x0 - name.x1 <= least_gap or any(name.x0 < border < after.x1 for border in borders):
+            continue
+        places = [_between_values(row, name, after) for row in rows[first:]]
+        parted = [place for place in places if place is not None]
+        is_bare = not any(_meets(cell, after) for row in rows[first:] for cell in row)
+        is_bare = is_bare or not any(_meets(cell, name) for row in rows[first:] for cell in row)
+        over = [cell for row in rows[first:] for cell in row if cell.x0 < name.x1 and cell.x1 > after.x0]
+        if (parted or is_bare) and not any(is_value(cell.text) for cell in over):
+            added.append(parted[0] if parted else (name.x1 + after.x0) / 2)
+    return sorted([*borders, *added])
+
+
+def _meets(cell: Cell, name: Cell) -> bool:
+    return cell.x0 < name.x1 and cell.x1 > name.x0
+
+
+def _between_values(row: Row, name: Cell, after: Cell) -> float | None:
+    """Return the middle between two values of a row of which one stands under each of two names."""
+    for left, right in pairwise(row):
+        if _meets(left, name) and _meets(right, after) and is_value(left.text) and is_value(right.text):
+            return (left.x1 + right.x0) / 2
+    return None
 
 
 def _column(cell: Cell, borders: Sequence[float]) -> int:
@@ -265,10 +302,13 @@ def _named(row: Row, borders: Sequence[float], middles: Sequence[float]) -> dict
     """Return which columns the cells of a row of names name, and whether a name is that of several."""
     named: dict[int, tuple[str, bool]] = {}
     shared = _shared(row, borders, middles)
+    own = {_column(cell, borders): at for at, cell in enumerate(row)}
     for at, cell in enumerate(row):
         columns = shared.get(at) or _under(cell, borders, middles)
+        if at not in shared and len(columns) > 1:
+            columns = [column for column in columns if own.get(column, at) == at] or columns[:1]
         for column in columns:
-            if column in named and named[column][0] != cell.text:
+            if column in named:
                 named[column] = (f"{named[column][0]} {cell.text}", named[column][1])
             else:
                 named[column] = (cell.text, len(columns) > 1)

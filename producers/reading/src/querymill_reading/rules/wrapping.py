@@ -1,7 +1,9 @@
 """What was wrapped becomes one again: words at the ends of lines, and the names of rows in a table."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from statistics import median
 from typing import Final
@@ -18,6 +20,13 @@ _KEEP_HYPHEN: Final = frozenset(
         "all", "mid",
     ]
 )  # fmt: skip
+_WORDS: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_REST: Final = re.compile(r"[^\W\d_]+")
+_MARKS: Final = "\"'“”‘’([{"
+#: Letters of a part of a compound, at least, that is known only as a word by itself.
+LEAST_PART: Final = 3
+#: The words of the document whose lines are joined; none is known where nobody said.
+_KNOWN: ContextVar[frozenset[str]] = ContextVar("words", default=frozenset())
 _CJK: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
 #: Lines of one name are nearer to each other than this share of the usual distance between rows with values.
 TIGHT: Final = 0.75
@@ -34,11 +43,42 @@ def joined(above: str, below: str) -> str:
     "year" "year-over-year".
     """
     if is_cut(above, below) and (cut := _HYPHEN.search(above)):
-        keeps = "-" in cut[1] or cut[1].lower() in _KEEP_HYPHEN
+        keeps = "-" in cut[1] or cut[1].lower() in _KEEP_HYPHEN or _is_compound(cut[1], below)
         return (above if keeps else above[:-1]) + below
     if above and below and (_CJK.match(above[-1]) and _CJK.match(below[0])):
         return above + below
     return f"{above} {below}"
+
+
+def _is_compound(before: str, below: str) -> bool:
+    """Return whether the document says that the hyphen between two parts of a word is the word's own."""
+    rest = _REST.match(below)
+    known = _KNOWN.get()
+    if rest is None or not known:
+        return False
+    first, last = before.lstrip(_MARKS), rest[0]
+    if (first + last).casefold() in known:
+        return False
+    if f"{first}-{last}".casefold() in known:
+        return True
+    return min(len(first), len(last)) >= LEAST_PART and first.casefold() in known and f"{last} " in known
+
+
+@contextmanager
+def words_known(texts: Iterable[str]) -> Iterator[None]:
+    """Let the words of a document, which stand in lines, tell where a hyphen at the end of a line is a word's own."""
+    found: set[str] = set()
+    for text in texts:
+        words = _WORDS.findall(text)
+        # The first may be the rest of a word, the last its beginning.
+        whole = words[text[:1].islower() : len(words) - text.endswith("-")]
+        found.update(word.casefold() for word in whole)
+        found.update(f"{word} " for word in whole)  # with a blank: as it is written, small or large
+    token = _KNOWN.set(frozenset(found))
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
 
 
 def is_cut(above: str, below: str) -> bool:
