@@ -30,7 +30,7 @@ from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table, in_cell
-from querymill_reading.rules.pictures import LEFT_OUT, PICTURE
+from querymill_reading.rules.pictures import PICTURE, became
 from querymill_reading.rules.proposals import merged
 from querymill_reading.rules.sections import SectionPart, sections
 
@@ -66,7 +66,9 @@ def read(asked: ReadRequest) -> Document:
         note_left_out(opened.element.body, remarks)
     with remarks.part("pictures"):
         edges = (xml_of(content) for _, content in shown_edges(opened))
-        remarks.count(sum(map(count_pictures, (opened.element.body, *edges))), PICTURE, LEFT_OUT)
+        pictures = sum(map(count_pictures, (opened.element.body, *edges)))
+        for count, what in became(pictures, [part.text for part in parts]):
+            remarks.count(count, PICTURE, what)
     embedded = [content for _, content in related(opened, _EMBEDDED)]
     remarks.count(len(embedded), "embedded file", "left out")
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]

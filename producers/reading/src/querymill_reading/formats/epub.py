@@ -13,7 +13,7 @@ from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.html import Walk, parsed
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
-from querymill_reading.rules.pictures import LEFT_OUT, PICTURE
+from querymill_reading.rules.pictures import PICTURE, became
 from querymill_reading.rules.proposals import day_in, merged
 from querymill_reading.rules.sections import SectionPart, sections
 
@@ -55,7 +55,8 @@ def read(asked: ReadRequest) -> Document:
                     parts.extend(_parts(_member(archive, chapter.name), chapter, remarks, left))
                 except Unreadable as error:
                     raise Unreadable("encrypted" if is_encrypted else error.reason) from error
-    remarks.count(left[PICTURE], PICTURE, LEFT_OUT)
+    for count, what in became(left[PICTURE], [part.text for part in parts]):
+        remarks.count(count, PICTURE, what)
     pages = [Page(number, section) for number, section in enumerate(sections(parts), 1)]
     about = {name: _said(package, name) for name in ("title", "creator", "publisher", "language", "date", "identifier")}
     proposed = proposals(remarks, asked.name, [page.text for page in pages[:3]], title=about["title"])
@@ -93,7 +94,7 @@ def _parts(content: bytes, chapter: _Chapter, remarks: Remarks, left: Counter[st
         left[PICTURE] += not parts
         yield from parts
     elif "html" in chapter.kind:
-        walk = Walk(Remarks())
+        walk = Walk(Remarks(), reads_navigation=not chapter.is_contents)
         root = parsed(content, walk.remarks)
         yield from (part for part in walk.parts(root) if part.text != "\f")
         if chapter.is_contents:

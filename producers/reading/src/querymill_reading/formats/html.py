@@ -28,8 +28,7 @@ from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.furniture import without_furniture
 from querymill_reading.rules.layout import glued_on
 from querymill_reading.rules.list_numbers import BULLET
-from querymill_reading.rules.pictures import LEFT_OUT as PICTURES_LEFT_OUT
-from querymill_reading.rules.pictures import PICTURE
+from querymill_reading.rules.pictures import PICTURE, became
 from querymill_reading.rules.proposals import merged
 from querymill_reading.rules.sections import SectionPart, sections
 from querymill_reading.rules.tables import Cell, is_value, tables
@@ -138,16 +137,25 @@ class Walk:
     left: Counter[str] = field(default_factory=Counter)
     labels: dict[Any, str] = field(default_factory=dict)
     pending: str = ""
+    reads_navigation: bool = True
+    left_out: frozenset[str] = LEFT_OUT
 
     def parts(self, root: Any) -> list[SectionPart]:
-        """Return the parts of a document, in order."""
+        """Return the parts of a document, in order; its navigation if there is nothing else in it."""
         self._element(root, 0)
         self._flush()
+        has_text = any(part is not _PAGE_BREAK for part in self.done)
+        if self.reads_navigation and not has_text and self.left.pop(COUNTED["nav"], 0):
+            self.left.clear()
+            self.counts.clear()
+            self.left_out -= {"nav"}
+            self._element(root, 0)
+            self._flush()
         return self.done
 
     def _element(self, element: Any, depth: int) -> None:
         tag, style = tag_of(element), element.get("style") or ""
-        if depth > MAX_DEPTH or tag in LEFT_OUT or is_hidden(element):
+        if depth > MAX_DEPTH or tag in self.left_out or is_hidden(element):
             self._leave_out(element, tag, depth)
             return
         is_block = tag in BLOCKS
@@ -175,8 +183,10 @@ class Walk:
 
     def note_left_out(self) -> None:
         """Add remarks about what was left out."""
-        for one, count in self.left.items():
-            self.remarks.count(count, one, PICTURES_LEFT_OUT if one == PICTURE else "left out")
+        for one, number in self.left.items():
+            texts = [part.text for part in self.done] if one == PICTURE else []
+            for count, what in became(number, texts):
+                self.remarks.count(count, one, what)
 
     def _content(self, element: Any, tag: str, depth: int) -> None:
         if tag == "table" and (written := self._table(element)) is not None:
@@ -214,7 +224,7 @@ class Walk:
             tag = tag_of(child)
             if tag == "img":
                 self.left[PICTURE] += is_picture(child)
-            elif tag in LEFT_OUT or (is_hidden(child) and tag not in _ROWS):
+            elif tag in self.left_out or (is_hidden(child) and tag not in _ROWS):
                 self._leave_out(child, tag, 0)
             elif tag:
                 self.left["embedded object"] += tag == "embed" and is_played(child)

@@ -10,12 +10,13 @@ from typing import Any, Final
 from querymill_reading.document import Remarks, Unreadable
 from querymill_reading.formats.odf_cells import Covered, value_of
 from querymill_reading.formats.odf_drawn import drawn_in
+from querymill_reading.formats.odf_forms import Controls, count_unread
 from querymill_reading.formats.odf_lists import Lists
 from querymill_reading.formats.packages import content_of
 from querymill_reading.formats.zipped import checked, recovered, xml_of
 from querymill_reading.read_request import ReadRequest
 from querymill_reading.rules.grids import grid_table, in_cell
-from querymill_reading.rules.pictures import LEFT_OUT, PICTURE, described
+from querymill_reading.rules.pictures import PICTURE, became, described
 from querymill_reading.rules.sections import SectionPart
 
 OFFICE, TEXT, TABLE, DRAW, STYLE, PRESENTATION = (
@@ -31,7 +32,7 @@ _LEFT_OUT: Final = frozenset(
         f"{OFFICE}event-listeners", f"{OFFICE}binary-data", f"{TEXT}user-field-decls", f"{TABLE}shapes", f"{DRAW}desc",
     ]
 )  # fmt: skip
-_BLOCKS: Final = frozenset([f"{TEXT}p", f"{TEXT}h"])
+BLOCKS: Final = frozenset([f"{TEXT}p", f"{TEXT}h"])
 #: What is said of a picture: its name and its description.
 _SVG: Final = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
 _PICTURE_NAME, _PICTURE_TEXT = f"{_SVG}title", f"{_SVG}desc"
@@ -63,6 +64,7 @@ class Opened:
     objects: int = 0
     hidden: frozenset[str] = frozenset()
     about: dict[str, str] = field(default_factory=dict)
+    controls: Controls = field(default_factory=Controls)
     drawn: Counter[str] = field(default_factory=Counter)
 
 
@@ -112,6 +114,7 @@ def _hidden_tables(root: Any) -> frozenset[str]:
 
 def _with_about(found: Opened) -> Opened:
     found.drawn = drawn_in(found.body)
+    found.controls = Controls.of(found.body)
     for edge in found.styles.iter(f"{STYLE}header", f"{STYLE}footer") if found.styles is not None else ():
         found.drawn += drawn_in(edge)
     names = {"title": f"{DC}title", "author": f"{DC}creator", "subject": f"{DC}subject"}
@@ -130,7 +133,9 @@ class Reading:
 
     remarks: Remarks
     lists: Lists = field(default_factory=Lists)
+    controls: Controls = field(default_factory=Controls)
     left: Counter[str] = field(default_factory=Counter)
+    descriptions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     hidden_rows: int = 0
     cells_around: int = 0
@@ -139,10 +144,10 @@ class Reading:
         """Yield the parts below an element, those in sections, lists, boxes and indexes too."""
         for child in element:
             if (beside := self._beside(child)) is not None:
-                yield from [SectionPart(beside)] if beside else []
-            elif child.tag in (*_BLOCKS, f"{TABLE}table"):
+                yield from [SectionPart(beside.strip())] if beside else []
+            elif child.tag in (*BLOCKS, f"{TABLE}table"):
                 with self.remarks.part(f"{child.tag.rpartition('}')[2]} {child.get(f'{TABLE}name') or ''}".strip()):
-                    yield from self._paragraph(child) if child.tag in _BLOCKS else self._table(child)
+                    yield from self._paragraph(child) if child.tag in BLOCKS else self._table(child)
             elif child.tag == f"{OFFICE}annotation":
                 self._note(child)
             elif isinstance(child.tag, str):
@@ -178,6 +183,7 @@ class Reading:
         for child in element:
             if child.tag in _NOTES:
                 self._note(child)
+                yield mark_of(child)
             elif (beside := self._beside(child)) is not None:
                 yield beside
             elif child.tag in _SIGNS:
@@ -185,7 +191,7 @@ class Reading:
             elif child.tag == f"{TABLE}table":
                 yield from (f"\n{inner}\n" for inner in [self._inner(child)] if inner)
             elif isinstance(child.tag, str):
-                yield self._begin(child) if child.tag in _BLOCKS else ""
+                yield self._begin(child) if child.tag in BLOCKS else ""
                 yield from self._pieces(child)
                 yield "\n" if child.tag in _BOXES else ""
             yield _written(element, child.tail)
@@ -203,7 +209,12 @@ class Reading:
     def _beside(self, element: Any) -> str | None:
         """Return what is read in place of an element that is no part of the text; None if it is one."""
         if element.tag in (_PICTURE_NAME, _PICTURE_TEXT):
-            return _described(element)
+            described_so = _described(element)
+            self.descriptions += [described_so] if described_so else []
+            return described_so
+        if element.tag == f"{DRAW}control":
+            shown = self.controls.text_of(element)
+            return f"{shown} " if shown else ""
         if element.tag in _LEFT_OUT:
             self._leave_out(element)
             return ""
@@ -211,10 +222,11 @@ class Reading:
 
     def _note(self, note: Any) -> None:
         author = note.findtext(f"{DC}creator") or ""
-        lines = (" ".join(self.text(paragraph).split()) for paragraph in note.iter(*_BLOCKS))
+        lines = (" ".join(self.text(paragraph).split()) for paragraph in note.iter(*BLOCKS))
         text = " ".join(filter(None, lines))
         if text:
-            self.notes.append(f"{_NOTES[note.tag]}{f' by {author}' if author else ''}: {text}")
+            kind = " ".join(filter(None, (_NOTES[note.tag], mark_of(note), author and f"by {author}")))
+            self.notes.append(f"{kind}: {text}")
 
     def _leave_out(self, element: Any) -> None:
         if element.tag == f"{TEXT}ruby-text":
@@ -223,7 +235,7 @@ class Reading:
             self.left["tracked deletion, left out"] += sum(1 for _ in element.iter(f"{TEXT}deletion"))
             self.left["tracked insertion, read as text"] += sum(1 for _ in element.iter(f"{TEXT}insertion"))
         elif element.tag == f"{OFFICE}forms":
-            self.left["form field, left out"] += sum(1 for _ in element.iter("{*}text", "{*}checkbox", "{*}listbox"))
+            self.left["form field, left out"] += count_unread(element)
 
     def rows(self, table: Any) -> Iterator[list[str]]:
         """Yield the rows of a table; a name that is merged stands in each of its columns and rows with other texts.
@@ -277,7 +289,7 @@ class Reading:
         return str(formula).removeprefix("of:")
 
     def _within_cell(self, cell: Any) -> str:
-        blocks = (*_BLOCKS, f"{TEXT}list", f"{TEXT}section")
+        blocks = (*BLOCKS, f"{TEXT}list", f"{TEXT}section")
         own = (
             " ".join((self.text(each) if each.tag in blocks else self._inner(each)).split())
             for each in cell
@@ -285,7 +297,8 @@ class Reading:
         )
         text = " ".join(filter(None, own))
         shapes = (each for each in cell if isinstance(each.tag, str) and each.tag.startswith(DRAW))
-        self.notes.extend([drawn for shape in shapes if (drawn := " ".join(self.text(shape).split()))])
+        told = (self.text(shape) if (shown := self._beside(shape)) is None else shown for shape in shapes)
+        self.notes.extend(filter(None, (" ".join(drawn.split()) for drawn in told)))
         for annotation in cell.iterchildren(f"{OFFICE}annotation"):
             self._note(annotation)
         return text
@@ -298,8 +311,9 @@ class Reading:
             one, _, what = said.partition(", ")
             if one:
                 self.remarks.count(count, one, what)
-        for one, count in found.drawn.items():
-            self.remarks.count(count, one, LEFT_OUT if one == PICTURE else "left out")
+        for one, number in found.drawn.items():
+            for count, what in became(number, self.descriptions if one == PICTURE else ()):
+                self.remarks.count(count, one, what)
 
 
 def _written(element: Any, text: str | None) -> str:
@@ -318,6 +332,13 @@ def _described(part: Any) -> str:
     return described(": ".join(filter(None, (name, part.text))))
 
 
+def mark_of(note: Any) -> str:
+    """Return the mark of a note as it stands in the text; nothing of a comment, which has none."""
+    written = note.find(f"{TEXT}note-citation")
+    mark = "".join(written.itertext()).strip() if written is not None else ""
+    return f"[{mark}]" if mark else ""
+
+
 def _within(table: Any, tag: str) -> Iterator[Any]:
     for child in table:
         if child.tag == tag:
@@ -334,14 +355,3 @@ def repeated(element: Any, name: str) -> int:
 def _count(element: Any, name: str) -> int:
     written = element.get(name) or "1"
     return int(written) if _DIGITS.fullmatch(written) else 1
-
-
-def repeated_texts(styles: Any, reading: Reading) -> list[str]:
-    """Return what stands at the edges of every page, each text once."""
-    told: dict[str, None] = {}
-    for tag, kind in ((f"{STYLE}header", "Header"), (f"{STYLE}footer", "Footer")):
-        for element in styles.iter(tag) if styles is not None else ():
-            text = " ".join(" ".join(reading.text(paragraph).split()) for paragraph in element.iter(*_BLOCKS)).strip()
-            if any(letter.isalpha() for letter in text):
-                told[f"{kind}: {text}"] = None
-    return list(told)

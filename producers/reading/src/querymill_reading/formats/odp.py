@@ -10,7 +10,7 @@ def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     remarks = Remarks()
     found = opened(asked, remarks)
-    reading = Reading(remarks, found.lists)
+    reading = Reading(remarks, found.lists, found.controls)
     pages: list[Page] = []
     for number, slide in enumerate(found.body.iterchildren(f"{DRAW}page"), 1):
         texts: list[str] = []

@@ -12,7 +12,7 @@ def read(asked: ReadRequest) -> Document:
     """See `Format.read`."""
     remarks = Remarks()
     found = opened(asked, remarks)
-    reading = Reading(remarks, found.lists)
+    reading = Reading(remarks, found.lists, found.controls)
     texts: list[str] = []
     names: list[str] = []
     copied = 0

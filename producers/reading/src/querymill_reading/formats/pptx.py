@@ -1,7 +1,7 @@
 """PPTX: a page for each slide, with its tables, the figures of its charts, and the speaker's notes and the comments."""
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pptx
@@ -15,7 +15,7 @@ from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table
 from querymill_reading.rules.page_spans import pages_named
-from querymill_reading.rules.pictures import LEFT_OUT, PICTURE, described
+from querymill_reading.rules.pictures import PICTURE, became, described
 
 _SLIDE: Final = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _COMPATIBLE: Final = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
@@ -61,12 +61,21 @@ def read(asked: ReadRequest) -> Document:
             remarks.note("no text: a picture?", page=number)
     for member, why in damaged.items():
         remarks.note(why, member)
-    for kind, numbers in drawn.items():
-        what = LEFT_OUT if kind == PICTURE else "left out"
-        remarks.count(len(numbers), kind, what, pages_named(sorted(set(numbers))))
+    _count_drawn(drawn, pages, remarks)
     remarks.count(len(edges), "header or footer of the notes", f"left out: {'; '.join(edges)[:MAX_SHOWN]}")
     proposed, metadata = _proposed(opened, asked.name, pages, remarks)
     return Document("pptx", pages, proposed, metadata, remarks.noted)
+
+
+def _count_drawn(drawn: Mapping[str, Sequence[int]], pages: Sequence[Page], remarks: Remarks) -> None:
+    """Count what is drawn on slides and is no text, by its kind and the numbers of its slides."""
+    for kind, numbers in drawn.items():
+        left: dict[str, list[int]] = defaultdict(list)
+        for number, count in Counter(numbers).items():
+            for some, what in became(count, [pages[number - 1].text] if kind == PICTURE else []):
+                left[what].extend([number] * some)
+        for what, places in left.items():
+            remarks.count(len(places), kind, what, pages_named(sorted(set(places))))
 
 
 def _note_left_out(slide: Any, number: int, remarks: Remarks) -> None:

@@ -12,7 +12,7 @@ from openpyxl.utils import range_boundaries
 from querymill_reading.document import Remarks
 from querymill_reading.formats.charts import texts_of_diagram, titles_of_chart
 from querymill_reading.formats.zipped import xml_of
-from querymill_reading.rules.pictures import LEFT_OUT, PICTURE, described
+from querymill_reading.rules.pictures import LEFT_OUT, LEFT_OUT_WHOLE, PICTURE, described
 
 _MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=[\"']([A-Z]+[0-9]+:[A-Z]+[0-9]+)[\"']")
 _END_OF_CELLS: Final = b"sheetData>"
@@ -71,8 +71,10 @@ def beside(sheet: Any, remarks: Remarks, place: str) -> Iterator[str]:
                 continue
             yield from _boxes(root)
             yield from filter(None, (_described(each) for each in root.iter(*_DRAWN_PROPERTIES)))
-            pictures = sum(1 for _ in root.iter(*_PICTURES))
-            remarks.count(pictures, PICTURE, LEFT_OUT, place)
+            pictures = list(root.iter(*_PICTURES))
+            named = sum(any(map(_described, each.iter(*_DRAWN_PROPERTIES))) for each in pictures)
+            remarks.count(len(pictures) - named, PICTURE, LEFT_OUT_WHOLE, place)
+            remarks.count(named, PICTURE, LEFT_OUT, place)
             for _, diagram in _related(archive, member, ("diagramData",)):
                 with remarks.part(f"{place}, diagram"):
                     yield from texts_of_diagram(xml_of(archive.read(diagram)))

@@ -14,12 +14,21 @@ from openpyxl.xml.functions import iterparse
 from querymill_reading.document import Remarks
 from querymill_reading.rules.number_formats import DayNumber
 
-_EDGES: Final = {
-    f"{{{SHEET_MAIN_NS}}}{side}{edge}" for side in ("odd", "even", "first") for edge in ("Header", "Footer")
-}
+_EDGES: Final = f"{{{SHEET_MAIN_NS}}}headerFooter"
+#: The edges of some pages, by what says that they are others than those of the rest.
+_OTHERS: Final = {"even": "differentOddEven", "first": "differentFirst"}
 #: Codes of what stands at the edges of pages: the side, the font, the number of the page.
 _CODES: Final = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f+-]{6}|[0-9]+|.)')
 _ON: Final = ("1", "true")
+
+
+def _shown_edges(edges: Any) -> Iterator[str]:
+    """Yield what stands at the edges of the pages of a print, if it has such pages."""
+    for edge in edges:
+        pages = next((name for name in _OTHERS if f"}}{name}" in edge.tag), "")
+        text = " ".join(_CODES.sub(" ", edge.text or "").split())
+        if any(letter.isalpha() for letter in text) and (not pages or edges.get(_OTHERS[pages]) in _ON):
+            yield text
 
 
 class _Parser(WorkSheetParser):  # type: ignore[misc]  # the library has no types
@@ -40,10 +49,8 @@ class _Parser(WorkSheetParser):  # type: ignore[misc]  # the library has no type
                 yield row
             elif element.tag == COL_TAG:
                 self.hidden_columns += self._hidden(element)
-            elif element.tag in _EDGES:
-                text = " ".join(_CODES.sub(" ", element.text or "").split())
-                if any(letter.isalpha() for letter in text):
-                    self.edges[text] = None
+            elif element.tag == _EDGES:
+                self.edges.update(dict.fromkeys(_shown_edges(element)))
 
     def _hidden(self, column: Any) -> int:
         first, last = column.get("min") or "", column.get("max") or ""

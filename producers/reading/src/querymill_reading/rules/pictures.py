@@ -1,6 +1,7 @@
 """What is said of a picture in place of it: its description stands in the text, in brackets; a remark counts it."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 #: What some programs put in place of a description: the name of the file, or what everything drawn is.
@@ -14,6 +15,8 @@ MAX_CHARS: Final = 2_000
 #: How pictures are counted, whether they are described or not.
 PICTURE: Final = "picture"
 LEFT_OUT: Final = "left out, but for its description"
+LEFT_OUT_WHOLE: Final = "left out"
+_BEGINNING: Final = "[Picture: "
 #: Points of a side below which a picture is a dot, a line or a sign, and is not counted.
 MIN_SIDE_PT: Final = 12.0
 #: Points of the units of length, and what a length is written like.
@@ -28,7 +31,17 @@ def described(written: str | None) -> str:
     ('[Picture: The harbour at noon]', '')
     """
     text = " ".join((written or "").split())
-    return f"[Picture: {text[:MAX_CHARS]}]" if text and not _SAYS_NOTHING.fullmatch(text) else ""
+    return f"{_BEGINNING}{text[:MAX_CHARS]}]" if text and not _SAYS_NOTHING.fullmatch(text) else ""
+
+
+def became(pictures: int, texts: Iterable[str]) -> list[tuple[int, str]]:
+    """Return how many pictures were left out whole, and how many but for a description that stands in the texts.
+
+    >>> became(3, ["[Picture: The harbour at noon]", "Quay"])
+    [(2, 'left out'), (1, 'left out, but for its description')]
+    """
+    described_ones = min(pictures, sum(text.count(_BEGINNING) for text in texts))
+    return [(pictures - described_ones, LEFT_OUT_WHOLE), (described_ones, LEFT_OUT)]
 
 
 def in_line(written: str | None) -> str:
