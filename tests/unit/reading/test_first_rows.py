@@ -89,3 +89,8 @@ def test_names_of_columns_are_repeated(tmp_path: Path, ending: str, names: list[
     rows = [names, *([f"Port {at}", ("open", "shut")[at % 2], str(at)] for at in range(250))]
     found = read(written(tmp_path / f"a.{ending}", rows))
     assert [page.text.count(f"| {' | '.join(names)} |\n| ---") for page in found.pages] == [1, 1, 1]
+
+
+def test_a_list_in_a_sheet_gets_no_name_and_repeats_none(tmp_path: Path) -> None:
+    found = read(written(tmp_path / "a.xlsx", [[str(at * 37 % 1_009)] for at in range(1, 251)]))
+    assert [page.text.split("\n")[2] for page in found.pages] == ["| 37 |", "|  |", "|  |"]

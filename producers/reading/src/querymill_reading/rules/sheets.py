@@ -44,9 +44,9 @@ def _of_records(grid: _Grid) -> _Found:
 
 
 def _of_sheet(grid: _Grid) -> _Found:
-    """Return a table of a sheet. The names of its columns are repeated, unless its first row may be one of data."""
+    """Return a table of a sheet. Its first row is repeated if it names the columns; above one of data stand numbers."""
     kind = first_row_of(grid) if grid and count_names(grid) == 1 else FirstRow.NAMES
-    if kind is FirstRow.DATA:
+    if kind is FirstRow.DATA and max(map(len, grid)) > 1:  # a list needs no name for its only column
         return grid_table(numbered(grid), names=1), True
     return grid_table(grid), kind is FirstRow.NAMES
 
