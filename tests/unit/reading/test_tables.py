@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_reading.rules.grids import grid_table
-from querymill_reading.rules.tables import Cell, Table, is_value, tables, with_signs
+from querymill_reading.rules.tables import Cell, is_value, tables, with_signs
+from querymill_reading.rules.written_tables import Table
 
 
 def row(*cells: tuple[str, float, float]) -> list[Cell]:

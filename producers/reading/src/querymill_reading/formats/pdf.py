@@ -31,6 +31,7 @@ from querymill_reading.formats.pdf_pictures import (
     visible_part,
 )
 from querymill_reading.formats.pdf_scans import Scans
+from querymill_reading.formats.pdf_symbols import with_signs_of_fonts
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.beginnings import HEAD
 from querymill_reading.rules.directions import apart, count_aslant
@@ -40,10 +41,13 @@ from querymill_reading.rules.lattice import Post, with_tables
 from querymill_reading.rules.layout import Rule, TextLine, Word, columns, lines_of, segments_of
 from querymill_reading.rules.letters import Letter, is_turned, with_parted_ligatures, words_of
 from querymill_reading.rules.paragraphs import blocks
+from querymill_reading.rules.side_by_side import side_by_side
 from querymill_reading.rules.wrapping import words_known
 
 #: What is said of letters that only their shapes tell.
 NAMELESS: Final = ("letter of a font that names no characters", "perhaps read as others")
+#: What is said of signs of symbol fonts of which nobody knows what they show, and of codes that stand for nothing.
+UNREAD: Final = ("sign that names no character", "left out")
 #: What is said of letters that are drawn outside of what a page shows.
 OUTSIDE: Final = ("letter that the page does not show", "left out")
 #: What is said of pictures that are a mark of the house, and of a page without anything.
@@ -175,6 +179,8 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scan
             found = with_parted_ligatures(list(_letters(letters)))
             angles = _angles(letters, len(found))
             remarks.count(count_nameless(letters, found), *NAMELESS, page=number)
+            found, unread = with_signs_of_fonts(page, letters, found)
+            remarks.count(unread, *UNREAD, page=number)
             every = len(found)
             found, angles = _visible(letters, found, angles, shown)
             outside = every - len(found)
@@ -184,9 +190,7 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scan
             with remarks.part("form", number):
                 found.extend(list(letters_of_fields(document, page)))
             angles.extend([0.0] * (len(found) - len(angles)) if angles else ())
-        empty = NOTHING if is_empty(page) else ""
-        if not empty and not any(letter[0] > 0x20 for letter in found):
-            empty = UNWRITTEN if is_unwritten(page) else ""
+        empty = _why_empty(page, found)
         with remarks.part("pictures", number):
             sheet.pictures = pictures_on(page, shown, found)
         sheet.area = (shown[2] - shown[0]) * (shown[3] - shown[1])
@@ -206,6 +210,13 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scan
         elif not empty and (scans.ocr is not None or len(remarks.noted) == before):
             sheet.scanned = scans.text_of(document, number)
     remarks.count(outside, *OUTSIDE, page=number)
+
+
+def _why_empty(page: Any, letters: Sequence[Letter]) -> str:
+    """Return what is said of a page on which nothing is written; nothing of one that has a text or perhaps a scan."""
+    if is_empty(page):
+        return NOTHING
+    return UNWRITTEN if not any(letter[0] > 0x20 for letter in letters) and is_unwritten(page) else ""
 
 
 def _visible(text: Any, letters: list[Letter], angles: list[float], shown: Box) -> tuple[list[Letter], list[float]]:
@@ -240,7 +251,11 @@ def _read_pictures(document: Any, sheets: Sequence[_Sheet], scans: Scans, asked:
 
 def _columns(words: Sequence[Word], rules: list[Rule], posts: list[Post], *, is_turned: bool) -> list[list[TextLine]]:
     segments = segments_of(words) if is_turned else with_tables(words, rules, posts)
-    return [lines_of(column) for column in columns(segments)]
+    found = list(columns(segments))
+    if len(found) == 1 and not is_turned and not any(each.table for each in segments):
+        parts = side_by_side(words)
+        found = [column for part in parts for column in columns(segments_of(part))] if len(parts) > 1 else found
+    return [lines_of(column) for column in found]
 
 
 def _angles(text: Any, count: int) -> list[float]:

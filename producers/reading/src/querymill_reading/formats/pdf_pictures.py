@@ -51,15 +51,20 @@ def is_empty(page: Any) -> bool:
 
 def is_unwritten(page: Any) -> bool:
     """Return whether a page has no picture and no shapes of letters: lines are drawn on it, or blanks written."""
+    shapes = looked_at = 0
+    for looked_at, drawn in enumerate(drawn_on(page), 1):  # noqa: B007 - how many there are counts
+        kind = pdfium.FPDFPageObj_GetType(drawn)
+        if kind in (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_SHADING):
+            return False
+        shapes += kind == pdfium.FPDF_PAGEOBJ_PATH and _is_like_letter(drawn)
+    return looked_at < MAX_OBJECTS and shapes < LEAST_SHAPES
+
+
+def drawn_on(page: Any) -> Iterator[Any]:
+    """Yield what is drawn on a page, alone and within groups."""
     left = [MAX_OBJECTS]
-    shapes = 0
     for at in range(min(pdfium.FPDFPage_CountObjects(page.raw), MAX_OBJECTS)):
-        for drawn in _objects(pdfium.FPDFPage_GetObject(page.raw, at), 0, left):
-            kind = pdfium.FPDFPageObj_GetType(drawn)
-            if kind in (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_SHADING):
-                return False
-            shapes += kind == pdfium.FPDF_PAGEOBJ_PATH and _is_like_letter(drawn)
-    return left[0] > 0 and shapes < LEAST_SHAPES
+        yield from _objects(pdfium.FPDFPage_GetObject(page.raw, at), 0, left)
 
 
 def _objects(drawn: Any, depth: int, left: list[int]) -> Iterator[Any]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from querymill_reading.rules.column_names import goes_on_in_numbers, goes_on_naming, is_small_numeral
-from querymill_reading.rules.tables import LOOKED_AT, MAX_HEADER_ROWS, Table, is_value
+from querymill_reading.rules.tables import LOOKED_AT, MAX_HEADER_ROWS, is_value
+from querymill_reading.rules.written_tables import Table
 
 
 def grid_table(rows: Sequence[Sequence[str]], *, names: int | None = None) -> Table | None:

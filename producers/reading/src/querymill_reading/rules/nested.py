@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from querymill_reading.rules.sections import SectionPart
-from querymill_reading.rules.tables import Table
+from querymill_reading.rules.written_tables import Table
 
 #: Rows of a table on one page, and names of its columns.
 ROWS_A_PAGE: Final = 100

@@ -27,6 +27,7 @@ WRAPPED: Final = 0.4
 APART: Final = 1.5
 #: The widest blank in a justified line, in heights of a letter, and the share of the rows that are such lines.
 WIDEST_BLANK: Final = 2.2
+WIDEST_IN_SENTENCES: Final = 6.0
 JUSTIFIED: Final = 0.6
 #: The share of the cells of a column that stand below each other by chance.
 BELOW: Final = 0.35
@@ -41,7 +42,7 @@ def running_text(rows: Sequence[TextLine]) -> list[list[TextLine]] | None:
     several = [row for row in rows if len(row.segments) > 1]
     if _are_ticks(several) or _are_scattered(several):
         return [[row] for row in rows]
-    if _is_justified(rows, several):
+    if _is_justified(rows, several) or _has_blanks_in_sentences(rows, several):
         return [list(rows)]
     return _beside(rows)
 
@@ -88,6 +89,20 @@ def _is_justified(rows: Sequence[TextLine], several: Sequence[TextLine]) -> bool
     starts = Counter(round(segment.x0 / NEAR) for row in several for segment in row.segments[1:])
     found = sum(_fills(row, left, right) and _is_one_line(row) and _has_own_blanks(row, starts) for row in several)
     return bool(several) and found >= JUSTIFIED * len(several)
+
+
+def _has_blanks_in_sentences(rows: Sequence[TextLine], several: Sequence[TextLine]) -> bool:
+    """Return whether rows are lines of text with a blank between sentences or before a link, at no one place."""
+    left = min(row.x0 for row in rows)
+    places = Counter(round(edge / NEAR) for row in several for each in row.segments[1:] for edge in (each.x0, each.x1))
+    starts = Counter(round(each.x0 / NEAR) for row in several for each in row.segments[1:])
+    return all(
+        row.x0 <= left + NEAR
+        and all(map(is_running, (row.segments[0].text, row.segments[-1].text)))
+        and max(after.x0 - before.x1 for before, after in pairwise(row.segments)) < WIDEST_IN_SENTENCES * row.size
+        and _has_own_blanks(row, starts)
+        for row in several
+    ) and (len(several) > 1 and max(places.values()) == 1)
 
 
 def _fills(row: TextLine, left: float, right: float) -> bool:

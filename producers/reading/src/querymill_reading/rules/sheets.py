@@ -8,7 +8,8 @@ from querymill_reading.rules.column_names import NAMES_COLUMNS
 from querymill_reading.rules.first_rows import FirstRow, first_row_of
 from querymill_reading.rules.grids import count_names, grid_table, joined_names
 from querymill_reading.rules.separated import numbered, with_names
-from querymill_reading.rules.tables import Table, is_value
+from querymill_reading.rules.tables import is_value
+from querymill_reading.rules.written_tables import Table
 
 #: Rows of a table on one page.
 ROWS_A_PAGE: Final = 100

@@ -16,6 +16,7 @@ from querymill_reading.rules.column_names import (
     goes_on_naming,
     is_small_numeral,
 )
+from querymill_reading.rules.written_tables import Table, with_one_value
 
 _DIGIT: Final = re.compile("[0-9]")
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
@@ -84,21 +85,6 @@ def with_signs(row: Row) -> list[Cell]:
     return joined if before is None else [*joined, before]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table: the heading of each column, and the cells of each row, the name of the row first."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def markdown(self) -> str:
-        """Write it with a rule under its one row of headings."""
-        lines = [self.header, *self.rows]
-        written = ["| " + " | ".join(map(_in_bars, line)) + " |" for line in lines]
-        written.insert(1, "|" + " --- |" * len(self.header))
-        return "\n".join(written)
-
-
 def tables(rows: Sequence[Row], *, least_gap: float = 0.0) -> list[Table]:
     """Read rows as tables: several, if names of columns occur again below. Empty if they have no two columns.
 
@@ -120,7 +106,8 @@ def tables(rows: Sequence[Row], *, least_gap: float = 0.0) -> list[Table]:
         header = _headings(header_rows, own, _middles(header_rows, body, own))
         lines = _wrapped_joined([_line(row, own, len(own) + 1) for row in body])
         if lines or any(header):
-            found.append(_without_empty_columns(*_with_one_name([header, *lines])))
+            table = _without_empty_columns(*_with_one_name([header, *lines]))
+            found.append(with_one_value(table) if least_gap else table)
     return found
 
 
@@ -389,8 +376,3 @@ def _wrapped_joined(lines: list[list[str]]) -> list[list[str]]:
                 continue
         joined.append(line)
     return joined
-
-
-def _in_bars(text: str) -> str:
-    """Return the text of a cell; a bar in it would look like the border of a cell."""
-    return " ".join(text.split()).replace("|", "¦")
