@@ -9,7 +9,7 @@ from typing import Any, Final
 import pypdfium2.raw as pdfium
 
 from querymill_reading.formats.pdf_pictures import Box
-from querymill_reading.rules.letters import Letter
+from querymill_reading.rules.letters import BLANKS, Letter, character
 
 #: Letters of a page; more are no text that anybody reads.
 MAX_LETTERS: Final = 200_000
@@ -26,7 +26,7 @@ def letters_on(text: Any) -> Iterator[Letter]:
     for at in range(min(text.count_chars(), MAX_LETTERS)):
         code = unicode_of(handle, at)
         box_of(handle, at, pointer)
-        yield code, box.left, box.bottom, box.right, box.top
+        yield character(code), box.left, box.bottom, box.right, box.top
 
 
 def angles_of(text: Any, count: int) -> list[float]:
@@ -41,7 +41,7 @@ def shown_in(text: Any, letters: list[Letter], angles: list[float], shown: Box) 
     """Return the letters of the part of a page that is shown, with their angles; blanks go with the others."""
     left, low, right, high = shown
     stay = [
-        code <= 0x20 or (x0 <= right and x1 >= left and y0 <= high and y1 >= low) or _begins_within(text, at, shown)
+        code in BLANKS or (x0 <= right and x1 >= left and y0 <= high and y1 >= low) or _begins_within(text, at, shown)
         for at, (code, x0, y0, x1, y1) in enumerate(letters)
     ]
     return (letters, angles) if all(stay) else (list(compress(letters, stay)), list(compress(angles, stay)))
