@@ -228,6 +228,8 @@ def test_documents_come_from_a_pipe_as_from_a_file(querymill: CommandLine) -> No
     done = json.loads(run.stdout)
     assert (done["ingested"], done["bad_line_count"], done["failed_count"]) == (2, 1, 0)
     assert [line["line"] for line in done["bad_lines"]] == [2]
+    one = querymill("ingest", "reports", "-", "--collection", collection, given=f"{json.dumps(report('p3'))}\n{{}}\n")
+    assert one.stdout.startswith("1 ingested (1 passage), 0 unchanged, 0 failed, 1 bad line")
     nothing = querymill("ingest", "reports", "-", "--collection", collection, given="{}\n")
     assert nothing.returncode == 2
     assert "holds no line that can be loaded" in nothing.stderr

@@ -21,7 +21,7 @@ from pptx.util import Inches
 
 from querymill_reading.child import bounded
 from querymill_reading.document import Document, Page, Remark, Remarks, Unreadable
-from querymill_reading.formats import html, pdf
+from querymill_reading.formats import html, html_tables, pdf
 from querymill_reading.formats import pptx as slides_of
 from querymill_reading.reports import report_of
 from tests.fixtures import documents
@@ -102,7 +102,7 @@ def test_a_missing_font_costs_no_text(tmp_path: Path) -> None:
     assert found.pages[-1].text == "two"
 
 
-@pytest.mark.parametrize("rule", ["words_of", "with_tables", "blocks", "_drawn", "without_furniture", "_letters"])
+@pytest.mark.parametrize("rule", ["words_of", "with_tables", "blocks", "_drawn", "without_furniture", "letters_on"])
 def test_an_error_of_any_rule_on_a_page_is_a_remark_on_that_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str
 ) -> None:
@@ -488,7 +488,7 @@ def test_a_chapter_with_a_wrong_checksum_is_a_remark(tmp_path: Path) -> None:
 
 
 def test_an_error_in_a_table_or_a_chapter_costs_that_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = html.table_texts
+    whole = html_tables.table_texts
 
     def fails(table: etree._Element) -> object:
         if "Tinn" in "".join(table.itertext()):

@@ -17,7 +17,7 @@ from querymill_reading.rules.layout import (
     segments_of,
     widened,
 )
-from querymill_reading.rules.letters import Letter, words_of
+from querymill_reading.rules.letters import NO_CHARACTER, Letter, character, words_of
 from querymill_reading.rules.paragraphs import blocks
 from querymill_reading.rules.sections import SectionPart, sections
 from querymill_reading.rules.wrapping import joined
@@ -29,6 +29,15 @@ def letters(text: str, x: float = 0, y: float = 0, size: float = 10) -> list[Let
 
 def segment(text: str, x0: float, y: float, x1: float | None = None, size: float = 10) -> Segment:
     return Segment(text, x0, x0 + 5 * len(text) if x1 is None else x1, y, size)
+
+
+@pytest.mark.parametrize("code", [0x110000, 0xE0E0E0, 0xE38081, 0xF0A8A780])
+def test_a_code_that_is_no_character_ends_a_word_and_is_not_read(code: int) -> None:
+    """Fonts of other programs name letters by their bytes in UTF-8."""
+    assert character(0x41) == 0x41
+    assert character(code) == NO_CHARACTER
+    letters: list[Letter] = [(ord("a"), 10, 0, 15, 10), (character(code), 15, 0, 20, 10), (ord("b"), 20, 0, 25, 10)]
+    assert [word.text for word in words_of(letters)] == ["a", "b"]
 
 
 def test_letters_with_a_gap_are_two_words_without_a_blank() -> None:

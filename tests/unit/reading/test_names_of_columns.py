@@ -228,3 +228,18 @@ def test_a_row_of_merges_from_above_is_none_in_other_formats(tmp_path: Path, end
         table.cell(1, column).merge(table.cell(2, column))
     opened.save(str(path))
     assert "| Vik | 5 |\n| Moss | 6 |" in text_of(read(path))
+
+
+@pytest.mark.parametrize(
+    ("below", "shown"),
+    [
+        ([["Moss", "4", "5"]], "| Moss | 4 | 5 |"),
+        ([["Moss", "4", "5"], ["Tinn", "6", "7"]], "| Tinn | 6 | 7 |"),
+        ([["Moss", "4", "5"], ["Lighthouses"], ["Tinn", "6", "7"]], "| Lighthouses |  |  |"),
+    ],
+)
+def test_rows_below_an_empty_one_may_be_narrower_than_the_names_above(below: list[list[str]], shown: str) -> None:
+    names = [["", "2024", "2023", "2022"], ["Vik", "1", "2", "3"], []]
+    (page,) = sheet_pages("Calls", [*names, *below])
+    assert "|  | 2024 | 2023 | 2022 |" in page
+    assert shown in page

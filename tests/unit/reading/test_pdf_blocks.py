@@ -88,10 +88,13 @@ def test_letters_of_symbol_fonts_are_signs(tmp_path: Path, font: str, codes: byt
 
 
 @pytest.mark.parametrize("font", ["Wingdings2", "FormDingbatsTwo"])
-def test_signs_that_nobody_knows_are_counted(tmp_path: Path, font: str) -> None:
-    found = read(tmp_path / "a.pdf", _with_symbols(font, b"1"))
+@pytest.mark.parametrize(
+    ("codes", "told"), [(b"1", "1 sign of an unknown character"), (b"11", "2 signs of an unknown character")]
+)
+def test_signs_that_nobody_knows_are_counted(tmp_path: Path, font: str, codes: bytes, told: str) -> None:
+    found = read(tmp_path / "a.pdf", _with_symbols(font, codes))
     assert text_of(found) == "Small business"
-    assert said(found) == ["page 1: 1 sign that names no character: left out"]
+    assert said(found) == [f"page 1: {told}: left out"]
 
 
 @pytest.mark.parametrize(

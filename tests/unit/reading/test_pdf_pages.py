@@ -62,11 +62,11 @@ def test_an_empty_page_is_no_scan_and_one_with_a_drawing_may_be(tmp_path: Path) 
 
 @pytest.mark.parametrize("place", [b"/Type /Page /Parent", b"/Type /Pages"], ids=["page", "inherited"])
 def test_letters_that_a_page_does_not_show_are_counted(tmp_path: Path, place: bytes) -> None:
-    page = [*TYPED, (20, 20, 10, "p345.indd 345"), (40, 400, 10, "x")]
+    page = [*TYPED, (20, 20, 10, "p345.indd 345"), (40, 400, 10, "x"), (10, 30, 9, "trim-"), (10, 20, 9, "med")]
     whole = documents.pdf(page).replace(place, b"/CropBox [50 50 560 740] " + place)
     found = read(tmp_path / "a.pdf", whole)
     assert found.pages[0].text == "The ferry calls at Tinn."
-    assert said(found) == ["page 1: 13 letters that the page does not show: left out"]
+    assert said(found) == ["page 1: 21 letters that the page does not show: left out"]
 
 
 FALSE = 'K?</676/<# L5?><56# M/,56*# !"# $!"# %#" &\'()*+'

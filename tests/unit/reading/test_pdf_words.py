@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_reading.rules.wrapping import joined, words_known
+from querymill_reading.rules.wrapping import joined, words_in
 from tests.fixtures import documents
 from tests.fixtures.documents import Placed
 from tests.fixtures.reading import read, said, text_of
@@ -105,8 +105,7 @@ SAID = [
     ],
 )
 def test_a_hyphen_of_a_compound_of_the_document_stays(above: str, below: str, whole: str) -> None:
-    with words_known([*SAID, "the price fell"]):
-        assert joined(above, below) == whole
+    assert joined(above, below, words_in([*SAID, "the price fell"])) == whole
 
 
 def test_a_compound_cut_at_the_end_of_a_line_keeps_its_hyphen(tmp_path: Path) -> None:

@@ -220,6 +220,6 @@ def test_a_remark_says_place_and_count() -> None:
         "sheet A: 3 formulas without a value: shown as the formula",
     ]
     assert remarks.noted[1] == Remark("3 formulas without a value: shown as the formula", 0, "sheet A", 3)
-    assert [plural(one) for one in ("embedded file", "query", "reading of a word")] == [
-        "embedded files", "queries", "readings of a word",
+    assert [plural(one) for one in ("embedded file", "query", "reading of a word", "part that is nested")] == [
+        "embedded files", "queries", "readings of a word", "parts that are nested",
     ]  # fmt: skip

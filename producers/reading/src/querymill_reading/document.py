@@ -94,11 +94,13 @@ def reason_of(error: Exception) -> str:
 def plural(one: str) -> str:
     """Return the plural of an English noun, and of nouns with "or" between them; what is said of them stays.
 
-    >>> plural("header or footer of the print"), plural("damaged query")
-    ('headers or footers of the print', 'damaged queries')
+    >>> plural("header or footer of the print"), plural("part that is nested too deeply")
+    ('headers or footers of the print', 'parts that are nested too deeply')
     """
     words = one.split(" ")
     end = next((at for at, word in enumerate(words) if word in _AFTER_A_NOUN), len(words))
+    if words[end : end + 1] == ["that"] and words[end + 1 : end + 2] == ["is"]:
+        words[end + 1] = "are"
     nouns = {end - 1, *(at - 1 for at, word in enumerate(words[:end]) if word == "or")}
     return " ".join(_plural_word(word) if at in nouns else word for at, word in enumerate(words))
 

@@ -32,6 +32,7 @@ from querymill.ingesting.sources.histories import FROM, HistoryOptions, are_hist
 from querymill.ingesting.sources.lines import are_lines, plain_file
 from querymill.ingesting.sources.paths import refuse_foreign
 from querymill.ingesting.submitting import pack
+from querymill.presenting.numbers import quantity
 from querymill_histories.compressed import BROKEN as DAMAGED
 from querymill_histories.compressed import open_plain
 from querymill_histories.finding import why_unknown
@@ -259,6 +260,6 @@ def report(done: Ingestion, *, counted: str, as_json: bool) -> None:
         return
     replaced = "".join(f"{number[outcome]} {outcome}, " for outcome in STORED[2:] if number[outcome])
     echo(
-        f"{number['ingested']} ingested ({done.parts} {counted}), {number['unchanged']} unchanged, {replaced}"
-        f"{number['failed']} failed, {number['bad']} bad lines"
+        f"{number['ingested']} ingested ({quantity(done.parts, counted)}), {number['unchanged']} unchanged, {replaced}"
+        f"{number['failed']} failed, {quantity(number['bad'], 'bad lines')}"
     )

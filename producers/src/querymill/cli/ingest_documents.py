@@ -17,6 +17,7 @@ from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import Lines
 from querymill.ingesting.sources.documents import DocumentFeed, DocumentOptions, LoadedFiles, Say, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
+from querymill.presenting.numbers import quantity
 from querymill_reading.process import FileReader
 from querymill_reading.sources import FileSource, LeftOut
 
@@ -132,8 +133,8 @@ def report(done: LoadedFiles, console: Console, *, as_json: bool) -> None:
         console.print(f"left out, {reason}: {', '.join(places[:SHOWN])}{more}", style="yellow", markup=False)
     others = "".join(f"{counts[name]} {name}, " for name in ("superseded", "forgotten") if counts[name])
     dropped = f", {done.dropped} dropped" if done.dropped else ""
-    read = f"{done.pages} pages, {done.passages} passages"
+    read = f"{quantity(done.pages, 'pages')}, {quantity(done.passages, 'passages')}"
     echo(
-        f"{counts['ingested']} documents ingested ({read}), {unchanged} unchanged, {others}"
+        f"{quantity(counts['ingested'], 'documents')} ingested ({read}), {unchanged} unchanged, {others}"
         f"{counts['failed']} failed, {len(done.failures)} unreadable, {len(skipped)} left out{dropped}"
     )

@@ -18,6 +18,7 @@ from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import recorded
 from querymill.ingesting.sources.histories import HistoryFeed, HistoryOptions, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
+from querymill.presenting.numbers import quantity
 from querymill_histories.finding import FoundFiles, why_unknown
 from querymill_histories.session import UnreadPlace
 
@@ -119,14 +120,15 @@ def report(
         echo(json.dumps(summary, ensure_ascii=False))
         return
     for name, number in files.items():
-        console.print(f"{name}: {sessions[name]} sessions in {number} files", markup=False)
+        console.print(f"{name}: {quantity(sessions[name], 'sessions')} in {quantity(number, 'files')}", markup=False)
     _print_some([f"{place}: {why}" for place, why in unknown.items()], len(found.unknown), "not recognised", console)
     _print_some(
         [f"{mark.place}: {mark.reason}" for mark in done.remarks], len(done.remarks), "with something left out", console
     )
     replaced = "".join(f"{outcomes[name]} {name}, " for name in _STORED[2:] if outcomes[name])
     echo(
-        f"{outcomes['ingested']} sessions ingested ({done.parts} {counted}), {outcomes['unchanged']} unchanged, "
+        f"{quantity(outcomes['ingested'], 'sessions')} ingested ({quantity(done.parts, counted)}), "
+        f"{outcomes['unchanged']} unchanged, "
         f"{replaced}{len(done.failed)} failed, {len(done.unread)} unreadable"
     )
 

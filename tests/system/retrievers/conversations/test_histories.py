@@ -66,6 +66,6 @@ def test_what_is_left_out_is_said_and_no_session_is_no_success(deployment: Deplo
     run = querymill("ingest", "conversations", empty, *options)
     assert run.returncode == 1
     told = " ".join(run.stderr.split())
-    assert "no session with a message in 1 files, which look like those of chatgpt" in told
+    assert "no session with a message in 1 file, which looks like one of chatgpt" in told
     assert "left out: 1 session without a message" in told
     assert "not recognised: JSON whose fields are those of no format: forecast (formats tried:" in told

@@ -25,11 +25,11 @@ from querymill_reading.formats.docx_text import (
     text_of,
     within,
 )
-from querymill_reading.formats.odf_cells import Covered
 from querymill_reading.formats.packages import opened_by
 from querymill_reading.formats.zipped import checked, xml_of
 from querymill_reading.read_request import ReadRequest, proposals
 from querymill_reading.rules.grids import grid_table, in_cell
+from querymill_reading.rules.merged_cells import Covered
 from querymill_reading.rules.pictures import PICTURE, became
 from querymill_reading.rules.proposals import merged
 from querymill_reading.rules.sections import SectionPart, sections

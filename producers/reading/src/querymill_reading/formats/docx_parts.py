@@ -75,7 +75,7 @@ def shown_edges(opened: Opened) -> Iterator[tuple[str, bytes]]:
     has_even = settings is not None and _is_on(settings.find(qn("w:evenAndOddHeaders")))
     held: dict[tuple[str, str], str] = {}
     found: dict[tuple[str, str], None] = {}
-    for section in opened.element.body.iter(qn("w:sectPr")):
+    for section in opened.element.iter(qn("w:sectPr")):
         if section.getparent().tag == qn("w:sectPrChange"):
             continue
         held.update(_edges_of(section))

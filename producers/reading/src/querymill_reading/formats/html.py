@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,6 +12,8 @@ from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.encodings import count_damaged, decoded_as
 from querymill_reading.formats.html_elements import (
     BLOCKS,
+    BREAK_AFTER,
+    BREAK_BEFORE,
     COUNTED,
     LEFT_OUT,
     alternative,
@@ -20,8 +22,10 @@ from querymill_reading.formats.html_elements import (
     is_played,
     labels_of,
     tag_of,
+    texts_shown,
 )
 from querymill_reading.formats.html_properties import facts_in, filing_of, meta_in, said_in_filing, said_in_meta
+from querymill_reading.formats.html_tables import captions_of, table_texts
 from querymill_reading.formats.mathml import formula
 from querymill_reading.formats.text import decoded
 from querymill_reading.read_request import ReadRequest, proposals
@@ -31,21 +35,14 @@ from querymill_reading.rules.list_numbers import BULLET
 from querymill_reading.rules.pictures import PICTURE, became
 from querymill_reading.rules.proposals import merged
 from querymill_reading.rules.sections import SectionPart, sections
-from querymill_reading.rules.tables import Cell, is_value, tables
 
 #: What is read of a table whether it is hidden or not.
 _ROWS: Final = ("tr", "tbody", "thead", "tfoot")
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
-_BREAK_BEFORE: Final = re.compile(r"(?:page-)?break-before\s*:\s*(?:always|page|left|right)", re.I)
-_BREAK_AFTER: Final = re.compile(r"(?:page-)?break-after\s*:\s*(?:always|page|left|right)", re.I)
 _CHARSET: Final = re.compile(
     rb"<meta[^>]+charset=[\"']?([A-Za-z0-9_-]+)|<\?xml[^>]+encoding=[\"']([A-Za-z0-9_-]+)", re.I
 )
 _ITEM: Final = re.compile(r"(?:PART\s+[IVX]+|ITEM\s+\d{1,2}[A-C]?\.?)(?:[\s.:–—-].{0,150})?", re.I)
-#: Elements of a cell; one with more, or with this many characters, is there for the layout.
-MAX_CELL_CHARS: Final = 1_500
-#: Columns that a cell may span; more are written to exhaust the memory.
-MAX_SPAN: Final = 200
 #: Nesting that is followed.
 MAX_DEPTH: Final = 250
 _MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
@@ -161,12 +158,12 @@ class Walk:
         is_block = tag in BLOCKS
         if is_block:
             self._flush()
-        if _BREAK_BEFORE.search(style):
+        if BREAK_BEFORE.search(style):
             self._break()
         self._content(element, tag, depth)
         if is_block:
             self._flush()
-        if _BREAK_AFTER.search(style):
+        if BREAK_AFTER.search(style):
             self._break()
 
     def _leave_out(self, element: Any, tag: str, depth: int) -> None:
@@ -215,7 +212,7 @@ class Walk:
             texts = table_texts(element)
             if texts is not None:
                 self._count_within(element)
-                return [*_captions(element), *texts]
+                return [*captions_of(element), *texts]
         return None
 
     def _count_within(self, element: Any) -> None:
@@ -277,100 +274,3 @@ class Walk:
         self._flush()
         if self.done and self.done[-1] is not _PAGE_BREAK:
             self.done.append(_PAGE_BREAK)
-
-
-def table_texts(table: Any) -> list[str] | None:
-    """Return a table in Markdown, or its rows as lines if it has one column. None if it is there for the layout."""
-    if next(table.iterdescendants("table"), None) is not None:
-        return None
-    rows = list(rows_of(table))
-    if any(len(cell.text) > MAX_CELL_CHARS for row in rows for cell in row):
-        return None
-    filled = [row for row in rows if row]
-    if not filled or any(_breaks(element) for element in table.iter()):
-        return None if filled else []
-    found = tables(filled)
-    if found:
-        return [table.markdown() for table in found]
-    return [" ".join(cell.text for cell in row) for row in filled]
-
-
-def _captions(table: Any) -> list[str]:
-    """Return what a table says above or below itself."""
-    texts = (" ".join("".join(texts_shown(caption)).split()) for caption in table.iterchildren("caption"))
-    return [text for text in texts if text]
-
-
-def _breaks(element: Any) -> bool:
-    style = (element.get("style") or "") if isinstance(element.tag, str) else ""
-    return "break-" in style and bool(_BREAK_BEFORE.search(style) or _BREAK_AFTER.search(style))
-
-
-def rows_of(table: Any) -> Iterator[list[Cell]]:
-    """Yield the rows of a table with the place of each cell that has a text; spans over rows and columns count.
-
-    A name that spans rows with values is the name of each.
-    """
-    below: dict[int, int] = {}
-    name = Cell("", 0, 0)
-    for row in table.iterdescendants("tr"):
-        cells: list[Cell] = []
-        column = 0
-        taken = {at for at, rows in below.items() if rows > 0}
-        below = {at: rows - 1 for at, rows in below.items() if rows > 1}
-        for element in row.iterchildren("td", "th"):
-            while column in taken:
-                column += 1
-            span, deep = _span(element, "colspan"), _span(element, "rowspan")
-            if deep > 1:
-                below.update({column + at: deep - 1 for at in range(span)})
-            text = _cell_text(element)
-            if text:
-                is_head = element.tag == "th" or row.getparent().tag == "thead"
-                cells.append(Cell(text, column + 0.05, column + span - 0.05, is_head))
-            column += span
-        if 0 in taken and any(is_value(cell.text) for cell in cells):
-            cells.insert(0, name)
-        elif 0 not in taken:
-            name = cells[0] if cells and cells[0].x0 < 1 else Cell("", 0.05, 0.95)
-        yield cells
-
-
-def _span(element: Any, name: str) -> int:
-    written = (element.get(name) or "1").strip()
-    return min(max(int(written), 1), MAX_SPAN) if written.isdecimal() and len(written) < 6 else 1
-
-
-def _cell_text(element: Any) -> str:
-    return "" if is_hidden(element) else " ".join("".join(_cell_pieces(element)).split())
-
-
-def _cell_pieces(element: Any) -> Iterator[str]:
-    tag = tag_of(element)
-    if tag in BLOCKS or tag == "br":
-        yield " "
-    if tag == "sup" and (sign := "".join(element.itertext()).strip("() \n")).isdecimal() and len(sign) < 3:
-        yield f" [{sign}]"
-    elif tag == "math":
-        yield formula(element)
-    elif tag == "img":
-        yield alternative(element)
-    elif tag:
-        labels = dict(labels_of(element)) if tag == "ol" else {}
-        yield element.text or ""
-        for child in element:
-            yield f" {labels[child]}" if child in labels else ""
-            if tag_of(child) not in LEFT_OUT and not is_hidden(child):
-                yield from _cell_pieces(child)
-            yield child.tail or ""
-
-
-def texts_shown(element: Any) -> Iterator[str]:
-    """Yield the texts below an element with their blanks, without what is not shown."""
-    yield element.text or ""
-    for child in element:
-        if tag_of(child) == "br":
-            yield "\n"
-        elif tag_of(child) and tag_of(child) not in LEFT_OUT and not is_hidden(child):
-            yield from texts_shown(child)
-        yield child.tail or ""

@@ -34,6 +34,9 @@ BLOCKS: Final = frozenset(
     ]
 )  # fmt: skip
 
+#: Styles by which a page ends before or after an element.
+BREAK_BEFORE: Final = re.compile(r"(?:page-)?break-before\s*:\s*(?:always|page|left|right)", re.I)
+BREAK_AFTER: Final = re.compile(r"(?:page-)?break-after\s*:\s*(?:always|page|left|right)", re.I)
 _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _SIDE: Final = re.compile(r"(?:^|[\s;])(width|height)\s*:\s*([0-9.]{1,8}[a-z]{2})", re.I)
 _LIST_STYLE: Final = re.compile(r"list-style(?:-type)?\s*:\s*([\w-]+)", re.I)
@@ -118,3 +121,14 @@ def _is_decoration(picture: Any) -> bool:
 def _is_small(element: Any) -> bool:
     styled = {name.lower(): length for name, length in _SIDE.findall(element.get("style") or "")}
     return is_small(*(points(element.get(name) or styled.get(name)) for name in ("width", "height")))
+
+
+def texts_shown(element: Any) -> Iterator[str]:
+    """Yield the texts below an element with their blanks, without what is not shown."""
+    yield element.text or ""
+    for child in element:
+        if tag_of(child) == "br":
+            yield "\n"
+        elif tag_of(child) and tag_of(child) not in LEFT_OUT and not is_hidden(child):
+            yield from texts_shown(child)
+        yield child.tail or ""

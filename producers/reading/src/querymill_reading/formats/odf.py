@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from querymill_reading.document import Remarks, Unreadable
-from querymill_reading.formats.odf_cells import Covered, value_of
+from querymill_reading.formats.odf_cells import value_of
 from querymill_reading.formats.odf_drawn import drawn_in
 from querymill_reading.formats.odf_forms import Controls, count_unread
 from querymill_reading.formats.odf_lists import Lists
@@ -16,6 +16,7 @@ from querymill_reading.formats.packages import content_of
 from querymill_reading.formats.zipped import checked, recovered, xml_of
 from querymill_reading.read_request import ReadRequest
 from querymill_reading.rules.grids import grid_table, in_cell
+from querymill_reading.rules.merged_cells import Covered
 from querymill_reading.rules.pictures import PICTURE, became, described
 from querymill_reading.rules.sections import SectionPart
 

@@ -6,10 +6,9 @@ files, opens those with an empty password, and has permissive licences and wheel
 
 import io
 from collections.abc import Iterator, Sequence
-from ctypes import byref, c_double, c_float, c_int
+from ctypes import byref, c_float, c_int
 from dataclasses import dataclass, field
-from itertools import compress, pairwise
-from math import degrees
+from itertools import pairwise
 from pathlib import Path
 from statistics import median_low
 from typing import Any, Final
@@ -20,6 +19,7 @@ import pypdfium2.raw as pdfium
 from querymill_reading.document import Document, Page, Remarks, Unreadable
 from querymill_reading.formats.pdf_fonts import count_nameless
 from querymill_reading.formats.pdf_forms import letters_of_fields, open_form
+from querymill_reading.formats.pdf_letters import angles_of, letters_on, shown_in
 from querymill_reading.formats.pdf_notes import note_embedded, notes_on
 from querymill_reading.formats.pdf_pictures import (
     Box,
@@ -42,22 +42,18 @@ from querymill_reading.rules.layout import Rule, TextLine, Word, columns, lines_
 from querymill_reading.rules.letters import Letter, is_turned, with_parted_ligatures, words_of
 from querymill_reading.rules.paragraphs import blocks
 from querymill_reading.rules.side_by_side import side_by_side
-from querymill_reading.rules.wrapping import words_known
+from querymill_reading.rules.wrapping import words_in
 
 #: What is said of letters that only their shapes tell.
 NAMELESS: Final = ("letter of a font that names no characters", "perhaps read as others")
 #: What is said of signs of symbol fonts of which nobody knows what they show, and of codes that stand for nothing.
-UNREAD: Final = ("sign that names no character", "left out")
+UNREAD: Final = ("sign of an unknown character", "left out")
 #: What is said of letters that are drawn outside of what a page shows.
 OUTSIDE: Final = ("letter that the page does not show", "left out")
 #: What is said of pictures that are a mark of the house, and of a page without anything.
 ORNAMENT: Final = ("picture that many pages have", "left out")
 NOTHING: Final = "no text: nothing is drawn on it"
 UNWRITTEN: Final = "no text: nothing is written on it, and it has no picture"
-#: Letters of a page; more are no text that anybody reads.
-MAX_LETTERS: Final = 200_000
-#: One letter in so many is asked first whether it is turned.
-ASKED: Final = 4
 #: Drawn objects of a page that are looked at, and the height in points below which a box is a line.
 MAX_DRAWN: Final = 4_000
 FLAT: Final = 4.0
@@ -176,13 +172,13 @@ def _read_page(document: Any, number: int, sheet: _Sheet, remarks: Remarks, scan
         shown = visible_part(page)
         letters = page.get_textpage()
         try:
-            found = with_parted_ligatures(list(_letters(letters)))
-            angles = _angles(letters, len(found))
+            found = with_parted_ligatures(list(letters_on(letters)))
+            angles = angles_of(letters, len(found))
             remarks.count(count_nameless(letters, found), *NAMELESS, page=number)
             found, unread = with_signs_of_fonts(page, letters, found)
             remarks.count(unread, *UNREAD, page=number)
             every = len(found)
-            found, angles = _visible(letters, found, angles, shown)
+            found, angles = shown_in(letters, found, angles, shown)
             outside = every - len(found)
         finally:
             letters.close()
@@ -219,23 +215,6 @@ def _why_empty(page: Any, letters: Sequence[Letter]) -> str:
     return UNWRITTEN if not any(letter[0] > 0x20 for letter in letters) and is_unwritten(page) else ""
 
 
-def _visible(text: Any, letters: list[Letter], angles: list[float], shown: Box) -> tuple[list[Letter], list[float]]:
-    """Return the letters of the part of a page that is shown, with their angles; blanks go with the others."""
-    left, low, right, high = shown
-    stay = [
-        code <= 0x20 or (x0 <= right and x1 >= left and y0 <= high and y1 >= low) or _begins_within(text, at, shown)
-        for at, (code, x0, y0, x1, y1) in enumerate(letters)
-    ]
-    return (letters, angles) if all(stay) else (list(compress(letters, stay)), list(compress(angles, stay)))
-
-
-def _begins_within(text: Any, at: int, shown: Box) -> bool:
-    """Return whether a letter stands in a box, however high its font says that it is."""
-    x, y = c_double(), c_double()
-    pdfium.FPDFText_GetCharOrigin(text.raw, at, byref(x), byref(y))
-    return shown[0] <= x.value <= shown[2] and shown[1] <= y.value <= shown[3]
-
-
 def _read_pictures(document: Any, sheets: Sequence[_Sheet], scans: Scans, asked: ReadRequest) -> None:
     """Read the pictures on pages that have other text, or add remarks about them."""
     marks = ornaments([sheet.pictures for sheet in sheets], [sheet.area for sheet in sheets])
@@ -256,14 +235,6 @@ def _columns(words: Sequence[Word], rules: list[Rule], posts: list[Post], *, is_
         parts = side_by_side(words)
         found = [column for part in parts for column in columns(segments_of(part))] if len(parts) > 1 else found
     return [lines_of(column) for column in found]
-
-
-def _angles(text: Any, count: int) -> list[float]:
-    """Return the angles by which letters are turned, in degrees; nothing if none of those that are asked is."""
-    angle_of, handle = pdfium.FPDFText_GetCharAngle, text.raw
-    if not any(angle_of(handle, at) > 0 for at in range(0, count, ASKED)):
-        return []
-    return [degrees(max(angle_of(handle, at), 0.0)) for at in range(count)]
 
 
 def _drawn(page: Any) -> tuple[list[Rule], list[Post]]:
@@ -306,30 +277,12 @@ def _is_frame(path: Any) -> bool:
     return all(one[0] == other[0] or one[1] == other[1] for one, other in pairwise(points))
 
 
-def _letters(text: Any) -> Iterator[Letter]:
-    """Yield the letters with their boxes: those of the font and the advance, not of the ink."""
-    box = pdfium.FS_RECTF()
-    pointer = byref(box)
-    handle = text.raw
-    unicode_of, box_of = pdfium.FPDFText_GetUnicode, pdfium.FPDFText_GetLooseCharBox
-    for at in range(min(text.count_chars(), MAX_LETTERS)):
-        code = unicode_of(handle, at)
-        box_of(handle, at, pointer)
-        yield code, box.left, box.bottom, box.right, box.top
-
-
 def _pages(sheets: Sequence[_Sheet], labels: Sequence[str], remarks: Remarks) -> Iterator[Page]:
     texts = [[line.text for column in sheet.columns for line in column] for sheet in sheets]
     cleaned_pages = [Cleaned(tuple(range(len(lines))), "") for lines in texts]
     with remarks.part("headers and footers"):
         cleaned_pages = without_furniture(texts)
-    with words_known(line for lines in texts for line in lines):
-        yield from _written(sheets, cleaned_pages, labels, remarks)
-
-
-def _written(
-    sheets: Sequence[_Sheet], cleaned_pages: Sequence[Cleaned], labels: Sequence[str], remarks: Remarks
-) -> Iterator[Page]:
+    known = words_in(line for lines in texts for line in lines)
     for number, (sheet, cleaned, label) in enumerate(zip(sheets, cleaned_pages, labels, strict=True), 1):
         kept = set(cleaned.kept)
         written: list[str] = []
@@ -338,7 +291,7 @@ def _written(
             stay = [line for at, line in enumerate(column, first) if at in kept]
             first += len(column)
             with remarks.part(page=number):
-                written.extend(blocks(stay, sheet.rules))
+                written.extend(blocks(stay, sheet.rules, known))
         shown = label or cleaned.label
         written.extend(filter(None, (sheet.scanned, *sheet.in_pictures, *sheet.notes)))
         yield Page(number, "\n\n".join(written), "" if shown == str(number) else shown)

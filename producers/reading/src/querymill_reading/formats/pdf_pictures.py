@@ -62,19 +62,28 @@ def is_unwritten(page: Any) -> bool:
 
 def drawn_on(page: Any) -> Iterator[Any]:
     """Yield what is drawn on a page, alone and within groups."""
+    return (drawn for drawn, _ in _objects(page))
+
+
+def _objects(page: Any) -> Iterator[tuple[Any, _Matrix]]:
+    """Yield what is drawn on a page, alone and within groups, with what the groups around it do to its place."""
     left = [MAX_OBJECTS]
     for at in range(min(pdfium.FPDFPage_CountObjects(page.raw), MAX_OBJECTS)):
-        yield from _objects(pdfium.FPDFPage_GetObject(page.raw, at), 0, left)
+        yield from _held_by(pdfium.FPDFPage_GetObject(page.raw, at), _WHOLE, 0, left)
 
 
-def _objects(drawn: Any, depth: int, left: list[int]) -> Iterator[Any]:
-    """Yield what an object is or holds."""
+def _held_by(drawn: Any, matrix: _Matrix, depth: int, left: list[int]) -> Iterator[tuple[Any, _Matrix]]:
+    """Yield what an object is or holds. ``left`` is how many objects are looked at yet."""
     left[0] -= 1
     if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_FORM:
-        yield drawn
+        yield drawn, matrix
     elif depth < MAX_DEPTH and left[0] > 0:
+        own = pdfium.FS_MATRIX()
+        inner = matrix
+        if pdfium.FPDFPageObj_GetMatrix(drawn, byref(own)):
+            inner = _after((own.a, own.b, own.c, own.d, own.e, own.f), matrix)
         for at in range(max(min(pdfium.FPDFFormObj_CountObjects(drawn), left[0]), 0)):
-            yield from _objects(pdfium.FPDFFormObj_GetObject(drawn, at), depth + 1, left)
+            yield from _held_by(pdfium.FPDFFormObj_GetObject(drawn, at), inner, depth + 1, left)
 
 
 def _is_like_letter(path: Any) -> bool:
@@ -119,27 +128,12 @@ def place_of(box: Box) -> tuple[int, ...]:
 
 
 def _boxes(page: Any) -> Iterator[Box]:
-    count = pdfium.FPDFPage_CountObjects(page.raw)
-    left = [MAX_OBJECTS]
-    for at in range(min(count, MAX_OBJECTS)):
-        yield from _of_object(pdfium.FPDFPage_GetObject(page.raw, at), _WHOLE, 0, left)
-
-
-def _of_object(drawn: Any, matrix: _Matrix, depth: int, left: list[int]) -> Iterator[Box]:
-    """Yield the boxes of the pictures that an object is or holds. ``left`` is how many objects are looked at yet."""
-    left[0] -= 1
-    kind = pdfium.FPDFPageObj_GetType(drawn)
-    if kind == pdfium.FPDF_PAGEOBJ_IMAGE:
-        x0, y0, x1, y1 = c_float(), c_float(), c_float(), c_float()
-        if pdfium.FPDFPageObj_GetBounds(drawn, byref(x0), byref(y0), byref(x1), byref(y1)):
+    """Yield the boxes of the pictures of a page."""
+    x0, y0, x1, y1 = c_float(), c_float(), c_float(), c_float()
+    for drawn, matrix in _objects(page):
+        is_image = pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_IMAGE
+        if is_image and pdfium.FPDFPageObj_GetBounds(drawn, byref(x0), byref(y0), byref(x1), byref(y1)):
             yield _moved((x0.value, y0.value, x1.value, y1.value), matrix)
-    elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth < MAX_DEPTH and left[0] > 0:
-        own = pdfium.FS_MATRIX()
-        inner = matrix
-        if pdfium.FPDFPageObj_GetMatrix(drawn, byref(own)):
-            inner = _after((own.a, own.b, own.c, own.d, own.e, own.f), matrix)
-        for at in range(max(min(pdfium.FPDFFormObj_CountObjects(drawn), left[0]), 0)):
-            yield from _of_object(pdfium.FPDFFormObj_GetObject(drawn, at), inner, depth + 1, left)
 
 
 def _after(first: _Matrix, then: _Matrix) -> _Matrix:

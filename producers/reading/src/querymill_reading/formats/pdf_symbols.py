@@ -7,11 +7,9 @@ from typing import Any, Final
 import pypdfium2.raw as pdfium
 
 from querymill_reading.formats.pdf_pictures import drawn_on
-from querymill_reading.rules.letters import Letter
+from querymill_reading.rules.letters import NO_CHARACTER, Letter
 from querymill_reading.rules.symbols import UNKNOWN, family_of, sign_in
 
-#: A code that stands for nothing: a letter with it ends a word, and is not read.
-LEFT_OUT: Final = 0xE000
 _NAME_BYTES: Final = 200
 
 
@@ -33,7 +31,7 @@ def with_signs_of_fonts(page: Any, text: Any, letters: Sequence[Letter]) -> tupl
             family = _family(pdfium.FPDFTextObj_GetFont(drawn), families) if drawn else ""
             sign = sign_in(code, family)
             unread += sign == UNKNOWN
-            code = LEFT_OUT if sign == UNKNOWN else ord(sign) if sign.strip() else 0x20
+            code = NO_CHARACTER if sign == UNKNOWN else ord(sign) if sign.strip() else 0x20
         read.append((code, *letter[1:]))
     return read, unread
 

@@ -26,7 +26,12 @@ _SIGNS: Final = 10_000
 LIGATURES: Final = frozenset(("ff", "fi", "fl", "ffi", "ffl", "ft", "st"))
 _LAM: Final = 0x644
 _ALEFS: Final = frozenset((0x622, 0x623, 0x625, 0x627))
+#: The last code that is a character, and one that is none: a letter with it ends a word, and is not read.
+LAST_CHARACTER: Final = 0x10FFFF
+NO_CHARACTER: Final = 0xE000
 _HYPHENS: Final = {0x02: "-", 0xAD: "", 0xFFFE: "-"}
+#: Codes that show nothing: a blank, and what controls lines.
+BLANKS: Final = frozenset(range(0x21)) - _HYPHENS.keys()
 
 
 def with_parted_ligatures(letters: Sequence[Letter]) -> list[Letter]:
@@ -132,12 +137,21 @@ def _read(run: list[Letter], *, within_leftwards: bool) -> list[Letter]:
     return run[::-1] if signs > within_leftwards else run
 
 
+def character(code: int) -> int:
+    """Return a code that a file gives for a letter, `NO_CHARACTER` if Unicode has none of it, such as bytes of UTF-8.
+
+    >>> character(0x41), hex(character(0xE38081))
+    (65, '0xe000')
+    """
+    return code if code <= LAST_CHARACTER else NO_CHARACTER
+
+
 @lru_cache(_SIGNS)
 def _text(code: int) -> str:
     """Return what a letter shows; nothing for blanks."""
     if code in _HYPHENS:
         return _HYPHENS[code]
-    if code < 0x20 or code > 0x10FFFF or 0xD800 <= code <= 0xF8FF:  # no half letters, no private signs
+    if code < 0x20 or code > LAST_CHARACTER or 0xD800 <= code <= 0xF8FF:  # no half letters, no private signs
         return ""
     text = chr(code).strip()
     # The shapes of Hebrew and Arabic letters within words; a question has the letters themselves.

@@ -9,7 +9,7 @@ from typing import Final
 from querymill_reading.rules.layout import Rule, TextLine, joined_bullets, widened
 from querymill_reading.rules.running_rows import running_text
 from querymill_reading.rules.tables import Cell, tables
-from querymill_reading.rules.wrapping import is_cut, joined, with_whole_names
+from querymill_reading.rules.wrapping import NO_WORDS, is_cut, joined, with_whole_names
 
 #: Lines without a second cell that may stand between two rows of a table, and so many if they end before the values.
 BETWEEN_ROWS: Final = 3
@@ -34,16 +34,17 @@ _DOTS: Final = re.compile(r"(?:\s*\.){4,}\s*")
 _ENDS: Final = re.compile(r"[.!?:;。！？：；]['”\")]*$")
 
 
-def blocks(lines: Sequence[TextLine], rules: Sequence[Rule] = ()) -> Iterator[str]:
+def blocks(lines: Sequence[TextLine], rules: Sequence[Rule] = (), known: frozenset[str] = NO_WORDS) -> Iterator[str]:
     """Yield paragraphs, each without line ends, and tables in Markdown, from the top.
 
-    ``rules`` are horizontal lines that are drawn: one under a name shows which columns it is the name of.
+    ``rules`` are horizontal lines that are drawn: one under a name shows which columns it is the name of. ``known`` are
+    the words of the document: see `joined`.
     """
     for is_drawn, few in groupby(_apart(lines), lambda line: bool(line.segments[0].table)):
         if is_drawn:
             yield from (line.segments[0].table for line in few)
         else:
-            yield from _blocks(list(few), rules)
+            yield from _blocks(list(few), rules, known)
 
 
 def _apart(lines: Sequence[TextLine]) -> Iterator[TextLine]:
@@ -55,7 +56,7 @@ def _apart(lines: Sequence[TextLine]) -> Iterator[TextLine]:
             yield TextLine(others)
 
 
-def _blocks(lines: Sequence[TextLine], rules: Sequence[Rule]) -> Iterator[str]:
+def _blocks(lines: Sequence[TextLine], rules: Sequence[Rule], known: frozenset[str]) -> Iterator[str]:
     narrow = [joined_bullets(line) for line in lines]
     lines = [widened(line, rules) for line in narrow]
     at = 0
@@ -66,23 +67,23 @@ def _blocks(lines: Sequence[TextLine], rules: Sequence[Rule]) -> Iterator[str]:
             if len(runs) == 1:
                 prose.extend(*runs)
             else:
-                yield from paragraphs(prose)
-                yield from (text for run in runs for text in paragraphs(run))
+                yield from paragraphs(prose, known)
+                yield from (text for run in runs for text in paragraphs(run, known))
                 prose = []
             at = end
-        elif end and (written := _written(narrow[at:end], rules)):
-            yield from paragraphs(prose)
+        elif end and (written := _written(narrow[at:end], rules, known)):
+            yield from paragraphs(prose, known)
             yield from written
             prose, at = [], end
         else:  # where no columns were found, most of what was looked at has none
             passed = max((end - at) // 2, 1)
             prose.extend(lines[at : at + passed])
             at += passed
-    yield from paragraphs(prose)
+    yield from paragraphs(prose, known)
 
 
-def paragraphs(lines: Sequence[TextLine]) -> Iterator[str]:
-    """Join wrapped lines to paragraphs."""
+def paragraphs(lines: Sequence[TextLine], known: frozenset[str] = NO_WORDS) -> Iterator[str]:
+    """Join wrapped lines to paragraphs. ``known`` are the words of the document: see `joined`."""
     if not lines:
         return
     gaps = [below.y - above.y for above, below in pairwise(lines) if below.y > above.y]
@@ -95,7 +96,7 @@ def paragraphs(lines: Sequence[TextLine]) -> Iterator[str]:
             yield held
             held = line.text
         else:
-            held = joined(held, line.text)
+            held = joined(held, line.text, known)
     yield held
 
 
@@ -205,8 +206,8 @@ def _is_under_cell(row: TextLine, above: TextLine, line: TextLine) -> bool:
     )
 
 
-def _written(narrow: Sequence[TextLine], rules: Sequence[Rule]) -> list[str]:
-    lines = [widened(line, rules) for line in with_whole_names(narrow)]
+def _written(narrow: Sequence[TextLine], rules: Sequence[Rule], known: frozenset[str]) -> list[str]:
+    lines = [widened(line, rules) for line in with_whole_names(narrow, known)]
     rows = [[Cell(_DOTS.sub(" ", part.text).strip(), part.x0, part.x1) for part in line.segments] for line in lines]
     rows = [[cell for cell in row if cell.text] for row in rows]
     size = median(line.size for line in lines)

@@ -84,7 +84,8 @@ def _tables(rows: _Grid) -> Iterator[tuple[str, _Found]]:
         for start, side in _sides(block, near):
             title, grid = _titled(side)
             if start in above and _lacks_names(grid, above[start]):
-                grid = [above[start], *grid]
+                width = len(above[start])
+                grid = [above[start], *([*row, *[""] * (width - len(row))] for row in grid)]
             yield title, _of_sheet(grid)
             if held := _names_of_values(grid):
                 names[start] = held

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 from itertools import pairwise
 from statistics import median
 from typing import Final
@@ -25,8 +23,8 @@ _REST: Final = re.compile(r"[^\W\d_]+")
 _MARKS: Final = "\"'“”‘’([{"
 #: Letters of a part of a compound, at least, that is known only as a word by itself.
 LEAST_PART: Final = 3
-#: The words of the document whose lines are joined; none is known where nobody said.
-_KNOWN: ContextVar[frozenset[str]] = ContextVar("words", default=frozenset())
+#: Where nothing is known of the words of a document.
+NO_WORDS: Final[frozenset[str]] = frozenset()
 _CJK: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
 #: Lines of one name are nearer to each other than this share of the usual distance between rows with values.
 TIGHT: Final = 0.75
@@ -36,24 +34,23 @@ ALIKE: Final = 0.1
 LEAST_DISTANCES: Final = 2
 
 
-def joined(above: str, below: str) -> str:
+def joined(above: str, below: str, known: frozenset[str] = NO_WORDS) -> str:
     """Join two lines: a hyphenated word becomes whole, Chinese goes on without a blank.
 
     "finan-" and "cial" give "financial", but "non-" and "controlling" give "non-controlling", and "year-over-" and
-    "year" "year-over-year".
+    "year" "year-over-year". ``known`` are the words of the document, as `words_in` gives them: they tell of others.
     """
     if is_cut(above, below) and (cut := _HYPHEN.search(above)):
-        keeps = "-" in cut[1] or cut[1].lower() in _KEEP_HYPHEN or _is_compound(cut[1], below)
+        keeps = "-" in cut[1] or cut[1].lower() in _KEEP_HYPHEN or _is_compound(cut[1], below, known)
         return (above if keeps else above[:-1]) + below
     if above and below and (_CJK.match(above[-1]) and _CJK.match(below[0])):
         return above + below
     return f"{above} {below}"
 
 
-def _is_compound(before: str, below: str) -> bool:
+def _is_compound(before: str, below: str, known: frozenset[str]) -> bool:
     """Return whether the document says that the hyphen between two parts of a word is the word's own."""
     rest = _REST.match(below)
-    known = _KNOWN.get()
     if rest is None or not known:
         return False
     first, last = before.lstrip(_MARKS), rest[0]
@@ -64,21 +61,16 @@ def _is_compound(before: str, below: str) -> bool:
     return min(len(first), len(last)) >= LEAST_PART and first.casefold() in known and f"{last} " in known
 
 
-@contextmanager
-def words_known(texts: Iterable[str]) -> Iterator[None]:
-    """Let the words of a document, which stand in lines, tell where a hyphen at the end of a line is a word's own."""
+def words_in(texts: Iterable[str]) -> frozenset[str]:
+    """Return the words of a document, which stand in lines: small, and with a blank behind them as they are written."""
     found: set[str] = set()
     for text in texts:
         words = _WORDS.findall(text)
         # The first may be the rest of a word, the last its beginning.
         whole = words[text[:1].islower() : len(words) - text.endswith("-")]
         found.update(word.casefold() for word in whole)
-        found.update(f"{word} " for word in whole)  # with a blank: as it is written, small or large
-    token = _KNOWN.set(frozenset(found))
-    try:
-        yield
-    finally:
-        _KNOWN.reset(token)
+        found.update(f"{word} " for word in whole)
+    return frozenset(found)
 
 
 def is_cut(above: str, below: str) -> bool:
@@ -86,7 +78,7 @@ def is_cut(above: str, below: str) -> bool:
     return below[:1].islower() and _HYPHEN.search(above) is not None
 
 
-def with_whole_names(lines: Sequence[TextLine]) -> list[TextLine]:
+def with_whole_names(lines: Sequence[TextLine], known: frozenset[str] = NO_WORDS) -> list[TextLine]:
     """Join the names of rows that were wrapped, wherever beside them the values stand: at the top, middle or bottom.
 
     Lines of one name stand close to each other, while rows stand apart. With rows 14 points apart, a name 8 points
@@ -97,7 +89,7 @@ def with_whole_names(lines: Sequence[TextLine]) -> list[TextLine]:
     if not usual:
         return list(lines)
     first = next(at for at, line in enumerate(lines) if _has_values(line))
-    return [whole for run in _runs(lines, TIGHT * usual) for whole in _whole(run, lines[first].y)]
+    return [whole for run in _runs(lines, TIGHT * usual) for whole in _whole(run, lines[first].y, known)]
 
 
 def _usual_distance(lines: Sequence[TextLine]) -> float:
@@ -123,7 +115,7 @@ def _runs(lines: Sequence[TextLine], tight: float) -> Iterator[list[TextLine]]:
     yield run
 
 
-def _whole(run: list[TextLine], first_values: float) -> list[TextLine]:
+def _whole(run: list[TextLine], first_values: float, known: frozenset[str]) -> list[TextLine]:
     """Return a run as one row, if it is one row with values and the lines of its name."""
     rows = [line for line in run if _has_values(line) or len(line.segments) > 1]
     names = [line for line in run if len(line.segments) == 1]
@@ -135,12 +127,12 @@ def _whole(run: list[TextLine], first_values: float) -> list[TextLine]:
     if any(line.x1 > values[0].x0 or abs(line.size - row.size) > ALIKE * row.size for line in names):
         return run
     parts = [line.segments[0] for line in run if line is not row or has_name]
-    return [TextLine((_one(parts, row.y), *values))]
+    return [TextLine((_one(parts, row.y, known), *values))]
 
 
-def _one(parts: Sequence[Segment], y: float) -> Segment:
+def _one(parts: Sequence[Segment], y: float, known: frozenset[str]) -> Segment:
     text = parts[0].text
     for part in parts[1:]:
-        text = joined(text, part.text)
+        text = joined(text, part.text, known)
     x0, x1 = min(part.x0 for part in parts), max(part.x1 for part in parts)
     return Segment(text, x0, x1, y, max(part.size for part in parts))

@@ -18,6 +18,7 @@ from querymill.broken_rules import rule_broken
 from querymill.ingesting.jsonl import STDIN, GoodLine, Lines
 from querymill.ingesting.path_options import PathOptions, UnusablePath
 from querymill.ingesting.submitting import Stores
+from querymill.presenting.numbers import quantity
 from querymill_reading.archives import is_archive
 from querymill_reading.document import Document, EngineMissing, Unreadable
 from querymill_reading.ocr import Ocr, OcrMissing
@@ -223,7 +224,7 @@ class DocumentFeed:
         }  # fmt: skip
         self.done.pages += len(document.pages)
         said = " · ".join(str(value) for value in shown.values() if value)
-        self.say(f"{source.place}: {said} · {len(document.pages)} pages", "")
+        self.say(f"{source.place}: {said} · {quantity(len(document.pages), 'pages')}", "")
         for remark in remarks[:SHOWN]:
             self.say(f"{source.place}: {remark}", "yellow")
         if len(remarks) > SHOWN:

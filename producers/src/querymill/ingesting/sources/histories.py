@@ -14,6 +14,7 @@ import pydantic
 from querymill.broken_rules import rule_broken
 from querymill.ingesting.jsonl import STDIN, GoodLine, Lines
 from querymill.ingesting.path_options import UnusablePath
+from querymill.presenting.numbers import quantity
 from querymill_histories.files import BROKEN, head_of
 from querymill_histories.finding import FoundFiles, find, format_of, places, read_sessions, why_unknown
 from querymill_histories.formats import BY_NAME, FORMATS
@@ -193,7 +194,9 @@ class HistoryFeed:
             return ""
         files = sum(len(found.files[name]) for name in without)
         first = found.shown(str(found.files[without[0]][0]))
-        return f"no session with a message in {files} files, which look like those of {', '.join(without)}: {first}"
+        look = "looks like one" if files == 1 else "look like those"
+        named = ", ".join(without)
+        return f"no session with a message in {quantity(files, 'files')}, which {look} of {named}: {first}"
 
     def _lines(self, session: Session, name: str, found: FoundFiles) -> Iterator[GoodLine[Any]]:
         for row in rows_of(session, name, self.tools):

@@ -24,6 +24,7 @@ from querymill.ingesting.kinds.files import LINES, lines_of
 from querymill.ingesting.sources.code_bases import code_base_at
 from querymill.ingesting.sources.comparing import Listing, compare, find
 from querymill.ingesting.submitting import LoadProgress, pack
+from querymill.presenting.numbers import quantity
 from querymill_shared.contracts.files.ingest import CompareFilesResult, IngestFilesResult
 
 #: Skipped files that are named for each reason; ``--json`` names all.
@@ -82,7 +83,8 @@ def report(
     if compared.removed:
         console.print(f"dropped: {', '.join(compared.removed[:NAMED])}")
     echo(
-        f"{summary['ingested']} files ingested ({summary['symbols']} symbols, {summary['chunks']} chunks),"
+        f"{quantity(summary['ingested'], 'files')} ingested"
+        f" ({quantity(summary['symbols'], 'symbols')}, {quantity(summary['chunks'], 'chunks')}),"
         f" {summary['unchanged']} unchanged, {len(compared.removed)} dropped, {len(found.skipped)} skipped,"
         f" {len(summary['failed'])} batches failed"
         + (f"; {summary['pending']} chunks wait for their vectors" if summary["pending"] else "")
