@@ -66,7 +66,7 @@ def stored(database: psycopg.Connection, collection: str) -> int:
 
 
 @pytest.mark.nightly
-def test_none_is_lost_or_doubled_though_a_primary_dies_and_slots_move(
+def test_none_is_lost_or_doubled_though_a_primary_dies(
     deployment: Deployment, cluster: ValkeyCluster, bells: str, database: psycopg.Connection
 ) -> None:
     environment = deployment.environment | {"REDIS_URL": cluster.url, "CELERY_BROKER_URL": bells}
