@@ -124,7 +124,8 @@ def connection_to(broker_url: str) -> Connection:
     """Return a connection to a broker, which is opened on first use."""
     options = broker_options(broker_url, transport="querymill_shared.broker:KeptClientTransport")
     return Connection(
-        broker_url,
+        options["broker_write_url"],
+        ssl=options.get("broker_use_ssl", False),
         transport=options.get("broker_transport"),
         transport_options=options["broker_transport_options"],
         connect_timeout=OPEN_S,

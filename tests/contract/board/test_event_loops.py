@@ -21,6 +21,8 @@ from querymill_shared.board.connections import open_async_commands
 from querymill_shared.contracts.messages.search import MessageResult
 from querymill_shared.settings import Settings
 
+pytestmark = pytest.mark.one_server
+
 Ask = Callable[[], Coroutine[Any, Any, object]]
 
 
@@ -178,7 +180,6 @@ LOOPS_CLOSED_AS_THEY_ARE = """
 import asyncio, sys
 from querymill_shared.board.connections import open_async_commands
 
-pytestmark = pytest.mark.one_server
 client = open_async_commands(sys.argv[1])
 for _ in range(3):
     loop = asyncio.new_event_loop()

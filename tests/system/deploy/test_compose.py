@@ -182,7 +182,7 @@ def test_a_fleet_on_rabbitmq_behind_pgbouncer_is_seen_by_prometheus() -> None:
         "CELERY_BROKER_URL_FILE": "/run/secrets/broker-url",
         "DATABASE_URL_FILE": "/run/secrets/pooled-database-url",
     }
-    with composed("rabbitmq", "pgbouncer", "observability", **chosen) as project:
+    with composed("rabbitmq", "pgbouncer", "observability", variables=chosen) as project:
         project("up", "--detach", within_s=PATIENCE_S)
         headers = key_of(project, "search", "ingest", "operate")
         with httpx.Client(base_url=project.url, headers=headers, timeout=PATIENCE_S) as http:
