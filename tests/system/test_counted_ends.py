@@ -70,7 +70,7 @@ class Fleet:
         with urllib.request.urlopen(f"{url}/metrics") as answer:
             lines = [line.rpartition(" ") for line in answer.read().decode().splitlines()]
         wanted = ("querymill_jobs_ended_total", "querymill_jobs_incomplete_total")
-        return {name: float(value) for name, _, value in lines if name.startswith(wanted)}
+        return {name: float(value) for name, _, value in lines if name.startswith(wanted) and float(value)}
 
     def jobs(self) -> dict[str, Any]:
         """The jobs by kind, as `querymill status --json` has them, once the gateway's figures agree."""

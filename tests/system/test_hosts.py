@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import psycopg
+import pytest
 import redis
 
 from querymill import IngestReports, Querymill, Settings
@@ -86,30 +87,67 @@ def left(host: Host, home: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_hosts_join_are_cut_off_and_leave_and_no_job_is_lost_or_done_twice(
+@contextmanager
+def fleet_without_hosts(
+    deployment: Deployment, database: psycopg.Connection, here: str
+) -> Iterator[tuple[Fleet, dict[str, str]]]:
+    """Yield a fleet of one worker, which does no loading, and the settings by which hosts reach its servers."""
+    board = deployment.environment["REDIS_URL"].removesuffix("/2") + "/9"
+    with redis.Redis.from_url(board) as client:
+        client.flushdb()
+    with (
+        reachable(deployment.environment | {"REDIS_URL": board}, here) as fleet_has,
+        WorkerProcess(fleet_has, queues="ranks", threads=1),
+    ):
+        yield Fleet(Settings(redis_url=board), database), fleet_has
+
+
+def secrets_of(fleet_has: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the address to join without its password, and the settings that a fleet does not tell."""
+    without_password = "redis://" + fleet_has["REDIS_URL"].partition("@")[2]
+    return without_password, {name: fleet_has[name] for name in ("REDIS_URL", "DATABASE_URL")}
+
+
+def test_a_host_joins_by_one_command_does_jobs_and_leaves(
     deployment: Deployment, database: psycopg.Connection, tmp_path: Path
 ) -> None:
-    with hosts_on_a_bridge(["oslo", "bergen"]) as (here, (oslo, bergen)), ExitStack() as running:
-        board = deployment.environment["REDIS_URL"].removesuffix("/2") + "/9"
-        with redis.Redis.from_url(board) as client:
-            client.flushdb()
-        fleet_has = running.enter_context(reachable(deployment.environment | {"REDIS_URL": board}, here))
-        running.enter_context(WorkerProcess(fleet_has, queues="ranks", threads=1))
-        without_password = "redis://" + fleet_has["REDIS_URL"].partition("@")[2]
-        secrets = {"REDIS_URL": fleet_has["REDIS_URL"]}
-
-        asked = oslo.querymill("up", "--join", without_password, "--detach", environment=secrets, home=tmp_path)
+    with (
+        hosts_on_a_bridge(["oslo"]) as (here, (oslo,)),
+        fleet_without_hosts(deployment, database, here) as (fleet, fleet_has),
+        ExitStack() as running,
+    ):
+        url, secrets = secrets_of(fleet_has)
+        knows_no_database = {"REDIS_URL": secrets["REDIS_URL"]}
+        asked = oslo.querymill("up", "--join", url, "--detach", environment=knows_no_database, home=tmp_path)
         assert asked.returncode == 2, asked.stderr
         assert f"DATABASE_URL: the fleet has postgresql://querymill:***@{here}:" in asked.stderr
         password = psycopg.conninfo.conninfo_to_dict(fleet_has["DATABASE_URL"])["password"]
         assert str(password) not in asked.stderr
 
-        secrets |= {"DATABASE_URL": fleet_has["DATABASE_URL"]}
+        running.callback(left, oslo, tmp_path)
+        joined(oslo, url, secrets, tmp_path)
+        under_way = fleet.submit(20)
+        assert set(fleet.done_on(under_way)) == {"oslo"}
+        left(oslo, tmp_path)
+        assert "oslo" not in fleet.alive()
+        fleet.effects.count(fleet.tally, done=list(fleet.effects.reports))
+        assert (fleet.tally.lost, fleet.tally.doubled) == (0, 0), fleet.tally.losses
+
+
+@pytest.mark.nightly
+def test_hosts_join_are_cut_off_and_leave_and_no_job_is_lost_or_done_twice(
+    deployment: Deployment, database: psycopg.Connection, tmp_path: Path
+) -> None:
+    with (
+        hosts_on_a_bridge(["oslo", "bergen"]) as (here, (oslo, bergen)),
+        fleet_without_hosts(deployment, database, here) as (fleet, fleet_has),
+        ExitStack() as running,
+    ):
+        url, secrets = secrets_of(fleet_has)
         for host in (oslo, bergen):
             running.callback(left, host, tmp_path)
         with ThreadPoolExecutor() as pool:
-            list(pool.map(lambda host: joined(host, without_password, secrets, tmp_path), (oslo, bergen)))
-        fleet = Fleet(Settings(redis_url=board), database)
+            list(pool.map(lambda host: joined(host, url, secrets, tmp_path), (oslo, bergen)))
         assert {"oslo", "bergen"} <= fleet.alive()
 
         assert set(fleet.done_on(fleet.submit(40))) == {"oslo", "bergen"}  # jobs spread
