@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -236,11 +237,15 @@ def test_only_what_may_get_better_by_itself_is_tried_again(
     installed.on.systemctl("stop", unit)
 
 
+def has_ended(installed: Installed, unit: str) -> bool:
+    return installed.pid(unit) == "0"
+
+
 @nightly
 def test_stopping_the_target_ends_everything_cleanly(installed: Installed, http: httpx.Client) -> None:
     installed.on.systemctl("stop", "querymill.target")
     for unit in RUNNING:
-        until(lambda unit=unit: installed.pid(unit) == "0", within_s=40)
+        until(partial(has_ended, installed, unit), within_s=40)
         found = installed.on.show(unit, "ActiveState", "Result", "ExecMainStatus", "ExecMainCode")
         assert (found["ActiveState"], found["Result"]) == ("inactive", "success"), installed.on.journal(unit)
     # And starting it again is all that a boot does.
