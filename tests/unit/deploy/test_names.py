@@ -58,6 +58,7 @@ def test_every_kind_of_file_is_read() -> None:
         ("flag", "# Deploy\n\n```sh\nquerymill gatway --port 8080\n```"),
         ("flag", "# Deploy\n\n```sh\ndocker run --env REDIS_URL querymill:0.1.0 worker --thread 4\n```"),
         ("flag", "# Deploy\n\n```sh\ndocker compose run --rm keys add web --scopes search\n```"),
+        ("flag", "# Deploy\n\n- `kubectl run keys --rm --image IMAGE -- keys ad NAME`"),
         ("flag", "ExecStart=/opt/querymill/bin/querymill worker --queues ${QUEUES} --thread ${THREADS}"),
         ("flag", "image: querymill\nargs: [worker, --queues, $(QUEUE), --nme, $(POD)]"),
         ("flag", "image: ${QUERYMILL_IMAGE:-querymill:0.1.0}\ncommand: [wroker]"),
