@@ -1,5 +1,6 @@
 """Workers whose board is on a cluster: its bells ride on a Valkey of their own."""
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import count
+from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
 
@@ -17,13 +19,17 @@ import pytest
 
 from querymill import IngestReports, Querymill, Unavailable
 from querymill.cli.doctor import diagnose
+from querymill.keys import Keyring, Scope
 from querymill_embedded import StackPart, temporary_stack
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.board.connections import open_commands
 from querymill_shared.board.keys import COLLECTIONS, SHARDS, WORKERS, prefix
 from querymill_shared.board.queue_work import read_work
 from querymill_shared.contracts.reports.ingest import Report
+from querymill_shared.settings import Settings
+from querymill_workers.postgres.migrate import migrate
 from tests.fakes.worker import WorkerProcess
+from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
 
@@ -173,6 +179,34 @@ def test_none_is_lost_or_doubled_though_a_primary_dies(
         assert [each.result() for each in asked] == [True] * JOBS
         cluster.await_whole()
         fleet.check(database, JOBS)
+
+
+@pytest.mark.parametrize("moved", ["nothing", "a slot meanwhile"])
+def test_a_backup_has_the_jobs_of_all_servers_and_is_restored_over_others(
+    cluster: ValkeyCluster, bells: str, empty_url: str, tmp_path: Path, moved: str
+) -> None:
+    migrate(empty_url)
+    settings = Settings(redis_url=cluster.url)
+    querymill = CommandLine({"DATABASE_URL": empty_url, "REDIS_URL": cluster.url, "CELERY_BROKER_URL": bells})
+    with open_commands(cluster.url) as client, closing(ValkeyBoard.connect(settings)) as board:
+        client.flushdb()
+        submitted = {board.submit(document("kept", number))[0] for number in range(JOBS)}
+        assert len({job_id[0] for job_id in submitted}) > 8
+        key = Keyring(client).add("web", scopes=[Scope.SEARCH], collections=["*"])[0]
+        backed_up = querymill("backup", tmp_path / "b", "--json")
+        assert backed_up.returncode == 0, backed_up.stderr
+        assert json.loads(backed_up.stdout)["board"] == {"jobs": JOBS, "has_api_keys": True}
+        for number in range(JOBS):
+            board.submit(document("later", number))
+        if moved != "nothing":
+            cluster.move_slot_of(prefix("3") + "due")
+        refused = querymill("restore", tmp_path / "b")
+        assert "REDIS_URL: the board holds jobs" in refused.stderr
+        restored = querymill("restore", tmp_path / "b", "--replace")
+        assert restored.returncode == 0, restored.stderr
+        assert set(board.open_jobs(limit=1_000)) == submitted
+        assert {due.job_id for due in board.due()} == submitted
+        assert [kept.id for kept in Keyring(client).all()] == [key.id]
 
 
 def test_a_worker_whose_broker_is_a_cluster_says_so_and_ends(deployment: Deployment, valkeys: ValkeyCluster) -> None:
