@@ -45,7 +45,7 @@ def workers_ready(redis_url: str, count: int, *, within_s: float = 60) -> None:
     """Wait until one of the workers sweeps, and a little for the others."""
     deadline = time.monotonic() + within_s
     with redis.Redis.from_url(redis_url) as client:
-        while not client.exists(keys.SWEEPER):
+        while not client.exists(keys.SWEEPERS):
             if time.monotonic() > deadline:
                 raise TimeoutError("no worker came up")
             time.sleep(0.2)

@@ -4,10 +4,10 @@ from querymill_shared.board import ValkeyBoard
 from querymill_workers import app as workers_app
 
 
-def _never(self: ValkeyBoard, candidate: str, *, term_s: float) -> bool:
-    return False
+def _never(self: ValkeyBoard, candidate: str, shards: str, *, term_s: float) -> str:
+    return ""
 
 
 # Sabotage is the purpose.
-ValkeyBoard.elect = _never  # type: ignore[method-assign]
+ValkeyBoard.elect = _never  # type: ignore[assignment, method-assign]
 app = workers_app.app

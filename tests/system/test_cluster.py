@@ -1,5 +1,6 @@
 """Workers whose board is on a cluster: its bells ride on a Valkey of their own."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import count
+from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
 
@@ -16,10 +19,17 @@ import pytest
 
 from querymill import IngestReports, Querymill, Unavailable
 from querymill.cli.doctor import diagnose
+from querymill.keys import Keyring, Scope
 from querymill_embedded import StackPart, temporary_stack
 from querymill_shared.board import ValkeyBoard
+from querymill_shared.board.connections import open_commands
+from querymill_shared.board.keys import COLLECTIONS, SHARDS, WORKERS, prefix
+from querymill_shared.board.queue_work import read_work
 from querymill_shared.contracts.reports.ingest import Report
+from querymill_shared.settings import Settings
+from querymill_workers.postgres.migrate import migrate
 from tests.fakes.worker import WorkerProcess
+from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
 
@@ -65,40 +75,138 @@ def stored(database: psycopg.Connection, collection: str) -> int:
     return int(row[0])
 
 
-@pytest.mark.nightly
-def test_none_is_lost_or_doubled_though_a_primary_dies(
-    deployment: Deployment, cluster: ValkeyCluster, bells: str, database: psycopg.Connection
-) -> None:
-    environment = deployment.environment | {"REDIS_URL": cluster.url, "CELERY_BROKER_URL": bells}
-    chosen = deployment.settings.model_copy(update={"redis_url": cluster.url, "celery_broker_url": bells})
-    collection = f"c{uuid4().hex[:12]}"
-    submitted = threading.Semaphore(0)
+class Fleet:
+    """Workers on a cluster, and callers that have documents ingested and wait for each."""
 
-    def run(number: int) -> bool:
-        key = f"{collection} {number}"
-        job = patiently(lambda: mill.submit(document(collection, number), idempotency_key=key))
-        submitted.release()
+    def __init__(self, deployment: Deployment, cluster: ValkeyCluster, bells: str) -> None:
+        self.environment = deployment.environment | {"REDIS_URL": cluster.url, "CELERY_BROKER_URL": bells}
+        self.chosen = deployment.settings.model_copy(update={"redis_url": cluster.url, "celery_broker_url": bells})
+        self.collection = f"c{uuid4().hex[:12]}"
+        self.submitted = threading.Semaphore(0)
+
+    def ingest(self, mill: Querymill, number: int) -> bool:
+        key = f"{self.collection} {number}"
+        job = patiently(lambda: mill.submit(document(self.collection, number), idempotency_key=key))
+        self.submitted.release()
         return bool(patiently(lambda: job.result(timeout=90)).complete)
 
+    def check(self, database: psycopg.Connection, jobs: int) -> None:
+        """Check that every job was accepted once, ended once, and had its effect, and that nothing is left to do."""
+        with closing(ValkeyBoard.connect(self.chosen)) as board:
+            until = time.monotonic() + 60
+            while patiently(board.open_jobs):  # those that make vectors
+                assert time.monotonic() < until
+                time.sleep(0.1)
+            counts = board.counts()
+            left = [work for work in read_work(board._client, ()) if work.waiting or work.running]
+        assert counts.submitted["ingest_reports"] == jobs
+        assert {state: number for (kind, state), number in counts.ended.items() if kind == "ingest_reports"} == {
+            "done": jobs
+        }
+        assert stored(database, self.collection) == jobs
+        assert left == []
+
+
+@pytest.fixture
+def fleet(deployment: Deployment, cluster: ValkeyCluster, bells: str) -> Fleet:
+    cluster.await_whole()
+    with open_commands(cluster.url) as client:
+        client.flushdb()
+    return Fleet(deployment, cluster, bells)
+
+
+def by_keys(cluster: ValkeyCluster, key: str) -> None:
+    cluster.move_slot_of(key, at_once=1, pause_s=0.005)
+
+
+def as_one(cluster: ValkeyCluster, key: str) -> None:
+    cluster.hand_over_slot_of(key)
+
+
+MOVES = [
+    pytest.param(by_keys, "0a", id="two shards by keys"),
+    pytest.param(by_keys, SHARDS, id="all by keys", marks=pytest.mark.nightly),
+    pytest.param(as_one, SHARDS, id="all as one", marks=pytest.mark.nightly),
+]
+
+
+@pytest.mark.parametrize(("move", "shards"), MOVES)
+def test_none_is_lost_or_doubled_while_slots_move(
+    fleet: Fleet, cluster: ValkeyCluster, database: psycopg.Connection, move: Callable[[ValkeyCluster, str], None],
+    shards: str,
+) -> None:  # fmt: skip
+    moved = threading.Event()
+    numbers = count()
+
+    def ingest(mill: Querymill) -> int:
+        ingested = 0
+        while not moved.is_set():
+            assert fleet.ingest(mill, next(numbers))
+            ingested += 1
+        return ingested
+
     with (
-        WorkerProcess(environment), WorkerProcess(environment), Querymill(settings=chosen) as mill,
+        WorkerProcess(fleet.environment), WorkerProcess(fleet.environment), Querymill(settings=fleet.chosen) as mill,
         ThreadPoolExecutor(8) as callers,
     ):  # fmt: skip
-        asked = [callers.submit(run, number) for number in range(JOBS)]
+        ingesting = [callers.submit(ingest, mill) for _ in range(8)]
+        try:
+            for _ in range(16):
+                assert fleet.submitted.acquire(timeout=60)
+            for key in [*(f"{prefix(shard)}due" for shard in shards), WORKERS, COLLECTIONS]:
+                move(cluster, key)
+        finally:
+            moved.set()
+        ingested = sum(each.result() for each in ingesting)
+        assert ingested > 16
+        fleet.check(database, ingested)
+
+
+@pytest.mark.nightly
+def test_none_is_lost_or_doubled_though_a_primary_dies(
+    fleet: Fleet, cluster: ValkeyCluster, database: psycopg.Connection
+) -> None:
+    with (
+        WorkerProcess(fleet.environment), WorkerProcess(fleet.environment), Querymill(settings=fleet.chosen) as mill,
+        ThreadPoolExecutor(8) as callers,
+    ):  # fmt: skip
+        asked = [callers.submit(fleet.ingest, mill, number) for number in range(JOBS)]
         for _ in range(JOBS // 4):
-            submitted.acquire()
+            fleet.submitted.acquire()
         # Not the one that REDIS_URL names, so that it may be any of the others.
         victim = next(server for server in cluster.servers[1:3] if server.is_primary())
         victim.kill()
         assert [each.result() for each in asked] == [True] * JOBS
         cluster.await_whole()
-        with closing(ValkeyBoard.connect(chosen)) as board:
-            counts = board.counts()
-    assert counts.submitted["ingest_reports"] == JOBS
-    assert counts.ended == {("ingest_reports", "done"): JOBS} | {
-        ended: number for ended, number in counts.ended.items() if ended[0] != "ingest_reports"
-    }
-    assert stored(database, collection) == JOBS
+        fleet.check(database, JOBS)
+
+
+@pytest.mark.parametrize("moved", ["nothing", "a slot meanwhile"])
+def test_a_backup_has_the_jobs_of_all_servers_and_is_restored_over_others(
+    cluster: ValkeyCluster, bells: str, empty_url: str, tmp_path: Path, moved: str
+) -> None:
+    migrate(empty_url)
+    settings = Settings(redis_url=cluster.url)
+    querymill = CommandLine({"DATABASE_URL": empty_url, "REDIS_URL": cluster.url, "CELERY_BROKER_URL": bells})
+    with open_commands(cluster.url) as client, closing(ValkeyBoard.connect(settings)) as board:
+        client.flushdb()
+        submitted = {board.submit(document("kept", number))[0] for number in range(JOBS)}
+        assert len({job_id[0] for job_id in submitted}) > 8
+        key = Keyring(client).add("web", scopes=[Scope.SEARCH], collections=["*"])[0]
+        backed_up = querymill("backup", tmp_path / "b", "--json")
+        assert backed_up.returncode == 0, backed_up.stderr
+        assert json.loads(backed_up.stdout)["board"] == {"jobs": JOBS, "has_api_keys": True}
+        for number in range(JOBS):
+            board.submit(document("later", number))
+        if moved != "nothing":
+            cluster.move_slot_of(prefix("3") + "due")
+        refused = querymill("restore", tmp_path / "b")
+        assert "REDIS_URL: the board holds jobs" in refused.stderr
+        restored = querymill("restore", tmp_path / "b", "--replace")
+        assert restored.returncode == 0, restored.stderr
+        assert set(board.open_jobs(limit=1_000)) == submitted
+        assert {due.job_id for due in board.due()} == submitted
+        assert [kept.id for kept in Keyring(client).all()] == [key.id]
 
 
 def test_a_worker_whose_broker_is_a_cluster_says_so_and_ends(deployment: Deployment, valkeys: ValkeyCluster) -> None:

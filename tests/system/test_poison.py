@@ -34,11 +34,13 @@ def replace_a_due_list(server: redis.Redis, job_id: str) -> None:
     server.set(keys.prefix(shard) + "due", "no list")
 
 
-def take_the_election(server: redis.Redis, _: str) -> None:
-    server.set(keys.SWEEPER, "nobody")
+def take_the_elections(server: redis.Redis, _: str) -> None:
+    for shard in keys.SHARDS:
+        server.set(keys.sweeper(shard), "nobody")
+    server.set(keys.SWEEPERS, "no hash")
 
 
-@pytest.mark.parametrize("poison", [poison_a_member, replace_a_due_list, take_the_election])
+@pytest.mark.parametrize("poison", [poison_a_member, replace_a_due_list, take_the_elections])
 def test_a_job_whose_bell_was_lost_is_answered_beside_poison(
     board: ValkeyBoard,
     mill: Querymill,

@@ -1,12 +1,13 @@
 """Jobs that are copied out of a board and put on an empty one go on there, or are read there, as they were."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import redis
 
 from querymill_shared.board import Outcome, ValkeyBoard, Verdict
+from querymill_shared.board.connections import open_commands
 from querymill_shared.board.copying import CopiedKey, copy_jobs, put_keys
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.settings import Settings
@@ -16,8 +17,9 @@ from tests.fixtures.boards import claimed, with_settings
 
 
 @pytest.fixture
-def raw(settings: Settings, board: ValkeyBoard) -> redis.Redis:
-    return redis.Redis.from_url(settings.redis_url)
+def raw(settings: Settings, board: ValkeyBoard) -> Iterator[redis.Redis]:
+    with open_commands(settings.redis_url, decode_responses=False) as client:
+        yield client
 
 
 @pytest.fixture

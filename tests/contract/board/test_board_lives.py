@@ -210,16 +210,6 @@ def test_a_silent_process_is_reported_to_the_others_until_it_beats_or_is_buried(
     assert is_heard_of()
 
 
-def test_a_dead_sweeper_makes_room_for_another(valkey_url: str) -> None:
-    with empty_board(Settings(redis_url=valkey_url)) as board:
-        assert board.elect(A, term_s=60)
-        assert not board.elect(B, term_s=60)
-        board.release_life(A)
-        assert board.elect(B, term_s=60)
-        board.release_life(A)
-        assert not board.elect(A, term_s=60)
-
-
 def test_what_another_program_wrote_about_workers_is_passed_over(valkey_url: str) -> None:
     with empty_board(Settings(redis_url=valkey_url)) as board:
         client = board._client

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from querymill_shared.board import Outcome, Picture, ValkeyBoard
+from querymill_shared.board.keys import SHARDS
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
@@ -175,7 +176,7 @@ def test_a_store_that_is_silent_keeps_no_other_job_from_its_deadline() -> None:
     assert claim is not None
     board.finish(claim, Outcome(hits={"q": (BoardHit("r1/page/1", 0.8, 3),)}))
     other, _ = board.submit(MessageSearch(query="q", collection="chats", deadline=30))
-    sweeper = Sweeper(ports, ring=lambda _: None, elect=lambda: True)
+    sweeper = Sweeper(ports, ring=lambda _: None, elect=lambda: SHARDS)
     let_pass(board, 30)
     sweeper.turn()
     assert board.picture(other).record.reason == "its deadline passed"
@@ -201,7 +202,7 @@ class AskedSamples(NoSamples):
 def test_samples_of_what_dead_workers_dropped_are_looked_for_as_soon_as_a_process_is_elected() -> None:
     samples = AskedSamples()
     ports = memory_ports(samples=samples)
-    Sweeper(ports, ring=lambda _: None, elect=lambda: True).turn()
+    Sweeper(ports, ring=lambda _: None, elect=lambda: SHARDS).turn()
     assert samples.looked.wait(timeout=10)
 
 

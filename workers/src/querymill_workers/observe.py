@@ -24,7 +24,8 @@ from querymill_workers.bell_consumer import BellListener
 from querymill_workers.delivery_listener import DeliveryListener
 from querymill_workers.dispatch.announce import Announcer, announce_all
 from querymill_workers.dispatch.backlog import BacklogWatch
-from querymill_workers.dispatch.sweeper import TERM_S, Sweeper
+from querymill_workers.dispatch.election import Election
+from querymill_workers.dispatch.sweeper import Sweeper
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.listener import Listener
 from querymill_workers.tasks import ring_all, ring_safely
@@ -129,7 +130,8 @@ def start_upkeep() -> None:
     announce_all(ports)
     name = wiring.heartbeat().life
     watch = None if backlog is None else BacklogWatch(ports, backlog, result_ttl_s=settings.querymill_result_ttl_s)
-    sweeper = Sweeper(ports, ring=ring_safely, elect=lambda: board.elect(name, term_s=TERM_S), backlog=watch)
+    election = Election(board, name)
+    sweeper = Sweeper(ports, ring=ring_safely, elect=election.shards, name=name, backlog=watch)
     _upkeep.extend((sweeper, Announcer(ports)))
     if watch is not None:
         _upkeep.append(watch)

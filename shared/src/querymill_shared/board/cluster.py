@@ -35,6 +35,8 @@ BELLS_ELSEWHERE: Final = "a cluster carries no bells: set CELERY_BROKER_URL to R
 #: How long a command is tried again while its slot moves, and how long it waits in between, in seconds.
 MOVING_S: Final = 2.0
 MOVING_PAUSE_S: Final = 0.02
+#: How long it is tried again if others must not wait for it, in seconds.
+MOVING_BRIEFLY_S: Final = 0.1
 #: The map is read again at most this often while a server is away, in seconds.
 READ_AGAIN_S: Final = 0.2
 
@@ -122,13 +124,13 @@ class Cluster:
                 continue
             return
 
-    def follow(self, command: Sequence[Any], run: Runs) -> Any:
+    def follow(self, command: Sequence[Any], run: Runs, *, moving_s: float = MOVING_S) -> Any:
         """Run a command where its key is, wherever that is moved. Return its reply: an error of the server, too.
 
         Raises:
-            Unavailable: The server is away, or the slot has been moving for `MOVING_S`.
+            Unavailable: The server is away, or the slot has been moving for ``moving_s`` seconds.
         """
-        slot, until = slot_of(command), time.monotonic() + MOVING_S
+        slot, until = slot_of(command), time.monotonic() + moving_s
         asked, commands = self.server_of(slot), [command]
         while True:
             try:
@@ -173,6 +175,17 @@ class Cluster:
             for place, reply in zip(places, found, strict=True):
                 replies[place] = reply
         return replies
+
+    def run_each(self, commands: Sequence[Sequence[Any]], run: Runs) -> list[Any]:
+        """Run commands that must not wait for each other. An error stands in the place of its reply, whatever it is."""
+
+        def follow(command: Sequence[Any]) -> Any:
+            try:
+                return self.follow(command, run, moving_s=MOVING_BRIEFLY_S)
+            except redis.RedisError as error:
+                return error
+
+        return [follow(command) for command in commands]
 
     def _run_at(self, server: Address, commands: Sequence[Sequence[Any]], run: Runs) -> list[Any]:
         if len(commands) > 1:

@@ -105,6 +105,16 @@ def run_commands(client: redis.Redis, commands: Sequence[tuple[Any, ...]]) -> li
     return _run_on(client, commands) if cluster is None else cluster.run_all(commands, _run_on)
 
 
+def run_each(client: redis.Redis, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Run commands that must not wait for each other. Any error of one stands in the place of its reply.
+
+    Raises:
+        redis.RedisError: As `run_commands`, if all are asked of one server.
+    """
+    cluster = cluster_of(client)
+    return _run_on(client, commands) if cluster is None else cluster.run_each(commands, _run_on)
+
+
 def _run_on(client: redis.Redis, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
     """Run commands on one server."""
     pool = client.connection_pool

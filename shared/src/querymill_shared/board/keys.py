@@ -13,10 +13,15 @@ SHARDS = "0123456789abcdef"
 COLLECTIONS = "qm:collections"
 #: What the board knows of time and versions. It is in the slot of a shard, where every user of the board may write.
 CLOCK = "qm:{0}:clock"
-#: Holds the name of the process that is elected to sweep.
-SWEEPER = "qm:sweeper"
+#: The processes that stand for election to sweep, each with the shards that it sweeps. Its slot is that of the clock.
+SWEEPERS = "qm:{0}:sweepers"
 #: The worker processes by the time of their last beat, and a hash of what each is.
 WORKERS, ABOUT_WORKERS = "qm:{workers}", "qm:{workers}:about"
+
+
+def sweeper(shard: str) -> str:
+    """Return the key that holds the name of the process that is elected to sweep a shard."""
+    return prefix(shard) + "sweeper"
 
 
 def backlog(shard: str) -> str:

@@ -183,12 +183,18 @@ class Board(Protocol):
         """Delete a dead job before it expires. Return False if the job is not dead."""
         ...
 
-    def due_in(self) -> float:
-        """Return after how many seconds the first entry is due: 0 or less if one is now, inf if there is none."""
+    def due_in(self, shards: str = ...) -> float:
+        """Return after how many seconds the first entry is due: 0 or less if one is now, inf if there is none.
+
+        ``shards`` are those looked at, all unless given. One whose server is away for now is left out.
+        """
         ...
 
-    def due(self, *, queued_since: Mapping[str, float] = ...) -> list[Due]:
+    def due(self, *, queued_since: Mapping[str, float] = ..., shards: str = ..., sweeper: str = ...) -> list[Due]:
         """Return the entries that are due. Each becomes due again on its own until its job ends.
+
+        ``shards`` are those looked at, all unless given. A ``sweeper`` that names itself gets those of shards only for
+        which it is elected.
 
         ``queued_since`` is when the oldest bell of a queue was rung, in seconds since the epoch. A waiting step whose
         own bell was rung later is left out: that bell is still in the queue.

@@ -12,6 +12,17 @@ T = TypeVar("T")
 
 _DEFINITION: Final = re.compile(r"^local (?:function )?(\w+)", re.MULTILINE)
 _COMMENT: Final = re.compile(r"--.*")
+#: Scripts that look for no key by themselves: a server of a cluster keeps them away from a slot that moves if need be.
+_OF_NAMED_KEYS: Final = frozenset(
+    ("beat", "changed", "confirm", "doubt", "elect", "forget", "forget_key", "keep", "report_backlog", "reserve",
+     "resign", "there", "withdraw", "workers")
+)  # fmt: skip
+#: All others are not run while their slot moves. The client tries again.
+_STAYS_AWAY: Final = """
+if is_moving(string.match(KEYS[1], '^qm:{.-}')) then
+  return redis.error_reply('TRYAGAIN the slot of ' .. KEYS[1] .. ' is moving')
+end
+"""
 
 
 @cache
@@ -20,7 +31,8 @@ def source(script: str) -> str:
 
     A server runs all of a text at every call, and defining what is not used takes longer than most scripts do.
     """
-    return with_prelude(_read(script))
+    text = _read(script)
+    return with_prelude(text if script in _OF_NAMED_KEYS else _STAYS_AWAY + text)
 
 
 def with_prelude(text: str) -> str:

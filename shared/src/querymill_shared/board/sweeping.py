@@ -7,11 +7,36 @@ from typing import Any
 from querymill_shared.board import keys
 from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import Due
+from querymill_shared.values import value
 
 
-def elect(candidate: str, *, term_s: float) -> ScriptCall[bool]:
-    """Try to become, or stay, the only sweeper for a term. A key that was written by hand gets a term, too."""
-    return ScriptCall("elect", [keys.SWEEPER], [candidate, int(term_s * 1000)], bool)
+@value
+class Candidates:
+    """Who stands for election: how many processes do, this one among them, and the shards that none of them sweeps."""
+
+    living: int
+    free: str
+
+
+def stand(candidate: str, swept: str, *, term_s: float) -> ScriptCall[Candidates]:
+    """Stand for election for a term, and tell which shards this process sweeps."""
+    fields: list[str | int] = [candidate, swept, int(term_s * 1000), keys.SHARDS]
+    return ScriptCall("stand", [keys.SWEEPERS], fields, lambda told: Candidates(int(told[0]), told[1]))
+
+
+def elect(shard: str, candidate: str, *, term_s: float) -> ScriptCall[bool]:
+    """Try to become, or stay, the only sweeper of a shard. A key that was written by hand gets a term, too."""
+    return ScriptCall("elect", [keys.sweeper(shard)], [candidate, int(term_s * 1000)], bool)
+
+
+def resign(shard: str, candidate: str) -> ScriptCall[bool]:
+    """Let another process sweep a shard, if this one does."""
+    return ScriptCall("resign", [keys.sweeper(shard)], [candidate], bool)
+
+
+def withdraw(candidate: str) -> ScriptCall[bool]:
+    """Stand for election no more."""
+    return ScriptCall("withdraw", [keys.SWEEPERS], [candidate], bool)
 
 
 def heads(shards: str = keys.SHARDS) -> ScriptCall[dict[str, float]]:
@@ -24,15 +49,18 @@ def heads(shards: str = keys.SHARDS) -> ScriptCall[dict[str, float]]:
 
 
 def sweep(
-    shard: str, *, ring_grace_s: float, queued_since: Mapping[str, float], limit: int = 100
+    shard: str, *, ring_grace_s: float, queued_since: Mapping[str, float], sweeper: str = "", limit: int = 100
 ) -> ScriptCall[list[Due]]:
-    """Return the due entries of one shard. Each becomes due again on its own until its job ends."""
+    """Return the due entries of one shard. Each becomes due again on its own until its job ends.
+
+    Named processes get those of shards only for which they are elected (the fence).
+    """
     start = keys.prefix(shard)
     since = [part for queue, at in queued_since.items() for part in (queue, round(at * 1000))]
     return ScriptCall(
         "sweep",
-        [start + "due"],
-        [start, int(ring_grace_s * 1000), limit, *since],
+        [start + "due", keys.sweeper(shard)],
+        [start, int(ring_grace_s * 1000), limit, sweeper, *since],
         lambda returned: [
             Due(job_id, None if step.startswith("@") else step, past_deadline=step == "@deadline")
             for job_id, step in (entry.split(" ") for entry in returned)

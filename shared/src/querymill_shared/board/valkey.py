@@ -8,9 +8,9 @@ import redis
 from redis.exceptions import NoScriptError
 from typing_extensions import override
 
-from querymill_shared.board import calls, dead, erasure, exchanges, keys, lives, ordering, results, sweeping
+from querymill_shared.board import calls, dead, erasure, exchanges, keys, lives, ordering, results
 from querymill_shared.board.attempts import AttemptPart
-from querymill_shared.board.calls import NO_BACKLOG, ScriptCall, VersionUnknown
+from querymill_shared.board.calls import ScriptCall, VersionUnknown
 from querymill_shared.board.clock import server_ahead_s
 from querymill_shared.board.cluster import cluster_of, refuse_bells
 from querymill_shared.board.connections import COMMANDS, open_commands, run_command, run_commands
@@ -20,11 +20,11 @@ from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.jobs_of_batch import BatchShelf
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.ordering import LargestStored, nothing_stored
-from querymill_shared.board.picture import Cause, Claim, Claims, Due, Ended, Outcome, Picture, Verdict, WorkerLife
-from querymill_shared.board.protocol import Board
+from querymill_shared.board.picture import Cause, Claim, Claims, Ended, Outcome, Picture, Verdict, WorkerLife
 from querymill_shared.board.replies import events_of, newest, of_kind, stream_entries, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
+from querymill_shared.board.valkey_sweeping import SweptBoard
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Event, ProgressEvent
@@ -37,7 +37,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class ValkeyBoard(Board):
+class ValkeyBoard(SweptBoard):
     """`Board` on a Valkey or Redis server. Leases, grace and lifetimes come from the settings."""
 
     def __init__(
@@ -48,7 +48,6 @@ class ValkeyBoard(Board):
         self._settings = settings
         self._on_end = on_end
         self._largest_stored = largest_stored
-        self._is_one_server = True
 
     @classmethod
     def connect(
@@ -78,6 +77,7 @@ class ValkeyBoard(Board):
         """Return the records of ingestions."""
         return BatchShelf(self._client)
 
+    @override
     def _run(self, call: ScriptCall[T]) -> T:
         run = command_of(call)
         try:
@@ -87,6 +87,7 @@ class ValkeyBoard(Board):
             returned = run_command(self._client, run)
         return call.parse(returned)
 
+    @override
     def _load(self, script: str) -> None:
         if script == "submit":  # first: no write may be accepted before this
             self._run(ordering.doubt())
@@ -152,14 +153,13 @@ class ValkeyBoard(Board):
         return self._run(lives.workers())
 
     def release_life(self, life: str, *, planned: bool = False) -> list[tuple[str, str]]:
-        """See `Board.release_life`. A process that was elected to sweep makes room for another."""
+        """See `Board.release_life`. If it was elected to sweep, it makes room for others."""
         put_back = [
             step
             for steps in self._run_all([lives.release_life(shard, life, planned=planned) for shard in keys.SHARDS])
             for step in steps
         ]
-        if self._client.get(keys.SWEEPER) == life:
-            self._client.delete(keys.SWEEPER)
+        self.withdraw(life)
         self._run(lives.drop(life))
         return put_back
 
@@ -273,35 +273,6 @@ class ValkeyBoard(Board):
     def drop(self, job_id: str) -> bool:
         return self._run(dead.drop(job_id))
 
-    def due(self, *, queued_since: Mapping[str, float] = NO_BACKLOG) -> list[Due]:
-        """See `Board.due`. If nothing is due, this takes one round trip for all shards."""
-        return [
-            due for shard, left_ms in self._heads().items() if left_ms <= 0 for due in self._sweep(shard, queued_since)
-        ]
-
-    @override
-    def due_in(self) -> float:
-        return min(self._heads().values()) / 1000
-
-    def _heads(self) -> dict[str, float]:
-        """Return after how many ms each shard's first entry is due."""
-        if self._is_one_server:
-            try:
-                return self._run(sweeping.heads())
-            except redis.ResponseError:  # a cluster, whose servers have some shards each
-                self._is_one_server = False
-        found = zip(keys.SHARDS, self._run_all([sweeping.heads(shard) for shard in keys.SHARDS]), strict=True)
-        return {shard: left_ms[shard] for shard, left_ms in found}
-
-    def _sweep(self, shard: str, queued_since: Mapping[str, float]) -> list[Due]:
-        grace = self._settings.querymill_ring_grace_s
-        try:
-            return self._run(sweeping.sweep(shard, ring_grace_s=grace, queued_since=queued_since))
-        except redis.ResponseError as error:
-            # The jobs of the other shards have deadlines too.
-            _log.warning("could not sweep shard %s: %s", shard, type(error).__name__)
-            return []
-
     @override
     def report_backlog(self, waits: Mapping[str, float]) -> None:
         self._run_all([calls.report_backlog(shard, waits) for shard in keys.SHARDS])
@@ -376,7 +347,3 @@ class ValkeyBoard(Board):
     def clock_ahead_s(self) -> float:
         """Return by how many seconds the clock of the server is ahead of this process's."""
         return server_ahead_s(self._client)
-
-    def elect(self, candidate: str, *, term_s: float) -> bool:
-        """Try to become, or stay, the only sweeper of the fleet for a term. Return whether the candidate is elected."""
-        return self._run(sweeping.elect(candidate, term_s=term_s))

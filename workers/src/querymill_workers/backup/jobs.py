@@ -56,8 +56,11 @@ def holds(client: redis.Redis, *, api_keys: bool) -> bool:
 def empty(client: redis.Redis, *, api_keys: bool) -> None:
     """Delete what the board holds, and API keys only if the backup has some: without any, a gateway asks for none."""
     for some in some_at_a_time(client.scan_iter(match=_OURS, count=LOOKED_AT)):
-        if names := [name for name in some if api_keys or name != API_KEYS.encode()]:
-            client.delete(*names)
+        pipeline = client.pipeline(transaction=False)  # the servers of a cluster have some of the keys each
+        for name in some:
+            if api_keys or name != API_KEYS.encode():
+                pipeline.delete(name)
+        pipeline.execute()
 
 
 def fill(client: redis.Redis, folder: Path) -> int:

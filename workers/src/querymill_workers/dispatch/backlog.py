@@ -89,6 +89,7 @@ class BacklogWatch:
         self._looks: deque[QueueSnapshot] = deque(maxlen=MAX_LOOKS)
         self._woken = threading.Event()
         self._stopped = False
+        self._reports = True
         self._queued_since: Mapping[str, float] = {}
         self._reported: Mapping[str, float] = {}
 
@@ -107,21 +108,25 @@ class BacklogWatch:
         self._stopped = True
         self._woken.set()
 
-    def wake(self) -> None:
-        """Look once, in the background: the broker may be slow. The elected sweeper calls this about once a second."""
+    def wake(self, *, reports: bool) -> None:
+        """Look once, in the background: the broker may be slow. Elected sweepers call this about once a second.
+
+        One of them ``reports`` to the board what it sees.
+        """
+        self._reports = reports
         self._woken.set()
 
     def look(self) -> None:
-        """Look at the queues, and report to the board how long a new bell would wait."""
+        """Look at the queues, and report to the board, if this process is to, how long a new bell would wait."""
         states, now = self._backlog.look(), self._ports.clock()
         if self._looks and now - self._looks[-1].at > MAX_GAP_S:
             self._looks.clear()  # another process was elected since
         self._looks.append(QueueSnapshot(now, {state.queue: state for state in states}))
         waits = {queue.value: wait_s for queue, wait_s in expected_waits(list(self._looks)).items()}
         # Without a word from here for some seconds, the board refuses nothing.
-        if waits or self._reported:
+        if self._reports and (waits or self._reported):
             self._ports.board.report_backlog(waits)
-        self._reported = waits
+        self._reported = waits if self._reports else {}
         self._queued_since = still_queued(states, unknown_since=time.time() - self._result_ttl_s)
 
     def _run(self) -> None:

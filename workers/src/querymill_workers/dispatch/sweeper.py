@@ -1,7 +1,8 @@
 """Recover what has stalled: ring lost bells again, reassign the steps of dead workers, settle jobs at their deadline.
 
-Every worker process runs a sweeper. The board elects one of them, so only one sweeps at a time. The sweeper itself
-touches the board only: a store that does not respond must not keep the other jobs from their deadlines.
+Every worker process runs a sweeper. The board elects one of them for each of its shards, so only one sweeps a shard at
+a time. The sweeper itself touches the board only: a store that does not respond must not keep the other jobs from their
+deadlines.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,11 +12,13 @@ import structlog
 
 from querymill_shared.board import Due, Picture, Step, Verdict
 from querymill_shared.board.calls import NO_BACKLOG
+from querymill_shared.board.keys import SHARDS
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch import run_step
 from querymill_workers.dispatch.background_tasks import BackgroundTasks
 from querymill_workers.dispatch.backlog import BacklogWatch
+from querymill_workers.dispatch.election import TERM_S
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.dispatch.watchdog import WatchedThread
 from querymill_workers.jobs.bell import Bell
@@ -27,8 +30,6 @@ _log = structlog.get_logger(__name__)
 #: Seconds between two sweeps: until the next entry is due, within these bounds. A job that is accepted in between may
 #: be due sooner, but its deadline is at least twice as far away as its entry.
 LEAST_WAIT_S, MOST_WAIT_S = 0.005, 0.1
-#: How long an election lasts, in seconds.
-TERM_S = 2.0
 #: How often the text indexes are looked after, in seconds.
 TIDY_EVERY_S = 5.0
 #: How often the sweeper checks whether samples of dropped documents are left, in seconds.
@@ -36,13 +37,14 @@ SAMPLES_EVERY_S = 60.0
 
 
 def sweep(
-    ports: Ports, queued_since: Mapping[str, float] = NO_BACKLOG, *, tasks: BackgroundTasks | None = None
-) -> Sequence[Bell]:
+    ports: Ports, queued_since: Mapping[str, float] = NO_BACKLOG, *, tasks: BackgroundTasks | None = None,
+    shards: str = SHARDS, sweeper: str = "",
+) -> Sequence[Bell]:  # fmt: skip
     """Act on every due entry once. Return the bells to ring: no second one for a step whose bell is still queued.
 
     What needs a store is done aside, as tasks. Without them it is done here.
     """
-    due_now = ports.board.due(queued_since=queued_since)
+    due_now = ports.board.due(queued_since=queued_since, shards=shards, sweeper=sweeper)
     return [bell for due in due_now for bell in recover_safely(due, ports, tasks)]
 
 
@@ -148,22 +150,28 @@ def resampled(ports: Ports) -> Sequence[Bell]:
 
 
 class Sweeper:
-    """Sweeps in a background thread while this process is elected."""
+    """Sweeps in a background thread the shards for which this process is elected.
+
+    Whoever sweeps the first shard also does what the fleet needs once.
+    """
 
     def __init__(
         self,
         ports: Ports,
         *,
         ring: Callable[[Bell], None],
-        elect: Callable[[], bool],
+        elect: Callable[[], str],
+        name: str = "",
         backlog: BacklogWatch | None = None,
     ) -> None:
         self._ports = ports
+        self._name = name
         self._backlog = backlog
         self._ring = ring
         self._elect = elect
         self._tasks = BackgroundTasks(ring, ports.clock)
         self._thread = WatchedThread("sweeper", self.turn)
+        self._shards = ""
         self._elected_until = 0.0
         self._next_at: dict[str, float] = {}
 
@@ -176,21 +184,32 @@ class Sweeper:
         self._thread.stop()
 
     def turn(self) -> float:
-        """Sweep once, if this process is elected. Return how many seconds to wait before the next turn."""
+        """Sweep once what this process is elected for. Return how many seconds to wait before the next turn."""
         if self._ports.clock() >= self._elected_until:
-            if not self._elect():
-                return TERM_S / 4
-            self._elected_until = self._ports.clock() + TERM_S / 2
-            if self._backlog is not None:
-                self._backlog.wake()
-        due_in_s = self._ports.board.due_in()
+            self._stand()
+        if not self._shards:
+            return TERM_S / 4
+        due_in_s = self._ports.board.due_in(self._shards)
         if due_in_s <= 0:
             queued_since = NO_BACKLOG if self._backlog is None else self._backlog.queued_since
-            for bell in sweep(self._ports, queued_since, tasks=self._tasks):
+            for bell in sweep(self._ports, queued_since, tasks=self._tasks, shards=self._shards, sweeper=self._name):
                 self._ring(bell)
         self._tasks.tend()
-        self._look_after_stores()
+        if self._does_what_is_needed_once:
+            self._look_after_stores()
         return min(max(due_in_s, LEAST_WAIT_S), MOST_WAIT_S)
+
+    @property
+    def _does_what_is_needed_once(self) -> bool:
+        return SHARDS[0] in self._shards
+
+    def _stand(self) -> None:
+        begun = self._ports.clock()
+        self._shards = ""
+        self._shards = self._elect()
+        self._elected_until = begun + TERM_S / 2
+        if self._backlog is not None and self._shards:
+            self._backlog.wake(reports=self._does_what_is_needed_once)
 
     def _look_after_stores(self) -> None:
         """Have done aside what the stores need now and then."""

@@ -1,4 +1,4 @@
--- Elect who sweeps, for a term. A key that another program wrote, which may never expire, gets a term as well.
+-- Elect who sweeps a shard, for a term. A key that another program wrote, which may never expire, gets a term as well.
 -- KEYS sweeper
 -- ARGV candidate term_ms
 local sweeper, candidate, term = KEYS[1], ARGV[1], tonumber(ARGV[2])

@@ -5,6 +5,14 @@ local function type_is_wrong(reply)
   return type(reply) == 'table' and reply.err and string.find(reply.err, 'WRONGTYPE', 1, true)
 end
 
+-- Whether the slot of a hash tag, such as "qm:{0}", is moving to another server of a cluster, key by key. Then some of its keys are
+-- on neither server for a script that looks for them by itself, and what it writes stands in the way of those to come. Only the
+-- server knows: it refuses to look for two keys of such a slot that it has not.
+local function is_moving(tag)
+  local found = redis.pcall('EXISTS', tag .. ':-', tag .. ':--')
+  return type(found) == 'table' and string.find(found.err, 'non local key', 1, true) ~= nil
+end
+
 -- What the board knows of time: see adr/0028-*.md. "at" is "board's µs, server's µs" when the clock was last noted. A cluster has
 -- this key on one server. The others answer with an error: there each shard has a clock of its own, and no versions.
 local CLOCK = 'qm:{0}:clock'
@@ -26,7 +34,8 @@ local function read_clock()
   local board, noted = string.match(type(read) == 'string' and read or '', '^(%d+) (%d+)$')
   moment = {board = server, server = server}
   if board then moment.board = math.max(server, board + math.floor(0.99 * math.max(0, server - noted))) end
-  if not board or server < tonumber(noted) or server - noted >= 1000000 then
+  local is_old = not board or server < tonumber(noted) or server - noted >= 1000000
+  if is_old and (clock == CLOCK or not is_moving(tag)) then
     redis.pcall('HSET', clock, 'at', string.format('%.0f %.0f', moment.board, server))
   end
   return moment.board, server

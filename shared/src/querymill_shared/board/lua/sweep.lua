@@ -3,12 +3,14 @@
 -- A step whose bell is still in its queue is left out, so that a queue that nobody empties does not grow with each sweep.
 -- A malformed entry, or one of a job that has ended, is removed: it must not keep the other jobs from being
 -- swept. Malformed ones are counted.
--- KEYS due
--- ARGV key_prefix grace_ms limit (queue oldest_bell_ms)...
+-- A process that names itself gets nothing, and changes nothing, unless it is elected (the fence).
+-- KEYS due sweeper
+-- ARGV key_prefix grace_ms limit sweeper(""|its name) (queue oldest_bell_ms)...
 local due = KEYS[1]
+if ARGV[4] ~= '' and redis.pcall('GET', KEYS[2]) ~= ARGV[4] then return {} end
 local now = now_ms()
 local queued_since = {}
-for i = 4, #ARGV, 2 do queued_since[ARGV[i]] = tonumber(ARGV[i + 1]) end
+for i = 5, #ARGV, 2 do queued_since[ARGV[i]] = tonumber(ARGV[i + 1]) end
 
 -- Return whether a step needs a bell, and note that it gets one. It does not if its queue still holds one for it: a bell that
 -- was not rung before the queue's oldest. A step that nobody has tried shares the bell of its job's other steps in the queue.
