@@ -31,6 +31,7 @@ from querymill.ingesting.submitting import LoadProgress, ingest, pack
 from querymill_embedded import StackPart, temporary_stack
 from querymill_workers.postgres.migrate import migrate
 from tests.benchmarks import harness
+from tests.benchmarks.bench_modules import document, invented_names
 from tests.benchmarks.fleet import workers_alive
 
 #: Documents of one measurement.
@@ -84,8 +85,13 @@ def file(number: int) -> dict[str, Any]:
     return {"path": f"src/m{number % 40}/f{number}.py", "content": "\n".join(parts)}
 
 
+def module(number: int) -> dict[str, Any]:
+    """Invent a code document."""
+    return document(number, invented_names(random.Random(2_026)), random.Random(number)).model_dump()
+
+
 MAKERS: Final[Mapping[str, Callable[[int], dict[str, Any]]]] = {
-    "messages": session, "conversations": session, "reports": report, "files": file,
+    "messages": session, "conversations": session, "reports": report, "files": file, "modules": module,
 }  # fmt: skip
 
 

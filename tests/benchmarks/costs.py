@@ -60,6 +60,27 @@ def alone(others: Sequence[Fleet]) -> Iterator[None]:
         time.sleep(1.0)
 
 
+def server_s(port: int) -> float:
+    """Return the processor time of the server that listens on a port of this machine, and of its children."""
+    (server,) = {
+        connection.pid
+        for connection in psutil.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,) and connection.pid is not None
+    }
+    return tree_s(psutil.Process(server))
+
+
+def tree_s(process: psutil.Process) -> float:
+    """Return the processor time of a process and its children, also of those that have ended."""
+    times = process.cpu_times()
+    spent = times.user + times.system + times.children_user + times.children_system
+    for child in process.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            times = child.cpu_times()
+            spent += times.user + times.system
+    return spent
+
+
 def own_s() -> float:
     """Return the processor time of this process, which plays the callers."""
     times = os.times()

@@ -22,7 +22,7 @@ def free_port() -> int:
 
 
 def provider(port: int, *options: str) -> Program:
-    """The provider on a port: with a limit, or "slow" without one."""
+    """The provider on a port: with a limit, or "slow" or "steady" without one."""
     return Program(
         name="provider",
         command=(sys.executable, "-m", "tests.benchmarks.provider", str(port), *options),

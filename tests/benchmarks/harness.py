@@ -77,9 +77,11 @@ def run(
 
 
 def options(name: str) -> argparse.Namespace:
-    """Read the options every benchmark has: `repeats`, `json`, `large`."""
+    """Read the options every benchmark has, `repeats`, `json`, `large`, and `messages` of "scale"."""
     parser = argparse.ArgumentParser(prog=f"querymill bench {name}")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--large", action="store_true", help="the sizes that take longer than five minutes too")
+    if name == "scale":
+        parser.add_argument("--messages", type=int, help="search so many messages instead, and a tenth of them")
     return parser.parse_args(sys.argv[1:])

@@ -1,7 +1,7 @@
 """A model provider with a limit: answers like the real ones, says 429 when a minute's share is used up, and counts.
 
-Run as ``python -m tests.benchmarks.provider PORT [slow] [TOKENS_PER_MINUTE]``. Its limit is a bucket that holds
-``BURST`` requests and gets a sixtieth of the limit each second, for chat and embeddings apart; tokens likewise.
+Run as ``python -m tests.benchmarks.provider PORT [slow | steady] [TOKENS_PER_MINUTE]``. Its limit is a bucket that
+holds ``BURST`` requests and gets a sixtieth of the limit each second, for chat and embeddings apart; tokens likewise.
 GET /figures tells what came, POST /reset forgets it.
 
 Every text gets the same vector, written beforehand: how long an answer takes is the script's choice, and not a matter
@@ -32,10 +32,16 @@ CHAT_S, EMBEDDING_S = 0.8, 0.06
 #: A slow provider sets no limit, but embeds this many requests at a time, each as long as its tokens.
 AT_A_TIME, S_PER_TOKEN = 4, 0.0003
 SLOW = "slow"
+#: A steady provider sets no limit, and every call takes as long.
+STEADY, STEADY_S = "steady", 0.2
 #: The vector of every text, as JSON.
 VECTOR = json.dumps([1.0] + [0.0] * (DIMENSIONS - 1), separators=(",", ":"))
 #: The limit of this provider.
 LIMIT = next((int(word) for word in sys.argv[2:] if word.isdigit()), TOKENS_PER_MINUTE)
+
+
+#: Whether this provider is a steady one.
+IS_STEADY = STEADY in sys.argv[2:]
 
 
 class Bucket:
@@ -63,12 +69,13 @@ class Endpoint:
     requests: Bucket = field(default_factory=lambda: Bucket(REQUESTS_PER_MINUTE, BURST))
     tokens: Bucket = field(default_factory=lambda: Bucket(LIMIT, LIMIT / 20))
     refused: int = 0
+    used: int = 0
     arrivals: list[float] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)
 
     def limited(self, tokens: float) -> Response | None:
         """Answer 429 when the limit is used up."""
-        wait = self.requests.take(1) or self.tokens.take(tokens)
+        wait = 0.0 if IS_STEADY else self.requests.take(1) or self.tokens.take(tokens)
         if not wait:
             self.arrivals.append(time.monotonic())
             return None
@@ -81,7 +88,7 @@ class Endpoint:
         span = self.arrivals[-1] - self.arrivals[0] if len(self.arrivals) > 1 else 0.0
         return {
             "calls": len(self.arrivals), "http_429": self.refused, "span_s": span,
-            "asked": sum(self.asked.values()), "unique": len(self.asked),
+            "asked": sum(self.asked.values()), "unique": len(self.asked), "tokens": self.used,
         }  # fmt: skip
 
 
@@ -99,7 +106,8 @@ async def chat(request: Request) -> Response:
     if refusal is not None:
         return refusal
     endpoints["chat"].asked[prompt] += 1
-    await asyncio.sleep(CHAT_S)
+    endpoints["chat"].used += tokens + 12
+    await asyncio.sleep(STEADY_S if IS_STEADY else CHAT_S)
     method, question = method_of(body), body["messages"][-1]["content"].rsplit("question ", 1)[-1][:12]
     content = f"| revenue of {question} | 10 |" if method == "hyde" else f"<{method} of {question}>"
     message = {"role": "assistant", "content": content}
@@ -119,11 +127,12 @@ async def embeddings(request: Request) -> Response:
         refusal = endpoints["embeddings"].limited(tokens)
         if refusal is not None:
             return refusal
-        await asyncio.sleep(EMBEDDING_S)
+        await asyncio.sleep(STEADY_S if IS_STEADY else EMBEDDING_S)
     else:
         async with slots:
             await asyncio.sleep(EMBEDDING_S + tokens * S_PER_TOKEN)
     endpoints["embeddings"].asked.update(texts)
+    endpoints["embeddings"].used += tokens
     rows = ",".join(f'{{"object":"embedding","index":{place},"embedding":{VECTOR}}}' for place in range(len(texts)))
     usage = f'{{"prompt_tokens":{tokens},"total_tokens":{tokens}}}'
     answer = f'{{"object":"list","model":"m","data":[{rows}],"usage":{usage}}}'

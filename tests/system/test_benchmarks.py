@@ -87,3 +87,77 @@ def test_waiters_are_served_by_few_connections_and_the_peer_is_named() -> None:
     assert max(figures["connections_per_process_sync"], figures["connections_per_process_async"]) <= 4
     assert figures["connections_per_process_connections"] >= 60
     assert "failed_procrastinate" in printed["left_out"]["procrastinate"]
+
+
+#: The same, in seconds.
+SHORT_SCALE = """
+import sys
+from tests.benchmarks import bench_scale as bench
+bench.WARM_S, bench.COUNTED_S = 1.0, 2.0
+sys.argv = ["bench", "--json", "--repeats", "1"]
+bench.main()
+"""
+#: The same, among few messages.
+FEW_MESSAGES = """
+import sys
+from querymill_workers.postgres import vector_index
+from tests.benchmarks import growing, many_messages
+vector_index.LARGE_ROWS = growing.LARGE_ROWS = 100
+many_messages.SIZES.clear()
+many_messages.SIZES.update({50: 0.5, 200: 0.5})
+growing.QUESTIONS = 20
+sys.argv = ["bench", "--json", "--repeats", "1", "--messages", "2000"]
+growing.main(2000)
+"""
+#: The same, with few jobs.
+FEW_JOBS = """
+import sys
+from tests.benchmarks import bench_costs as bench
+bench.JOBS, bench.IDLE_S = 8, 0.5
+bench.DOCUMENTS.update(dict.fromkeys(bench.DOCUMENTS, 6))
+sys.argv = ["bench", "--json", "--repeats", "1"]
+bench.main()
+"""
+
+
+def printed_by(script: str) -> dict[str, Any]:
+    """Run a benchmark by a script, and read what it prints."""
+    command = [sys.executable, "-c", script]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    assert run.returncode == 0, run.stderr
+    printed: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
+    return printed
+
+
+@pytest.mark.nightly
+def test_each_number_of_worker_processes_ends_jobs_and_is_compared_with_one() -> None:
+    printed = printed_by(SHORT_SCALE)
+    figures = printed["figures"]
+    assert min(figures[f"jobs_per_s_{n}"] for n in (1, 2, 4)) > 0
+    assert min(figures[f"{name}_per_job_{n}"] for n in (1, 2, 4) for name in ("processor_ms", "board_bytes")) > 0
+    assert printed["targets"] == {"efficiency_2": [">=", 0.9], "efficiency_4": [">=", 0.9]}
+    assert figures["efficiency_4"] == pytest.approx(figures["jobs_per_s_4"] / 4 / figures["jobs_per_s_1"], abs=0.02)
+
+
+@pytest.mark.nightly
+def test_searches_are_timed_among_a_tenth_of_the_messages_and_among_all() -> None:
+    printed = printed_by(FEW_MESSAGES)
+    figures = printed["figures"]
+    assert (figures["messages_at_a_tenth"], figures["messages"]) == (300, 2_000)
+    assert (figures["collections_at_a_tenth"], figures["collections"]) == (3, 25)
+    assert figures["search_p50_ratio"] == pytest.approx(
+        figures["search_p50_ms"] / figures["search_p50_ms_at_a_tenth"], abs=0.02
+    )
+    assert printed["targets"] == {"search_p50_ratio": ["<=", 1.5]}
+
+
+@pytest.mark.nightly
+def test_a_job_of_each_kind_has_its_costs() -> None:
+    figures = printed_by(FEW_JOBS)["figures"]
+    kinds = ("messages", "conversations", "reports", "files", "modules")
+    for name in ("worker_ms", "board_ms", "postgres_ms", "board_bytes"):
+        assert all(figures[f"search_{kind}_{name}"] > 0 for kind in kinds), name
+    assert all(figures[f"ingest_{kind}_{name}"] > 0 for kind in kinds for name in ("worker_ms", "stored_bytes"))
+    # HyDE and three methods ask the chat model once each.
+    assert figures["search_reports_expanded_chat_calls"] == 4
+    assert figures["search_reports_chat_calls"] == 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks import bench_bm25, bench_limits, bench_vectors, harness
+from tests.benchmarks import bench_bm25, bench_limits, bench_vectors, harness, many_messages
 
 TARGETS = {"ours_ms": ("<=", 10.0), "recall": (">=", 0.9)}
 
@@ -88,3 +88,20 @@ def test_without_langchain_nothing_is_measured_of_it(monkeypatch: pytest.MonkeyP
     # Port 1 answers nobody: asking the provider would fail.
     assert bench_limits.beside("http://127.0.0.1:1", ["a question"]) == {}
     assert list(harness.needing(bench_limits.PEER, bench_limits.PEER_FIGURES)) == ["langchain_openai"]
+
+
+@pytest.mark.parametrize("size", [1, 40, 1_000])
+def test_sessions_have_as_many_messages_together_as_asked(size: int) -> None:
+    made = list(many_messages.sessions(size))
+    assert sum(len(session["messages"]) for session in made) == size
+    assert list(many_messages.sessions(size)) == made
+
+
+def test_questions_go_to_collections_that_exist_with_words_of_their_messages() -> None:
+    originals = {size: many_messages.Original(f"original{size}", [f"only in {size}"]) for size in many_messages.SIZES}
+    known = {name: size for size in originals for name in many_messages.names(size, 1_000_000)}
+    assert sum(known.values()) == 1_000_000
+    for zipf in (True, False):
+        asked = many_messages.questions(originals, 1_000_000, 200, zipf=zipf)
+        assert all(set(words.split()) <= {"only", "in", str(known[name])} for name, words in asked)
+    assert len({name for name, _ in asked}) > 100

@@ -39,8 +39,21 @@ def test_in_a_checkout_every_benchmark_is_listed(
 def test_an_unknown_benchmark_is_refused_with_the_known_ones(app: typer.Typer) -> None:
     run = CliRunner().invoke(app, ["bench", "nonsense"])
     assert isinstance(run.exception, WrongUse)
-    assert str(run.exception).startswith("name: 'nonsense' is not one of: bm25, gateway, ingest, lanes, ")
+    assert str(run.exception).startswith("name: 'nonsense' is not one of: bm25, costs, gateway, ingest, lanes, ")
     assert str(run.exception).endswith(", all")
+
+
+@pytest.mark.parametrize("name", ["overhead", "vectors", "all"])
+def test_a_number_of_messages_belongs_to_one_benchmark(app: typer.Typer, name: str) -> None:
+    run = CliRunner().invoke(app, ["bench", name, "--messages", "1000000"])
+    assert isinstance(run.exception, WrongUse)
+    assert str(run.exception) == f"--messages belongs to the benchmark scale, not to {name}"
+
+
+def test_fewer_messages_than_a_million_are_refused(app: typer.Typer) -> None:
+    run = CliRunner().invoke(app, ["bench", "scale", "--messages", "1000"])
+    assert run.exit_code == 2
+    assert "1000000" in run.output
 
 
 def outside(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -24,6 +24,12 @@ def bench(
     large: Annotated[
         bool, typer.Option("--large", help="also run the sizes that take longer than five minutes")
     ] = False,
+    messages: Annotated[
+        int | None,
+        typer.Option(
+            "--messages", min=1_000_000, help="of scale: search so many messages, and a tenth of them, instead"
+        ),
+    ] = None,
 ) -> None:
     """Run a benchmark: medians of several runs, and ratios against a peer or a floor in the same run."""
     folder = _find_benchmarks()
@@ -34,7 +40,10 @@ def bench(
         return
     if name not in (*names, "all"):
         raise WrongUse(f"name: {name!r} is not one of: {', '.join([*names, 'all'])}")
+    if messages is not None and name != "scale":
+        raise WrongUse(f"--messages belongs to the benchmark scale, not to {name}")
     options = ["--repeats", str(repeats), *(["--json"] if as_json else []), *(["--large"] if large else [])]
+    options += [] if messages is None else ["--messages", str(messages)]
     codes = [_run(folder, chosen, options) for chosen in (names if name == "all" else [name])]
     raise typer.Exit(max(codes))
 
