@@ -245,7 +245,7 @@ class Settings(BaseSettings):
         AfterValidator(lambda url: url and read_by_redis(url)),
         Field(
             description="URL of a Redis or Valkey of its own for the vectors and replies that the fleet caches: it may"
-            " evict, and jobs go on without it; empty: REDIS_URL",
+            " evict, and jobs go on without it, but drops wait for it; empty: REDIS_URL",
         ),
     ] = ""
     querymill_metrics_port: Annotated[

@@ -23,6 +23,7 @@ from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.doorbell import Doorbell
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
+from querymill_workers.inference.fleet_cache import open_cache
 from tests.fakes.plain_listener import plain_listener
 from tests.fixtures.certificates import Authority
 from tests.fixtures.guarded_boards import PASSWORD, PROGRAM, GuardedBoard, guarded_board, need_program
@@ -83,6 +84,12 @@ def backlog(url: str) -> object:
         return looked.look()
 
 
+def values(url: str) -> object:
+    """Read a value that the fleet has cached."""
+    with open_cache(Settings(querymill_cache_url=url).querymill_cache_url) as cache:
+        return cache.get("qm:vector:c:{0}")
+
+
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let kombu try a broker twice at once, instead of three times within six seconds."""
@@ -90,7 +97,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("querymill_shared.broker._REDIS_TRANSPORT", at_once)
 
 
-OPENED: tuple[Opened, ...] = (command, several_commands, coroutine, watching, keyring, broker, backlog)
+OPENED: tuple[Opened, ...] = (command, several_commands, coroutine, watching, keyring, broker, backlog, values)
 each_opens = pytest.mark.parametrize("opens", OPENED, ids=lambda opens: opens.__name__)
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.jobs.faults import Unavailable
+from querymill_workers.postgres.checked_connection import STATEMENT_TIMEOUT_MS
 from querymill_workers.postgres.connection import (
-    STATEMENT_TIMEOUT_MS,
     Pool,
     joined,
     lent,

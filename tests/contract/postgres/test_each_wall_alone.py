@@ -15,7 +15,8 @@ import pytest
 
 from querymill_shared.counters import FleetCounters
 from querymill_workers.documents.store import PostgresDocuments
-from querymill_workers.postgres.connection import CheckedConnection, Pool, open_pool
+from querymill_workers.postgres.checked_connection import CheckedConnection
+from querymill_workers.postgres.connection import Pool, open_pool
 from querymill_workers.postgres.migrate import migrate
 from querymill_workers.postgres.vector_index import VectorIndexes
 from querymill_workers.retrievers.conversations.ports.passages import PassageFilter

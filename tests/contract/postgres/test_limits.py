@@ -13,6 +13,7 @@ from psycopg import errors
 
 from querymill_workers.jobs.faults import CallFailed, Conflict, Unavailable
 from querymill_workers.postgres import connection as limits
+from querymill_workers.postgres.checked_connection import CheckedConnection
 from querymill_workers.postgres.connection import (
     Pool,
     holding,
@@ -46,7 +47,7 @@ def pool(database_url: str, net: Network) -> Iterator[Pool]:
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits of few seconds instead of many; the proportions stay."""
-    monkeypatch.setattr(limits.CheckedConnection, "limit_s", 3.0)
+    monkeypatch.setattr(CheckedConnection, "limit_s", 3.0)
     monkeypatch.setattr(limits, "RESPONSE_S", 3.0)
     monkeypatch.setattr(limits, "CHECK_S", 0.5)
     monkeypatch.setattr(limits, "TRUSTED_FOR_S", 0.0)
@@ -102,7 +103,7 @@ def test_a_statement_whose_connection_falls_silent_is_given_up(
 def test_a_transaction_whose_connection_falls_silent_does_not_wait_to_roll_back(
     pool: Pool, net: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits.CheckedConnection, "limit_s", 60.0)
+    monkeypatch.setattr(CheckedConnection, "limit_s", 60.0)
     monkeypatch.setattr(limits, "RESPONSE_S", 60.0)
 
     def fail() -> None:
@@ -118,7 +119,7 @@ def test_a_transaction_whose_connection_falls_silent_does_not_wait_to_roll_back(
 
 
 def test_a_statement_without_a_time_limit_may_take_longer(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits.CheckedConnection, "limit_s", 2.0)
+    monkeypatch.setattr(CheckedConnection, "limit_s", 2.0)
     with lent(pool) as connection:
         unhurried(connection)
         connection.execute("SELECT pg_sleep(2.4)")

@@ -10,7 +10,8 @@ import pytest
 
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.revisions import ContentHash
-from querymill_workers.postgres.connection import CheckedConnection, Pool, across, joined, lent, open_pool
+from querymill_workers.postgres.checked_connection import CheckedConnection
+from querymill_workers.postgres.connection import Pool, across, joined, lent, open_pool
 from querymill_workers.postgres.migrate import WritesRefused, check, check_writable, migrate
 from querymill_workers.postgres.reading import fetch_all, snapshot
 from querymill_workers.services.ports import TextVector

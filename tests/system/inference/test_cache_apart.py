@@ -1,9 +1,10 @@
 """A server of its own for what providers returned: values are there alone, and without it jobs are answered."""
 
+import signal
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import pytest
 import redis
@@ -11,11 +12,13 @@ import redis
 from querymill import Querymill
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.settings import Settings
-from querymill_workers.inference.fleet_cache import FleetCaches
+from querymill_workers.inference.fleet_cache import FleetCaches, cache_key
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
-from tests.fixtures.deployment import Deployment
-from tests.fixtures.refusing_boards import refusing_board
+from tests.fixtures.deployment import Deployment, finished
+from tests.fixtures.people import Person, document, document_id, dropping, ingestion
+from tests.fixtures.refusing_boards import RefusingBoard, refusing, refusing_board
+from tests.fixtures.tallies import until
 
 
 @pytest.fixture
@@ -84,3 +87,56 @@ def test_jobs_are_answered_without_it(
         assert "QUERYMILL_CACHE_URL" in worker.log
         assert worker.log.count("QUERYMILL_CACHE_URL") <= 3
     assert openai_server.seen("embeddings")
+
+
+@pytest.fixture(scope="module")
+def refuser() -> Iterator[RefusingBoard]:
+    with refusing_board() as running:
+        yield running
+
+
+@contextmanager
+def away(cache: RefusingBoard, how: str) -> Iterator[None]:
+    """Let the cache be away for a while."""
+    if how == "frozen":
+        cache.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            cache.process.send_signal(signal.SIGCONT)
+    else:
+        with refusing(cache, how):
+            yield
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["OOM", "frozen", *(pytest.param(how, marks=pytest.mark.nightly) for how in ("READONLY", "MISCONF", "MASTERDOWN"))],
+)
+def test_a_drop_waits_for_it_and_uses_up_no_attempt(
+    how: str, refuser: RefusingBoard, deployment: Deployment, board: redis.Redis, openai_server: OpenAIServer,
+    valkey_url: str,
+) -> None:  # fmt: skip
+    """What the cache holds of a forgotten text must go, so a drop is done only once it has."""
+    environment = deployment.environment | {
+        "REDIS_URL": valkey_url.removesuffix("/1") + "/10", "QUERYMILL_CACHE_URL": refuser.url,
+        "QUERYMILL_MAX_ATTEMPTS": "1",
+    }  # fmt: skip
+    settings = Settings.model_validate({name.lower(): value for name, value in environment.items()})
+    person, collection, key = Person.new(), f"drop-{how}", cache_key("vector", f"drop-{how}", "a text")
+    with (
+        WorkerProcess(environment, queues="search,embed,ingest", threads=4) as worker,
+        Querymill(settings=settings) as mill,
+    ):
+        finished(mill, ingestion("reports", collection, document("reports", person)))
+        refuser.client.set(f"{key}:lead", "3")  # another worker computes a value
+        with away(refuser, how):
+            job = mill.submit(dropping("reports", collection, ids=[document_id("reports", person)]))
+            until(lambda: any(step.reason for step in job.picture().steps), within_s=30)
+            (reason,) = {step.reason for step in job.picture().steps}
+            assert reason.startswith("cache: ")
+            assert "QUERYMILL_CACHE_URL" in reason
+        assert job.result(timeout=60)
+        assert "internal error" not in worker.log
+    assert [name for name in refuser.client.scan_iter(match=f"qm:vector:{collection}:*") if name == key] == []
+    assert refuser.client.exists(f"{key}:refused")

@@ -9,7 +9,8 @@ import asyncio
 import queue
 import threading
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import hiredis
@@ -140,19 +141,28 @@ def _reply_on(connection: Any) -> Any:
         return error
 
 
-def open_commands(url: str, *, max_connections: int = COMMANDS, decode_responses: bool = True) -> BoardClient:
+def open_commands(
+    url: str,
+    *,
+    max_connections: int = COMMANDS,
+    decode_responses: bool = True,
+    wait_s: float = COMMAND_WAIT_S,
+    connection_options: Mapping[str, Any] = MappingProxyType({}),
+) -> BoardClient:
     """Open a client for commands. It connects on first use, to the servers of a cluster if the address leads to one.
 
+    ``connection_options`` override `sockets.OPTIONS`.
+
     Raises (when used):
-        Unavailable: The server is unreachable, or has answered nobody within `COMMAND_WAIT_S`.
+        Unavailable: The server is unreachable, or has answered nobody within ``wait_s``.
     """
     return BoardClient.from_pool(  # type: ignore[return-value]  # it is what it is called on
         QuickPool(  # type: ignore[no-untyped-call]
             **{
                 "max_connections": max_connections,
-                "timeout": COMMAND_WAIT_S,
+                "timeout": wait_s,
                 "decode_responses": decode_responses,
-                **options_of(url),
+                **options_of(url, changed=connection_options),
             }
         )
     )

@@ -5,6 +5,7 @@ import struct
 import sys
 import time
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import redis
@@ -205,19 +206,23 @@ _LED_ASYNC_CLASSES: Final[Mapping[Any, Any]] = {
 }
 
 
-def options_of(url: str, *, asynchronous: bool = False) -> dict[str, Any]:
-    """Return the options of a pool that opens what an address says. Parameters of the address override `OPTIONS`.
+def options_of(
+    url: str, *, asynchronous: bool = False, changed: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return the options of a pool that opens what an address says.
+
+    ``changed`` overrides `OPTIONS`, and parameters of the address override both.
 
     Raises:
         ValueError: The address is none of Redis or Valkey.
     """
     if is_sentinel(url):
-        return _options_of_primary(read_sentinel(url), asynchronous=asynchronous)
+        return OPTIONS | changed | _options_of_primary(read_sentinel(url), asynchronous=asynchronous)
     asked: dict[str, Any] = {**parse_url(url)}  # type: ignore[no-untyped-call]
     opened = asked.pop("connection_class", redis.Connection)
     taken = {
         name: value
-        for name, value in OPTIONS.items()
+        for name, value in (OPTIONS | changed).items()
         if opened is not redis.UnixDomainSocketConnection or name not in _OF_TCP
     }
     classes = _ASYNC_CLASSES if asynchronous else _CLASSES
@@ -229,4 +234,4 @@ def _options_of_primary(address: SentinelAddress, *, asynchronous: bool) -> dict
     opened = asked.pop("connection_class", redis.Connection)
     classes = _LED_ASYNC_CLASSES if asynchronous else _LED_CLASSES
     primary = Primary(address, tls={name: said for name, said in asked.items() if name.startswith("ssl_")})
-    return OPTIONS | asked | {"connection_class": classes[opened], "primary": primary}
+    return asked | {"connection_class": classes[opened], "primary": primary}

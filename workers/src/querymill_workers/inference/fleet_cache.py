@@ -4,7 +4,7 @@ A value is read from Redis if it is there. Otherwise one worker, the leader, com
 marks the key, renews the mark while it works, and writes the value. When the mark expires because the leader died or
 failed, another worker takes over. Failures are neither cached nor shared.
 
-While the server is away, each worker computes what it needs: that costs money, and no job.
+While the server is away, each worker computes what it needs: that costs money, and no job. Only a drop waits for it.
 """
 
 import hashlib
@@ -21,10 +21,12 @@ import structlog
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from querymill_shared.board.away import AWAY, BoardRefuses
+from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.counters import FleetCounters
 from querymill_workers.jobs import job_counts
-from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.faults import Refused, Unavailable
 
 #: Computes the values of keys, and yields them as they arrive, some at a time.
 Compute = Callable[[Sequence[str]], Iterator[Mapping[str, bytes]]]
@@ -48,6 +50,7 @@ REFUSED_MS = 120_000
 #: Keys that the server looks at in one go.
 LOOKED_AT = 500
 _LEAD, _REFUSED = ":lead", ":refused"
+_REMEDY: Final = "does the server of QUERYMILL_CACHE_URL (else REDIS_URL) run, and has it memory left?"
 
 _RANK = {Lane.INTERACTIVE: b"0", Lane.NORMAL: b"1", Lane.BULK: b"2"}
 #: Returns the value if there is one; 1 if the caller leads now; 0 if another worker leads. A higher lane takes the lead
@@ -79,11 +82,12 @@ _log = structlog.get_logger(__name__)
 
 def open_cache(url: str) -> redis.Redis:
     """Open a client of a server for caches alone. It waits a second for a reply, then the caller does without it."""
-    pool = redis.BlockingConnectionPool.from_url(
-        url, max_connections=CONNECTIONS, timeout=PATIENCE_S, socket_timeout=PATIENCE_S,
-        socket_connect_timeout=PATIENCE_S, retry=Retry(NoBackoff(), 0),
+    return open_commands(
+        url, max_connections=CONNECTIONS, decode_responses=False, wait_s=PATIENCE_S,
+        connection_options={
+            "socket_timeout": PATIENCE_S, "socket_connect_timeout": PATIENCE_S, "retry": Retry(NoBackoff(), 0),
+        },
     )  # fmt: skip
-    return redis.Redis.from_pool(pool)
 
 
 class StillComing(Refused):
@@ -230,7 +234,7 @@ class FleetCache:
         if time.monotonic() >= self._rests_until:
             self._rests_until = time.monotonic() + REST_S
             _log.warning(
-                "values of providers are not cached now: is the server of QUERYMILL_CACHE_URL (else REDIS_URL) well?",
+                f"values of providers are not cached now; {_REMEDY}",
                 cache=self._label, error=type(error).__name__, retry_after_s=REST_S,
             )  # fmt: skip
 
@@ -282,11 +286,18 @@ class FleetCaches:
         """Drop what is cached for a collection and for all. What is computed now is not cached when it is there.
 
         Values that all collections share are dropped too, because none of them says whose text it was made of.
+
+        Raises:
+            Unavailable: The server is away, full or takes no writes, so it may hold values still.
         """
-        for label in LABELS:
-            for scope in (collection, ""):
-                for key in self._client.scan_iter(match=f"qm:{label}:{scope}:{{*}}*", count=LOOKED_AT):
-                    self._drop(key.decode())
+        try:
+            for label in LABELS:
+                for scope in (collection, ""):
+                    for key in self._client.scan_iter(match=f"qm:{label}:{scope}:{{*}}*", count=LOOKED_AT):
+                        self._drop(key.decode())
+        except AWAY as error:
+            said = "takes no writes" if isinstance(error, BoardRefuses) else "does not answer"
+            raise Unavailable(f"cache: its server {said}; {_REMEDY}", code="store_down") from error
 
     def _drop(self, key: str) -> None:
         if key.endswith(_LEAD):

@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal, LiteralString, TypeVar
+from typing import Any, Final, Literal, LiteralString
 
 import numpy as np
 import numpy.typing as npt
@@ -15,23 +14,27 @@ import psycopg
 import psycopg_pool
 from pgvector.psycopg.vector import VectorBinaryDumper
 from psycopg import Connection
-from psycopg.abc import PQGen
 from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
 from querymill_shared.tracing import part
+from querymill_workers.postgres.checked_connection import (
+    CHECK_S,
+    RESPONSE_S,
+    STATEMENT_TIMEOUT_MS,
+    UNHURRIED_S,
+    CheckedConnection,
+    listed,
+)
 from querymill_workers.postgres.faults import fault_of
 from querymill_workers.postgres.queries import SESSION
 
-RV = TypeVar("RV")
 #: Whether statements that run often are prepared.
 Prepares = Literal["auto", "on", "off"]
 
 #: A connection that was used successfully within this time is lent without a check, in seconds.
 TRUSTED_FOR_S = 1.0
-#: The server cancels a statement that takes longer than this, in milliseconds.
-STATEMENT_TIMEOUT_MS = 15_000
 #: The server gives up waiting for one lock after this long: another worker was first.
 LOCK_TIMEOUT_MS = 10_000
 #: The same for a lock that many may want.
@@ -45,19 +48,10 @@ TRANSACTION_MS, JOINED_TRANSACTION_MS = 25_000, 60_000
 HOLDER_SILENCE_MS = 20_000
 #: A worker lets the server hear from such a transaction before a statement if this has passed, in seconds.
 HEARD_EVERY_S = 2.0
-#: The worker closes a connection on which nothing comes for this long, in seconds. The server would have cancelled the
-#: statement, so the connection is half open: on the way, something swallows what is sent and confirms it.
-RESPONSE_S = STATEMENT_TIMEOUT_MS / 1000 + 3
-#: The same for a check of an idle connection, and for what ends a transaction that failed.
-CHECK_S = 3.0
-#: The same for a statement without a time limit.
-UNHURRIED_S = 3_600.0
-
-#: What every connection asks for. Texts come as UTF-8, whatever the environment or the address says.
-_ASKED: Final[Mapping[str, Any]] = {"connect_timeout": 5, "client_encoding": "utf8"}
-#: Both sides notice within about ten seconds that the other host is gone.
-_CLIENT_OPTIONS: Final = {
-    **_ASKED,
+#: What every connection asks for. Texts come as UTF-8, whatever the environment or the address says. Both sides notice
+#: within about ten seconds that the other host is gone.
+_CLIENT_OPTIONS: Final[Mapping[str, Any]] = {
+    "connect_timeout": 5, "client_encoding": "utf8",
     "keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000,
 }  # fmt: skip
 _SERVER_KEEPALIVE: Final = {
@@ -75,48 +69,6 @@ _KEPT: Final = {
 #: A pool gives up connecting after this long, in seconds; the next caller makes it connect again. With the library's
 #: own limit of five minutes, the waits between its attempts grow to two minutes.
 _RECONNECT_S: Final = 2.0
-
-
-class CheckedConnection(Connection[TupleRow]):
-    """A connection that waits for no reply for ever.
-
-    It records its last success, and the last success and failure of the process, for checks.
-    """
-
-    opened_at: float = -math.inf
-    answered_at: float = -math.inf
-    any_answered_at: ClassVar[float] = -math.inf
-    failed_at: ClassVar[float] = -math.inf
-    #: How long the current statement may take, in seconds.
-    limit_s: float = RESPONSE_S
-    #: Whether no reply came within the limit.
-    fell_silent: bool = False
-    limits_transactions: bool = False
-    #: Settings that hold in every transaction.
-    kept: Mapping[str, str] = MappingProxyType({})
-    #: Whether the session keeps them. A pooler such as PgBouncer lends it to other clients, too.
-    has_own_session: bool = True
-
-    def keep_settings(self) -> None:
-        """Begin a transaction with the settings that hold in every one, unless the session keeps them."""
-        if not self.has_own_session:
-            self.execute(SESSION["keep_in_transaction"], _listed(self.kept))
-
-    def limit_transaction(self, limit_ms: int) -> None:
-        """Replace the time limit of the current transaction; 0 lifts it."""
-        if self.limits_transactions:
-            self.execute(SESSION["transaction_limit"], {"limit": str(limit_ms)})
-
-    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """Wait for a reply, at most for the limit. A connection on which none came is closed."""
-        until = time.monotonic() + self.limit_s
-        try:
-            return super().wait(gen, interval=interval, timeout=self.limit_s if timeout is None else timeout)
-        except psycopg.OperationalError:
-            if time.monotonic() >= until:
-                self.fell_silent = True
-                self.pgconn.finish()  # a rollback would wait for a reply as well
-            raise
 
 
 class _OwnTransaction(threading.local):
@@ -187,7 +139,12 @@ def open_pool(url: str, *, max_size: int = 16, timeout_s: float = 5.0, prepares:
 
 def connect(url: str, *, autocommit: bool = False) -> Connection[TupleRow]:
     """Open a connection past the pool, without its limits. It prepares nothing: a pooler may lend it to others."""
-    return psycopg.connect(url, autocommit=autocommit, prepare_threshold=None, **_ASKED)
+    return psycopg.connect(url, autocommit=autocommit, prepare_threshold=None, **_CLIENT_OPTIONS)
+
+
+def notice_lost_client(connection: Connection[TupleRow]) -> None:
+    """Let the server end the current transaction soon after the host of this client is gone."""
+    connection.execute(SESSION["keep_in_transaction"], listed(_SERVER_KEEPALIVE))
 
 
 def _prepare(connection: CheckedConnection, *, prepares: Prepares) -> None:
@@ -201,15 +158,11 @@ def _prepare(connection: CheckedConnection, *, prepares: Prepares) -> None:
     path = connection.execute(SESSION["safe_path"]).fetchall()
     connection.kept = {**_KEPT, **limits, "search_path": path[0][0]}
     # A pooler makes up the process that it names to a client.
-    values = _listed(connection.kept | _SERVER_KEEPALIVE) | {"pid": connection.info.backend_pid}
+    values = listed(connection.kept | _SERVER_KEEPALIVE) | {"pid": connection.info.backend_pid}
     connection.has_own_session = bool(connection.execute(SESSION["keep_in_session"], values).fetchall())
     if prepares == "off" or (prepares == "auto" and not connection.has_own_session):
         connection.prepare_threshold = None  # another client's statement may have the name, or the server not know ours
     connection.opened_at = time.monotonic()
-
-
-def _listed(settings: Mapping[str, str]) -> dict[str, Any]:
-    return {"names": list(settings), "values": list(settings.values())}
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from typing import Any
 from psycopg import Cursor, IsolationLevel
 from psycopg.rows import TupleRow
 
-from querymill_workers.postgres.connection import CheckedConnection, Pool, borrowed, transaction_on
+from querymill_workers.postgres.checked_connection import CheckedConnection
+from querymill_workers.postgres.connection import Pool, borrowed, transaction_on
 
 
 @contextmanager
