@@ -25,6 +25,7 @@ from querymill.keys import Keyring, Scope
 from querymill_embedded import free_ports
 from querymill_embedded.wheels import valkey_server
 from querymill_shared.board import ValkeyBoard
+from querymill_shared.doorbell import Doorbell
 from querymill_shared.settings import Settings
 from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
@@ -34,6 +35,8 @@ from tests.fixtures.gateways import GatewayHere, ask, running_gateway
 
 FILE = Path(__file__).parents[2] / "deploy" / "valkey" / "users.acl"
 NOBODYS = "#" + "0" * 64
+#: Nobody listens there.
+NO_BROKER = "redis://127.0.0.1:1/0"
 ROLES = ("producer", "gateway", "worker", "keeper")
 
 #: A caller that cancels a job may not store it smaller, as a worker does: RESTORE reads the server's own format.
@@ -173,6 +176,27 @@ def test_a_producer_waits_watches_cancels_repeats_and_lists(
         unheard, _ = board.submit(search("a job without a bell"))
     assert producer.job(unheard).result(timeout=20).results
     assert len(producer.recent()) > 3
+    assert server.refused() == set()
+
+
+@pytest.mark.parametrize("role", ["producer", "gateway", "worker"])
+def test_whoever_rings_rings_on_the_board_while_the_broker_is_away(
+    server: Server, deployment: Deployment, role: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = of_role(deployment, server, role).settings.model_copy(update={"celery_broker_url": NO_BROKER})
+    with closing(Doorbell.connect(settings)) as doorbell:
+        doorbell.ring("0" * 32, search(hyde=True))
+    assert "its bell is not rung yet" not in caplog.text
+    assert server.refused() == set()
+
+
+def test_a_search_through_a_gateway_is_answered_while_the_broker_is_away(
+    server: Server, samples: str, deployment: Deployment
+) -> None:
+    away = {"CELERY_BROKER_URL": NO_BROKER}
+    with running_gateway(of_role(deployment, server, "gateway").environment | away) as url:
+        status, found, _ = ask(f"{url}/v1/jobs?wait=10", {"kind": "reports", "query": "which", "collection": samples})
+        assert (status, found["complete"]) == (200, True)
     assert server.refused() == set()
 
 
