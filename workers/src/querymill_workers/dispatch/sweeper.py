@@ -33,6 +33,8 @@ TERM_S = 2.0
 TIDY_EVERY_S = 5.0
 #: How often the sweeper checks whether samples of dropped documents are left, in seconds.
 SAMPLES_EVERY_S = 60.0
+#: How often the sweeper looks whether a minute has begun that is not in the history of the fleet, in seconds.
+HISTORY_EVERY_S = 1.0
 
 
 def sweep(
@@ -148,7 +150,7 @@ def resampled(ports: Ports) -> Sequence[Bell]:
 
 
 class Sweeper:
-    """Sweeps in a background thread while this process is elected."""
+    """Sweeps in a background thread while this process is elected, and calls ``keep_minute`` about once a second."""
 
     def __init__(
         self,
@@ -157,8 +159,10 @@ class Sweeper:
         ring: Callable[[Bell], None],
         elect: Callable[[], bool],
         backlog: BacklogWatch | None = None,
+        keep_minute: Callable[[], object] | None = None,
     ) -> None:
         self._ports = ports
+        self._keep_minute = keep_minute
         self._backlog = backlog
         self._ring = ring
         self._elect = elect
@@ -189,8 +193,20 @@ class Sweeper:
             for bell in sweep(self._ports, queued_since, tasks=self._tasks):
                 self._ring(bell)
         self._tasks.tend()
+        self._look_after_history()
         self._look_after_stores()
         return min(max(due_in_s, LEAST_WAIT_S), MOST_WAIT_S)
+
+    def _look_after_history(self) -> None:
+        """Keep the minute. If that raises, log it: jobs have deadlines."""
+        now = self._ports.clock()
+        if self._keep_minute is None or now < self._next_at.get("history", 0.0):
+            return
+        self._next_at["history"] = now + HISTORY_EVERY_S
+        try:
+            self._keep_minute()
+        except Exception as error:  # noqa: BLE001  # the next minute holds what this one would have
+            _log.warning("could not keep what the fleet did in a minute", exc_info=error)
 
     def _look_after_stores(self) -> None:
         """Have done aside what the stores need now and then."""
