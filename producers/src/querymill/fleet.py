@@ -12,8 +12,9 @@ from rich.text import Text
 from querymill_shared import capabilities, counters
 from querymill_shared.board import JobCounts, WorkerLife, lives
 from querymill_shared.board.connections import open_commands
-from querymill_shared.board.counts import MINUTES, Ends, read_counts
-from querymill_shared.board.queue_work import read_work
+from querymill_shared.board.counts import MINUTES, Ends, joined, read_counts
+from querymill_shared.board.queue_work import QueueWork, read_work
+from querymill_shared.fleet_history import Minute, read_minutes
 from querymill_shared.settings import Settings
 
 #: Refusals of each model that are shown.
@@ -48,6 +49,31 @@ def figures(settings: Settings) -> dict[str, Any] | None:
         return None
 
 
+def minutes_of(settings: Settings, limit: int) -> list[Minute] | None:
+    """Return what the fleet did in up to so many last minutes, the earliest first. Return None if the board is away."""
+    try:
+        with open_commands(settings.redis_url) as client:
+            return read_minutes(client, limit)
+    except redis.RedisError:
+        return None
+
+
+def minute_figures(minute: Minute) -> dict[str, Any]:
+    """Return a minute as JSON has it: the queues at its time, and what was done in the ``passed_s`` seconds before."""
+    steps = {name.partition("/")[2]: count for name, count in minute.counted.items() if name.startswith("steps_run/")}
+    return {
+        "at": minute.at,
+        "passed_s": minute.passed_s,
+        "queues": [_work(work) | {"steps_run": steps.get(work.queue, 0)} for work in minute.queues],
+        "jobs": _jobs(joined(minute.counted)),
+        "counts": {
+            name: count
+            for name, count in sorted(minute.counted.items())
+            if name.startswith(("provider_calls/", "provider_tokens/", "processor_ms/"))
+        },
+    }
+
+
 def _jobs(counts: JobCounts) -> dict[str, dict[str, Any]]:
     """Return, for each kind, how many jobs were submitted and how they ended, and how long they took (s)."""
     jobs: dict[str, dict[str, Any]] = {kind: {"submitted": 0} | ends for kind, ends in _ends(counts).items()}
@@ -78,17 +104,17 @@ def _finite(seconds: float) -> float | None:
 def _queues(client: redis.Redis, alive: Sequence[WorkerLife]) -> list[dict[str, Any]]:
     """Return of each queue its workers and their threads, the steps that wait and run, and the age of the oldest."""
     listening = lives.listening(alive)
-    return [
-        {
-            "queue": work.queue.value,
-            "workers": listening[work.queue],
-            "slots": work.slots,
-            "waiting": work.waiting,
-            "running": work.running,
-            "oldest_s": None if work.oldest_s is None else round(work.oldest_s, 1),
-        }
-        for work in read_work(client, alive)
-    ]
+    return [_work(work) | {"workers": listening[work.queue]} for work in read_work(client, alive)]
+
+
+def _work(work: QueueWork) -> dict[str, Any]:
+    return {
+        "queue": work.queue.value,
+        "slots": work.slots,
+        "waiting": work.waiting,
+        "running": work.running,
+        "oldest_s": None if work.oldest_s is None else round(work.oldest_s, 1),
+    }
 
 
 def _providers(client: redis.Redis) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import redis
 
 from querymill_shared.board import Outcome, Picture, ValkeyBoard
 from querymill_shared.board.keys import SHARDS
@@ -204,6 +205,33 @@ def test_samples_of_what_dead_workers_dropped_are_looked_for_as_soon_as_a_proces
     ports = memory_ports(samples=samples)
     Sweeper(ports, ring=lambda _: None, elect=lambda: SHARDS).turn()
     assert samples.looked.wait(timeout=10)
+
+
+def test_a_minute_is_kept_about_once_a_second_and_only_by_who_is_elected() -> None:
+    clock, kept, elected = Clock(), list[float](), [True]
+    ports = memory_ports(clock=clock)
+    sweeper = Sweeper(ports, ring=lambda _: None, elect=lambda: elected[0], keep_minute=lambda: kept.append(clock.now))
+    begun = clock.now
+    for _ in range(20):
+        sweeper.turn()
+        clock.now += 0.25
+    assert [at - begun for at in kept] == [0, 1, 2, 3, 4]
+    elected[0] = False
+    for _ in range(20):
+        clock.now += 0.25
+        sweeper.turn()
+    assert len(kept) <= 6
+
+
+def test_a_history_that_cannot_be_kept_keeps_no_job_from_its_deadline() -> None:
+    def refuse() -> None:
+        raise redis.exceptions.NoPermissionError("no permissions to access one of the keys")
+
+    board = new_board()
+    job_id, _ = board.submit(SEARCH)
+    let_pass(board, 30)
+    Sweeper(memory_ports(board=board), ring=lambda _: None, elect=lambda: True, keep_minute=refuse).turn()
+    assert board.picture(job_id).record.is_over
 
 
 class Untouchable:

@@ -13,7 +13,7 @@ from celery.apps import worker as celery_worker
 from celery.concurrency.thread import TaskPool as Threads
 from celery.signals import celeryd_init, worker_ready, worker_shutdown, worker_shutting_down
 
-from querymill_shared import tracing
+from querymill_shared import fleet_history, tracing
 from querymill_shared.backlog import Backlog
 from querymill_shared.board import fleet_settings
 from querymill_shared.board.connections import open_commands
@@ -131,7 +131,14 @@ def start_upkeep() -> None:
     name = wiring.heartbeat().life
     watch = None if backlog is None else BacklogWatch(ports, backlog, result_ttl_s=settings.querymill_result_ttl_s)
     election = Election(board, name)
-    sweeper = Sweeper(ports, ring=ring_safely, elect=election.shards, name=name, backlog=watch)
+    sweeper = Sweeper(
+        ports,
+        ring=ring_safely,
+        elect=election.shards,
+        name=name,
+        backlog=watch,
+        keep_minute=partial(fleet_history.keep_minute, client),
+    )
     _upkeep.extend((sweeper, Announcer(ports)))
     if watch is not None:
         _upkeep.append(watch)

@@ -6,9 +6,10 @@ Ends are also counted by the minute, in hashes that expire.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any, Final
 
 import redis
@@ -20,6 +21,7 @@ from querymill_shared.values import value
 #: The figures of the last minutes are of so many whole minutes, and of the one that runs. The scripts keep them
 #: for longer.
 MINUTES: Final = 5
+_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 #: Upper bounds of the classes of latency, in seconds. The script `settle` has the same.
 BOUNDS: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 
@@ -70,6 +72,23 @@ class JobCounts:
     lately: Ends = Ends({}, {})
 
 
+def read_totals(client: redis.Redis) -> dict[str, int]:
+    """Return what was counted in all shards since the board was empty, by the fields that `joined` reads.
+
+    Raises:
+        redis.RedisError: A shard is away: without it the totals would be too small.
+    """
+    pipeline = client.pipeline(transaction=False)
+    for shard in keys.SHARDS:
+        pipeline.execute_command("HGETALL", keys.prefix(shard) + "counts", **{NEVER_DECODE: True})  # type: ignore[no-untyped-call]
+    total = Counter[str]()
+    for fields in pipeline.execute(raise_on_error=False):
+        if isinstance(fields, Exception) and "WRONGTYPE" not in str(fields):
+            raise fields
+        total.update(_numbers(fields))
+    return dict(total)
+
+
 def read_counts(client: redis.Redis) -> JobCounts:
     """Return the counts of all shards."""
     seconds: Any = client.time()
@@ -98,7 +117,7 @@ def last_minutes(now: float) -> range:
     return range(int(now) // 60 - MINUTES, int(now) // 60 + 1)
 
 
-def joined(total: Mapping[str, int], dead_letters: int, lately: Mapping[str, int]) -> JobCounts:
+def joined(total: Mapping[str, int], dead_letters: int = 0, lately: Mapping[str, int] = _NOTHING) -> JobCounts:
     """Read the fields of a hash of counts: ``submitted/kind``, ``took/kind/bound``, and those that `ends_of` reads.
 
     ``lately`` has the fields of the last minutes.
@@ -130,6 +149,15 @@ def ends_of(total: Mapping[str, int]) -> Ends:
             case _:
                 pass
     return Ends(ended, incomplete)
+
+
+def of_all(latencies: Iterable[Latency]) -> Latency:
+    """Return the latency of the jobs of several kinds together."""
+    given = tuple(latencies)
+    bounds = (*BOUNDS, float("inf"))
+    upto = (sum(jobs) for jobs in zip(*((jobs for _, jobs in each.buckets) for each in given), strict=True))
+    buckets = tuple(zip(bounds, upto, strict=True)) if given else ((float("inf"), 0),)
+    return Latency(buckets, sum(each.total_s for each in given))
 
 
 def _latency(counts: Mapping[str, int], total_ms: int) -> Latency:

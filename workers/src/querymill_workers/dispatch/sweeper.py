@@ -34,6 +34,8 @@ LEAST_WAIT_S, MOST_WAIT_S = 0.005, 0.1
 TIDY_EVERY_S = 5.0
 #: How often the sweeper checks whether samples of dropped documents are left, in seconds.
 SAMPLES_EVERY_S = 60.0
+#: How often the sweeper looks whether a minute has begun that is not in the history of the fleet, in seconds.
+HISTORY_EVERY_S = 1.0
 
 
 def sweep(
@@ -152,7 +154,7 @@ def resampled(ports: Ports) -> Sequence[Bell]:
 class Sweeper:
     """Sweeps in a background thread the shards for which this process is elected.
 
-    Whoever sweeps the first shard also does what the fleet needs once.
+    Whoever sweeps the first shard also does what the fleet needs once, and calls ``keep_minute`` about once a second.
     """
 
     def __init__(
@@ -163,9 +165,11 @@ class Sweeper:
         elect: Callable[[], str],
         name: str = "",
         backlog: BacklogWatch | None = None,
+        keep_minute: Callable[[], object] | None = None,
     ) -> None:
         self._ports = ports
         self._name = name
+        self._keep_minute = keep_minute
         self._backlog = backlog
         self._ring = ring
         self._elect = elect
@@ -196,6 +200,7 @@ class Sweeper:
                 self._ring(bell)
         self._tasks.tend()
         if self._does_what_is_needed_once:
+            self._look_after_history()
             self._look_after_stores()
         return min(max(due_in_s, LEAST_WAIT_S), MOST_WAIT_S)
 
@@ -210,6 +215,17 @@ class Sweeper:
         self._elected_until = begun + TERM_S / 2
         if self._backlog is not None and self._shards:
             self._backlog.wake(reports=self._does_what_is_needed_once)
+
+    def _look_after_history(self) -> None:
+        """Keep the minute. If that raises, log it: jobs have deadlines."""
+        now = self._ports.clock()
+        if self._keep_minute is None or now < self._next_at.get("history", 0.0):
+            return
+        self._next_at["history"] = now + HISTORY_EVERY_S
+        try:
+            self._keep_minute()
+        except Exception as error:  # noqa: BLE001  # the next minute holds what this one would have
+            _log.warning("could not keep what the fleet did in a minute", exc_info=error)
 
     def _look_after_stores(self) -> None:
         """Have done aside what the stores need now and then."""

@@ -21,18 +21,17 @@ OPEN_JOBS, SHOWN = 20, 5
 @router.get("/console")
 async def show_overview(request: Request) -> Response:
     """Say whether anything is wrong, what is stuck, and on what."""
-    view = view_of(request)
-    moment, former = await view.now(), view.before()
-    figures, before = moment.figures, None if former is None else former.figures
-    passed_s = 0.0 if former is None else moment.at - former.at
+    moment = await view_of(request).now()
+    figures = moment.figures
     heard = {queue["queue"]: queue["workers"] for queue in figures["queues"]}
     collections = await context_of(request).mill.collections()
     return render(
         request,
         "overview.html",
         findings=overview.findings(figures, operates=Scope.OPERATE in caller_of(request).scopes),
-        queues=overview.queue_rows(figures, before, passed_s, view.seen()),
+        queues=overview.queue_rows(figures, moment.minutes),
         ends=overview.ends(figures),
+        hour=overview.hour_of(moment.minutes),
         caches=overview.caches(figures["counts"]),
         kinds_of_job=overview.kind_rows(figures),
         providers=overview.by_model(figures["providers"]),
@@ -98,7 +97,7 @@ async def show_workers(request: Request) -> Response:
         request,
         "workers.html",
         workers=figures["workers"],
-        queues=overview.queue_rows(figures, None, 0),
+        queues=overview.queue_rows(figures),
         leases_lost=figures["leases_lost"],
         now=await context_of(request).now(),
     )

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from math import inf
 from typing import Any, Final
 
 from querymill.gateway.console.wording import count, duration
 from querymill_shared.board import Picture
+from querymill_shared.board.counts import MINUTES, joined, of_all
+from querymill_shared.fleet_history import Minute, total
 
 #: A step that has waited this long, in seconds, though workers listen, is worth a word.
 LONG_S: Final = 60.0
@@ -29,8 +31,9 @@ class OverviewFinding:
     at: str = ""
 
 
-#: A line needs two.
+#: A line needs two, and has at most the minutes of an hour.
 _MIN_POINTS: Final = 2
+HOUR: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class QueueRow:
     """A queue: how many steps wait and for how long (s), the slots of its workers, its steps per minute.
 
     ``busy`` counts the steps that its workers run now, those of their other queues included; None if none says so.
-    ``rates`` is what it did per minute, between the times at which somebody looked in the last hour.
+    ``per_minute`` is about the last minutes, None if nothing is known of them. ``rates`` are those of the last hour.
     """
 
     name: str
@@ -90,6 +93,21 @@ class RecentEnds:
     def total(self) -> int:
         """How many ended."""
         return sum(self.by_state.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """How many jobs ended per minute in the last hour, on average and by the minute, and within how long (s)."""
+
+    per_minute: float
+    half_within_s: float | None
+    most_within_s: float | None
+    rates: tuple[float, ...]
+
+    @property
+    def line(self) -> str:
+        """The rates as the points of a line, 60 wide and 14 high; "" with fewer than two."""
+        return points_of(self.rates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,35 +243,42 @@ def points_of(values: Sequence[float]) -> str:
     return " ".join(f"{place * step:.4g},{13 - 12 * value / most:.4g}" for place, value in enumerate(values))
 
 
-def rates_of(queue: str, seen: Sequence[tuple[float, Mapping[str, float]]]) -> tuple[float, ...]:
-    """Return what a queue did per minute between the times (s) at which its counters were seen."""
-    name = f"steps_run/{queue}"
-    return tuple(
-        max(0.0, counts.get(name, 0) - former.get(name, 0)) * 60 / (at - then)
-        for (then, former), (at, counts) in pairwise(seen)
-        if at > then
-    )
+def rates_of(names: str, minutes: Sequence[Minute]) -> tuple[float, ...]:
+    """Return how much was counted per minute under names that begin so, in each minute of the last hour.
+
+    A time without workers has its average in each of its minutes.
+    """
+    rates: list[float] = []
+    for minute in minutes:
+        if minute.passed_s > 0:
+            counted = sum(count for name, count in minute.counted.items() if name.startswith(names))
+            rates += [counted * 60 / minute.passed_s] * min(max(1, round(minute.passed_s / 60)), HOUR)
+    return tuple(rates[-HOUR:])
 
 
-def queue_rows(
-    figures: Mapping[str, Any],
-    before: Mapping[str, Any] | None,
-    passed_s: float,
-    seen: Sequence[tuple[float, Mapping[str, float]]] = (),
-) -> list[QueueRow]:
-    """Return the queues, with their rates if it is known how they were ``passed_s`` seconds ago."""
+def queue_rows(figures: Mapping[str, Any], minutes: Sequence[Minute] = ()) -> list[QueueRow]:
+    """Return the queues, with their rates as far as the history of the fleet has them."""
     rows = []
     for queue in figures["queues"]:
         name = queue["queue"]
         serving = [worker for worker in figures["workers"] if name in worker["queues"]]
         told = [worker["busy"] for worker in serving if worker.get("busy") is not None]
-        rate = None
-        if before is not None and passed_s > 0:
-            taken = f"steps_run/{name}"
-            rate = max(0.0, figures["counts"].get(taken, 0) - before["counts"].get(taken, 0)) * 60 / passed_s
+        rates = rates_of(f"steps_run/{name}", minutes)
+        lately = rates[-MINUTES:]
+        rate = sum(lately) / len(lately) if lately else None
         rows.append(QueueRow(name, queue["workers"], queue["slots"], queue["waiting"], queue["oldest_s"], rate,
-                             sum(told) if told else None, rates_of(name, seen)))  # fmt: skip
+                             sum(told) if told else None, rates))  # fmt: skip
     return rows
+
+
+def hour_of(minutes: Sequence[Minute]) -> Hour | None:
+    """Return how jobs of all kinds ended by the minute, and within how long, or None if nothing is known of it."""
+    rates = rates_of("ended/", minutes)
+    if not rates:
+        return None
+    latency = of_all(joined(total(minutes)).latency.values())
+    half, most = (latency.within(share) if latency.jobs else inf for share in (0.5, 0.95))
+    return Hour(sum(rates) / len(rates), None if half == inf else half, None if most == inf else most, rates)
 
 
 def ends(figures: Mapping[str, Any]) -> RecentEnds:

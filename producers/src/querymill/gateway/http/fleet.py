@@ -1,39 +1,39 @@
-"""How the fleet is, read at most once a second for all who look, with what it was a while ago."""
+"""How the fleet is, and what it did by the minute: read at most once a second for all who look."""
 
 import asyncio
 import time
-from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fastapi import Request
 
-from querymill.fleet import figures
+from querymill.fleet import figures, minutes_of
 from querymill.gateway.http.context import context_of
 from querymill.gateway.http.problems import unavailable
+from querymill_shared.fleet_history import Minute
 from querymill_shared.settings import Settings
 
 #: A picture of the fleet serves all who look within this time, in seconds.
 FRESH_S: Final = 1.0
-#: Former pictures are kept this far apart, and for this long, in seconds.
-APART_S, KEPT_S = 20.0, 3_600.0
+#: It has so many minutes of the fleet's history.
+SHOWN_MINUTES: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The fleet at a time (s, of this process's monotonic clock)."""
+    """The fleet at a time (s, of this process's monotonic clock), and its last hour as the board has it."""
 
     at: float
     figures: dict[str, Any]
+    minutes: list[Minute]
 
 
 @dataclass(slots=True)
 class FleetView:
-    """The fleet as this process has seen it."""
+    """The fleet as all gateways see it."""
 
     settings: Settings
     _last: Moment | None = None
-    _former: deque[Moment] = field(default_factory=deque)
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def now(self) -> Moment:
@@ -47,31 +47,23 @@ class FleetView:
                 found = await asyncio.to_thread(figures, self.settings)
                 if found is None:
                     raise unavailable("the board is not reachable")
-                self._keep(Moment(time.monotonic(), found))
-        assert self._last is not None  # noqa: S101  # it was just read
+                self._last = Moment(time.monotonic(), found, await self.minutes(SHOWN_MINUTES))
         return self._last
 
-    def before(self) -> Moment | None:
-        """Return the fleet as it was up to an hour ago, None if nobody looked then, or only just now."""
-        if self._last is None or not self._former or self._last.at - self._former[0].at < APART_S:
-            return None
-        return self._former[0]
+    async def minutes(self, limit: int) -> list[Minute]:
+        """Return what the fleet did in up to so many last minutes, the earliest first.
 
-    def seen(self) -> list[tuple[float, dict[str, float]]]:
-        """Return the counters at the times (s) at which somebody looked in the last hour, the last one included."""
-        moments = [*self._former, *(() if self._last is None else (self._last,))]
-        return [(moment.at, moment.figures["counts"]) for moment in moments]
-
-    def _keep(self, moment: Moment) -> None:
-        self._last = moment
-        if not self._former or moment.at - self._former[-1].at > APART_S:
-            self._former.append(moment)
-        while moment.at - self._former[0].at > KEPT_S:
-            self._former.popleft()
+        Raises:
+            Problem: The board does not answer.
+        """
+        found = await asyncio.to_thread(minutes_of, self.settings, limit)
+        if found is None:
+            raise unavailable("the board is not reachable")
+        return found
 
 
 def view_of(request: Request) -> FleetView:
-    """Return what this process has seen of the fleet."""
+    """Return the view of the fleet that all requests to this process share."""
     view: FleetView | None = getattr(request.app.state, "fleet_view", None)
     if view is None:
         view = request.app.state.fleet_view = FleetView(context_of(request).settings)

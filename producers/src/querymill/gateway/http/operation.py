@@ -1,18 +1,20 @@
 """The routes of those who operate a gateway: is it alive, is it ready, the figures of the fleet."""
 
-from typing import Final
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.concurrency import run_in_threadpool
 
+from querymill.fleet import minute_figures
 from querymill.gateway.http.context import caller_of, context_of, need
-from querymill.gateway.http.fleet import fleet_of
+from querymill.gateway.http.fleet import SHOWN_MINUTES, fleet_of, view_of
 from querymill.gateway.http.problems import unavailable
 from querymill.gateway.http.routing import GatewayRoute, answers
-from querymill.gateway.http.shapes import FleetBody, Status
+from querymill.gateway.http.shapes import FleetBody, FleetHistory, Status
 from querymill.keys import NONE_STORED, Scope
+from querymill_shared.fleet_history import MINUTES
 
 router = APIRouter(route_class=GatewayRoute, tags=["operation"])
 
@@ -43,6 +45,20 @@ async def fleet(request: Request) -> Response:
     """Return how the fleet is: its workers, queues, jobs, providers and counters. A key needs the scope operate."""
     need(caller_of(request), Scope.OPERATE)
     return JSONResponse(await fleet_of(request))
+
+
+@router.get("/v1/fleet/history", response_model=FleetHistory, responses=answers(never=(404,)))
+async def history(
+    request: Request,
+    minutes: Annotated[int, Query(ge=1, le=MINUTES, description="the last minutes, up to a day")] = SHOWN_MINUTES,
+) -> Response:
+    """Return what the fleet did in each of the last minutes, the same from every gateway.
+
+    A key needs the scope operate.
+    """
+    need(caller_of(request), Scope.OPERATE)
+    found = await view_of(request).minutes(minutes)
+    return JSONResponse({"minutes": [minute_figures(minute) for minute in found]})
 
 
 @router.get(

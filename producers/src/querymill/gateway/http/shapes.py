@@ -245,6 +245,26 @@ class FleetBody(BaseModel):
     counts: dict[str, float]
 
 
+class FleetMinute(BaseModel):
+    """The queues at a time, in seconds since the epoch, and what the fleet did in the ``passed_s`` seconds before it.
+
+    That is about 60, more after a time without workers, and 0 if nothing is known of the time before. ``jobs`` are by
+    kind, ``counts`` are calls and tokens of providers, and processor time in ms.
+    """
+
+    at: float
+    passed_s: float
+    queues: list[dict[str, Any]]
+    jobs: dict[str, dict[str, Any]]
+    counts: dict[str, int]
+
+
+class FleetHistory(BaseModel):
+    """What the fleet did by the minute, the earliest first."""
+
+    minutes: list[FleetMinute]
+
+
 class Status(BaseModel):
     """Whether the process is alive or ready."""
 

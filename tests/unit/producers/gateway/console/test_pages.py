@@ -26,6 +26,7 @@ from querymill_shared.contracts.documents import DocumentList
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import validate_request
 from querymill_shared.contracts.reports.ingest import Report
+from querymill_shared.fleet_history import Minute
 from tests.fixtures.console import HOSTILE, Page, read_page, rendered, scope_of
 
 NOW = 1_795_269_731.0
@@ -59,8 +60,8 @@ def figures(**fields: Any) -> dict[str, Any]:
 
 def overview_page(found: dict[str, Any], caller: Any = LOOPBACK_CALLER, **more: Any) -> Page:
     page = {
-        "findings": overview.findings(found), "queues": overview.queue_rows(found, None, 0),
-        "ends": overview.ends(found), "caches": overview.caches(found["counts"]),
+        "findings": overview.findings(found), "queues": overview.queue_rows(found),
+        "ends": overview.ends(found), "hour": None, "caches": overview.caches(found["counts"]),
         "kinds_of_job": overview.kind_rows(found), "providers": found["providers"], "workers": found["workers"],
         "dead": found["dead_letters"], "waiting": [], "is_new": False, "collections": ["filings"],
         "gateway": "localhost:8080",
@@ -199,10 +200,12 @@ def test_what_waits_says_what_it_waits_for() -> None:
 
 
 def test_rates_and_windows_come_from_counters() -> None:
-    before = figures(counts={"steps_run/search": 10.0})
-    now = figures(counts={"steps_run/search": 40.0})
-    assert overview.queue_rows(now, before, 30.0)[0].per_minute == pytest.approx(60)
-    ends = overview.ends(now)
+    minutes = [Minute(NOW - 60 * ago, 60, (), {"steps_run/search": 60 + 10 * ago}) for ago in (7, 2, 1, 0)]
+    row, *_ = overview.queue_rows(figures(), minutes)
+    assert row.per_minute == pytest.approx(85)
+    assert row.rates == pytest.approx((130, 80, 70, 60))
+    assert overview.queue_rows(figures())[0].per_minute is None
+    ends = overview.ends(figures())
     assert (ends.minutes, ends.total, ends.by_state) == (5, 4, {"complete": 3, "incomplete": 1})
     assert overview.caches({"vector_hit": 3, "vector_miss": 1}).vectors == pytest.approx(0.75)
 
@@ -454,8 +457,9 @@ def test_ingestions_are_listed_with_their_progress() -> None:
 def test_a_queue_whose_slots_are_all_busy_is_full_and_its_line_is_drawn() -> None:
     found = figures(queues=[{"queue": "ingest", "workers": 1, "slots": 8, "running": 0, "waiting": 9, "oldest_s": 1.0}])
     found["workers"][0]["busy"] = 8
-    seen = [(float(at), {"steps_run/ingest": float(taken)}) for at, taken in ((0, 0), (20, 10), (40, 50))]
-    (queue,) = overview.queue_rows(found, None, 0, seen)
+    seen = [(0, 0), (20, 10), (20, 40)]
+    minutes = [Minute(NOW, passed_s, (), {"steps_run/ingest": run}) for passed_s, run in seen]
+    (queue,) = overview.queue_rows(found, minutes)
     assert (queue.busy, queue.is_full, queue.rates) == (8, True, (30.0, 120.0))
     page = overview_page(found, queues=[queue])
     assert "8/8 full" in page.text
@@ -463,11 +467,38 @@ def test_a_queue_whose_slots_are_all_busy_is_full_and_its_line_is_drawn() -> Non
     assert overview.points_of((0, 4, 2)) == "0,13 30,1 60,7"
 
 
+@pytest.mark.parametrize(("passed_s", "points"), [(60, 3), (180, 5), (86_400, 60)])
+def test_a_time_without_workers_takes_its_place_in_the_line(passed_s: float, points: int) -> None:
+    minutes = [Minute(NOW, seconds, (), {"ended/reports/done": 60}) for seconds in (60, passed_s, 60)]
+    rates = overview.rates_of("ended/", minutes)
+    assert len(rates) == points
+    assert rates[-2:] == pytest.approx((3_600 / passed_s, 60))
+
+
+def test_the_last_hour_is_one_line_with_its_latency() -> None:
+    took = {
+        "took/reports/0.1": 6,
+        "took/reports/inf": 1,
+        "took/embed/5": 13,
+        "ended/reports/done": 7,
+        "ended/embed/failed": 13,
+    }
+    hour = overview.hour_of([Minute(NOW - 60, 60, (), {}), Minute(NOW, 60, (), took)])
+    assert hour is not None
+    assert (hour.per_minute, hour.half_within_s, hour.most_within_s) == (10, 5.0, 5.0)
+    page = overview_page(figures(), hour=hour)
+    assert "per min, last hour10 half within5.00 s 95 % within5.00 s" in page.text
+    assert overview.hour_of([Minute(NOW, 0, (), {})]) is None
+    quiet = overview.hour_of([Minute(NOW, 60, (), {})])
+    assert quiet is not None
+    assert (quiet.per_minute, quiet.most_within_s) == (0, None)
+
+
 def test_the_matrix_of_workers_says_how_busy_they_are_and_which_queue_is_deserted() -> None:
     found = figures()
     found["workers"].append(found["workers"][0] | {"name": HOSTILE, "busy": None})
     found["queues"][0]["workers"] = 0
-    page = rendered("workers.html", workers=found["workers"], queues=overview.queue_rows(found, None, 0),
+    page = rendered("workers.html", workers=found["workers"], queues=overview.queue_rows(found),
                     leases_lost=0, now=NOW)  # fmt: skip
     assert "3/8" in page.text
     assert "–/8" in page.text
