@@ -187,16 +187,16 @@ class Board(Protocol):
         """Return after how many seconds the first entry is due: 0 or less if one is now, inf if there is none."""
         ...
 
-    def due(self, *, queued_since: Mapping[str, float] = ...) -> list[Due]:
+    def due(self, *, waits: Mapping[str, float] = ...) -> list[Due]:
         """Return the entries that are due. Each becomes due again on its own until its job ends.
 
-        ``queued_since`` is when the oldest bell of a queue was rung, in seconds since the epoch. A waiting step whose
-        own bell was rung later is left out: that bell is still in the queue.
+        ``waits`` is how long a bell waits in a queue, in seconds. A waiting step whose own bell was rung a shorter
+        time ago is left out: that bell may still be in the queue.
         """
         ...
 
     def report_backlog(self, waits: Mapping[str, float]) -> None:
-        """Note how long a new bell would wait on each queue, in seconds, for the next three seconds.
+        """Note how long a new step would wait on each queue, in seconds, for the next three seconds.
 
         In that time `submit` refuses a job whose deadline is earlier than the shortest wait of its steps' queues.
         """

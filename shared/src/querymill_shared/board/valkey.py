@@ -273,11 +273,9 @@ class ValkeyBoard(Board):
     def drop(self, job_id: str) -> bool:
         return self._run(dead.drop(job_id))
 
-    def due(self, *, queued_since: Mapping[str, float] = NO_BACKLOG) -> list[Due]:
+    def due(self, *, waits: Mapping[str, float] = NO_BACKLOG) -> list[Due]:
         """See `Board.due`. If nothing is due, this takes one round trip for all shards."""
-        return [
-            due for shard, left_ms in self._heads().items() if left_ms <= 0 for due in self._sweep(shard, queued_since)
-        ]
+        return [due for shard, left_ms in self._heads().items() if left_ms <= 0 for due in self._sweep(shard, waits)]
 
     @override
     def due_in(self) -> float:
@@ -293,10 +291,10 @@ class ValkeyBoard(Board):
         found = zip(keys.SHARDS, self._run_all([sweeping.heads(shard) for shard in keys.SHARDS]), strict=True)
         return {shard: left_ms[shard] for shard, left_ms in found}
 
-    def _sweep(self, shard: str, queued_since: Mapping[str, float]) -> list[Due]:
+    def _sweep(self, shard: str, waits: Mapping[str, float]) -> list[Due]:
         grace = self._settings.querymill_ring_grace_s
         try:
-            return self._run(sweeping.sweep(shard, ring_grace_s=grace, queued_since=queued_since))
+            return self._run(sweeping.sweep(shard, ring_grace_s=grace, waits=waits))
         except redis.ResponseError as error:
             # The jobs of the other shards have deadlines too.
             _log.warning("could not sweep shard %s: %s", shard, type(error).__name__)

@@ -36,13 +36,13 @@ SAMPLES_EVERY_S = 60.0
 
 
 def sweep(
-    ports: Ports, queued_since: Mapping[str, float] = NO_BACKLOG, *, tasks: BackgroundTasks | None = None
+    ports: Ports, waits: Mapping[str, float] = NO_BACKLOG, *, tasks: BackgroundTasks | None = None
 ) -> Sequence[Bell]:
-    """Act on every due entry once. Return the bells to ring: no second one for a step whose bell is still queued.
+    """Act on every due entry once. Return the bells to ring: no second one for a step whose bell may still be queued.
 
     What needs a store is done aside, as tasks. Without them it is done here.
     """
-    due_now = ports.board.due(queued_since=queued_since)
+    due_now = ports.board.due(waits=waits)
     return [bell for due in due_now for bell in recover_safely(due, ports, tasks)]
 
 
@@ -185,8 +185,8 @@ class Sweeper:
                 self._backlog.wake()
         due_in_s = self._ports.board.due_in()
         if due_in_s <= 0:
-            queued_since = NO_BACKLOG if self._backlog is None else self._backlog.queued_since
-            for bell in sweep(self._ports, queued_since, tasks=self._tasks):
+            waits = NO_BACKLOG if self._backlog is None else self._backlog.waits
+            for bell in sweep(self._ports, waits, tasks=self._tasks):
                 self._ring(bell)
         self._tasks.tend()
         self._look_after_stores()
