@@ -24,7 +24,7 @@ from tests.fixtures.certificates import Authority, Issued
 _PLACES: Final = Path("/usr/lib/rabbitmq/lib")
 _STARTS_WITHIN_S: Final = 120.0
 #: Queues belong to a virtual host: each database of the board's server has one, as it has lists of its own.
-HOSTS: Final = ("/", *map(str, range(1, 8)))
+HOSTS: Final = ("/", *map(str, range(1, 16)))
 
 
 def rabbitmq_server() -> Path | None:

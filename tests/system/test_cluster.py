@@ -210,7 +210,7 @@ def test_a_backup_has_the_jobs_of_all_servers_and_is_restored_over_others(
 
 
 def test_a_worker_whose_broker_is_a_cluster_says_so_and_ends(deployment: Deployment, valkeys: ValkeyCluster) -> None:
-    environment = os.environ | deployment.environment | {"REDIS_URL": valkeys.url}
+    environment = os.environ | deployment.environment | {"REDIS_URL": valkeys.url, "CELERY_BROKER_URL": ""}
     command = [sys.executable, "-m", "querymill", "worker"]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == os.EX_CONFIG, ended.stderr[-2000:]

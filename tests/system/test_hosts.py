@@ -96,7 +96,7 @@ def fleet_without_hosts(
     with redis.Redis.from_url(board) as client:
         client.flushdb()
     with (
-        reachable(deployment.environment | {"REDIS_URL": board}, here) as fleet_has,
+        reachable(deployment.environment | {"REDIS_URL": board, "CELERY_BROKER_URL": ""}, here) as fleet_has,
         WorkerProcess(fleet_has, queues="ranks", threads=1),
     ):
         yield Fleet(Settings(redis_url=board), database), fleet_has

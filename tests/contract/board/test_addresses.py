@@ -14,9 +14,7 @@ import redis
 
 from querymill.keys import Keyring
 from querymill_embedded import free_ports
-from querymill_shared.backlog import Backlog
 from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard, ValkeyWatchedBoard
-from querymill_shared.board.connections import open_commands
 from querymill_shared.broker import _REDIS_TRANSPORT
 from querymill_shared.contracts.errors import Unavailable
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -76,14 +74,6 @@ def broker(url: str) -> object:
         return None
 
 
-def backlog(url: str) -> object:
-    settings = Settings(redis_url="redis://127.0.0.1:1/0", celery_broker_url=url)
-    with open_commands(url) as board:
-        looked = Backlog.connect(settings, board)
-        assert looked is not None, "the queues of this broker are lists, and can be looked at"
-        return looked.look()
-
-
 def values(url: str) -> object:
     """Read a value that the fleet has cached."""
     with open_cache(Settings(querymill_cache_url=url).querymill_cache_url) as cache:
@@ -97,7 +87,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("querymill_shared.broker._REDIS_TRANSPORT", at_once)
 
 
-OPENED: tuple[Opened, ...] = (command, several_commands, coroutine, watching, keyring, broker, backlog, values)
+OPENED: tuple[Opened, ...] = (command, several_commands, coroutine, watching, keyring, broker, values)
 each_opens = pytest.mark.parametrize("opens", OPENED, ids=lambda opens: opens.__name__)
 
 

@@ -71,7 +71,7 @@ def scripts_of(held: Claim, shard: str) -> Mapping[str, ScriptCall[Any]]:
         calls.picture(job_id),
         submit(SEARCH, SEARCH.model_dump_json(), shard + 31 * "0", ring_grace_s=2),
         sweeping.heads(shard),
-        sweeping.sweep(shard, ring_grace_s=0, queued_since=NO_BACKLOG),
+        sweeping.sweep(shard, ring_grace_s=0, waits=NO_BACKLOG),
         queue_work(shard),
         open_jobs(shard, 20),
         lives.release_life(shard, LIFE, planned=False),

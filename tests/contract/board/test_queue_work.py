@@ -72,7 +72,8 @@ def test_the_oldest_is_the_step_that_has_waited_longest(board: Board) -> None:
 def test_a_step_that_is_put_back_waits_once_its_time_has_come(board: Board) -> None:
     job_id, _ = board.submit(SEARCH)
     board.postpone(claimed(board, job_id), delay_s=20, reason="r", cause="outage")
-    assert work_of(board)[Queue.SEARCH] == QueueWork(Queue.SEARCH, 0, 0, 0)
+    work = work_of(board)[Queue.SEARCH]
+    assert (work.waiting, work.running, work.oldest_s) == (0, 0, None)
     let_pass(board, 21)
     assert steps_of(board, Queue.SEARCH) == (1, 0)
 
@@ -124,7 +125,7 @@ def test_no_step_of_a_job_that_ended_waits_or_runs(board: Board, end: Callable[[
     job_id, _ = board.submit(SEARCH)
     claimed(board, job_id)
     end(board, job_id)
-    assert set(work_of(board).values()) == {QueueWork(queue, 0, 0, 0) for queue in Queue}
+    assert {steps_of(board, queue) for queue in Queue} == {(0, 0)}
 
 
 def test_the_only_step_of_a_job_ends_with_it(board: Board) -> None:
@@ -156,6 +157,32 @@ def test_the_threads_of_living_workers_count_for_each_queue_that_they_serve(boar
     let_pass(board, lives.ALIVE_S + 1)
     board.beat("b@host#2", {"queues": ["search"], "slots": 4})
     assert work_of(board)[Queue.SEARCH].slots == 4
+
+
+def test_the_threads_that_run_nothing_are_free_for_each_queue_that_they_serve(board: ValkeyBoard) -> None:
+    board.beat("a@host#1", {"queues": ["search", "expand"], "slots": 16, "busy": 10})
+    board.beat("b@host#2", {"queues": ["search"], "slots": 4, "busy": 5})  # one more, for others' collections
+    board.beat("c@host#3", {"queues": ["ranks"], "slots": 2})
+    work = work_of(board)
+    assert [work[queue].free for queue in (Queue.SEARCH, Queue.EXPAND, Queue.RANKS, Queue.EMBED)] == [6, 6, 2, 0]
+
+
+@on_both_servers
+def test_each_attempt_at_a_step_is_counted_as_a_claim_of_its_queue(board: Board) -> None:
+    board.beat("w@host#1", {"name": "w"})
+    job_id, _ = board.submit(SEARCH)
+    board.postpone(claimed(board, job_id), delay_s=0, reason="r", cause="outage")
+    claimed(board, job_id)
+    assert len(board.claim_steps(job_id, "hyde", life="w@host#1", limit=8).held) == 2
+    work = work_of(board)
+    assert [work[queue].claimed for queue in (Queue.SEARCH, Queue.EXPAND, Queue.RANKS)] == [2, 2, 0]
+
+
+def test_a_claim_that_gets_nothing_is_not_counted(board: Board) -> None:
+    job_id, _ = board.submit(SEARCH)
+    claimed(board, job_id)
+    assert board.claim(job_id, "original") is None
+    assert work_of(board)[Queue.SEARCH].claimed == 1
 
 
 def test_bells_change_nothing(board: ValkeyBoard) -> None:

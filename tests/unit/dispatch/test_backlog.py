@@ -1,20 +1,23 @@
-"""What the queues' backlog means: expected waits, and bells that are still queued."""
+"""What the backlog of a queue means: how long a new step waits, and which bells may still be in their queue."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_shared.backlog import QueueState
+from querymill_shared.board.queue_work import QueueWork
 from querymill_shared.queues import Queue
-from querymill_workers.dispatch.backlog import MIN_WAIT_S, QueueSnapshot, expected_waits, still_queued
+from querymill_workers.dispatch.backlog import MIN_WAIT_S, Look, bell_waits, expected_waits
+
+FOR_EVER = float("inf")
 
 
-def look(at: float, length: int, taken: float) -> QueueSnapshot:
-    return QueueSnapshot(at, {Queue.SEARCH: QueueState(Queue.SEARCH, length, taken=taken)})
+def look(at: float, waiting: int, claimed: float, *, slots: int = 8, free: int = 0) -> Look:
+    work = QueueWork(Queue.SEARCH, waiting, slots - free, slots, free=free, claimed=int(claimed))
+    return Look(at, {Queue.SEARCH: work})
 
 
-def test_a_new_bell_waits_until_those_before_it_were_taken() -> None:
-    # 100 bells a second are taken, and 600 wait.
+def test_a_new_step_waits_until_those_before_it_were_claimed() -> None:
+    # 100 steps a second are claimed, and 600 wait.
     assert expected_waits([look(10, 800, 0), look(11, 700, 100), look(12, 600, 200)]) == {Queue.SEARCH: 6.0}
 
 
@@ -34,26 +37,54 @@ def test_what_waits_shortly_is_no_backlog() -> None:
     assert expected_waits([look(at, 2, 50 * at) for at in range(5)]) == {}
 
 
+def test_steps_that_wait_while_most_threads_are_free_are_no_backlog() -> None:
+    # Their bells were lost, or only workers of the next release can read them: a new step begins at once.
+    assert expected_waits([look(at, 3, at, free=6) for at in range(10)]) == {}
+
+
+def test_a_thread_that_is_just_free_at_a_look_does_not_hide_a_backlog() -> None:
+    looks = [look(at, 60, 10 * at, free=at % 3) for at in range(6)]
+    assert expected_waits(looks) == {Queue.SEARCH: 6.0}
+
+
+def test_what_workers_that_died_since_left_behind_waits_as_long_as_they_would_have_taken() -> None:
+    looks = [look(0, 100, 0), look(1, 90, 10), look(2, 90, 10, slots=0)]
+    assert expected_waits(looks) == {Queue.SEARCH: 18.0}
+
+
 @given(
-    lengths=st.lists(st.integers(1, 10_000), min_size=3, max_size=10),
-    rate=st.floats(0.1, 5_000),
+    waiting=st.lists(st.integers(1, 10_000), min_size=3, max_size=10),
+    rate=st.integers(1, 5_000),
     start=st.floats(0, 1e6),
 )
-def test_the_wait_is_the_length_over_the_rate(lengths: list[int], rate: float, start: float) -> None:
-    waits = expected_waits([look(start + n, length, n * rate) for n, length in enumerate(lengths)])
-    expected = lengths[-1] / rate
+def test_the_wait_is_the_number_over_the_rate(waiting: list[int], rate: int, start: float) -> None:
+    waits = expected_waits([look(start + n, steps, n * rate) for n, steps in enumerate(waiting)])
+    expected = waiting[-1] / rate
     if expected >= MIN_WAIT_S * 1.001:
         assert waits[Queue.SEARCH] == pytest.approx(expected, rel=1e-3)
     elif expected < MIN_WAIT_S * 0.999:
         assert waits == {}
 
 
-def test_a_backlog_lasts_since_its_oldest_bell_was_rung() -> None:
-    states = [
-        QueueState(Queue.SEARCH, 6_000, rung_at=100.0, oldest_s=30.0),
-        QueueState(Queue.EXPAND, 1, rung_at=129.9, oldest_s=0.1),
-        QueueState(Queue.INGEST, 0),
-        QueueState(Queue.EMBED, 7),
-    ]
-    # Nothing is known of the oldest bell of `embed`: it is older than any job that the board still has.
-    assert still_queued(states, unknown_since=-3470.0) == {"search": 100.0, "embed": -3470.0}
+def test_a_bell_may_be_in_its_queue_for_as_long_as_a_new_step_waits() -> None:
+    assert bell_waits([look(10, 800, 0), look(11, 700, 100), look(12, 600, 200)]) == {Queue.SEARCH: 6.0}
+
+
+@pytest.mark.parametrize("slots", [0, 8], ids=["no worker listens", "long steps keep all threads busy"])
+def test_a_bell_that_no_thread_could_take_is_in_its_queue_for_ever(slots: int) -> None:
+    assert bell_waits([look(at, 800, 100, slots=slots) for at in range(3)]) == {Queue.SEARCH: FOR_EVER}
+
+
+def test_bells_are_lost_if_nothing_moves_although_a_thread_is_free() -> None:
+    moving = [look(at, 900 - 100 * at, 100 * at) for at in range(4)]
+    stuck = [look(4 + at, 600, 300, free=1 if at else 8) for at in range(3)]
+    assert bell_waits(moving) == {Queue.SEARCH: 6.0}
+    assert bell_waits(moving + stuck) == {}
+
+
+def test_bells_that_were_lost_while_others_are_taken_at_once_are_not_in_their_queue() -> None:
+    assert bell_waits([look(at, 5, 3 * at, free=7) for at in range(5)]) == {}
+
+
+def test_of_workers_that_have_just_started_nothing_is_known() -> None:
+    assert bell_waits([look(0, 5, 0, slots=0), look(1, 5, 0)]) == {}

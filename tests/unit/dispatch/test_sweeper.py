@@ -208,7 +208,7 @@ def test_samples_of_what_dead_workers_dropped_are_looked_for_as_soon_as_a_proces
 
 
 def test_a_minute_is_kept_about_once_a_second_and_only_by_who_is_elected() -> None:
-    clock, kept, elected = Clock(), list[float](), [True]
+    clock, kept, elected = Clock(), list[float](), [SHARDS]
     ports = memory_ports(clock=clock)
     sweeper = Sweeper(ports, ring=lambda _: None, elect=lambda: elected[0], keep_minute=lambda: kept.append(clock.now))
     begun = clock.now
@@ -216,7 +216,7 @@ def test_a_minute_is_kept_about_once_a_second_and_only_by_who_is_elected() -> No
         sweeper.turn()
         clock.now += 0.25
     assert [at - begun for at in kept] == [0, 1, 2, 3, 4]
-    elected[0] = False
+    elected[0] = ""
     for _ in range(20):
         clock.now += 0.25
         sweeper.turn()
@@ -230,7 +230,7 @@ def test_a_history_that_cannot_be_kept_keeps_no_job_from_its_deadline() -> None:
     board = new_board()
     job_id, _ = board.submit(SEARCH)
     let_pass(board, 30)
-    Sweeper(memory_ports(board=board), ring=lambda _: None, elect=lambda: True, keep_minute=refuse).turn()
+    Sweeper(memory_ports(board=board), ring=lambda _: None, elect=lambda: SHARDS, keep_minute=refuse).turn()
     assert board.picture(job_id).record.is_over
 
 

@@ -12,10 +12,8 @@ from typing import Any
 import redis
 import structlog
 
-from querymill_shared.backlog import taken_from
 from querymill_shared.board.connections import run_command
 from querymill_shared.queues import Queue
-from querymill_workers import wiring
 from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.bell_codec import NoBell, Rung, heard
@@ -126,6 +124,5 @@ class BellListener(Listener):
         if isinstance(rung, NoBell):
             self._dropped.count(queue, rung)
             return
-        wiring.fleet_counters().count(taken_from(queue))
         bell = Bell(rung.job_id, rung.step, Queue(queue))
         self._step_pool.start(lambda: self._answer(bell))

@@ -12,10 +12,8 @@ import structlog
 from kombu import Connection, Consumer, Message, compression
 from kombu import Queue as BrokerQueue
 
-from querymill_shared.backlog import taken_from
 from querymill_shared.broker import QUEUE_ARGUMENTS
 from querymill_shared.queues import Queue
-from querymill_workers import wiring
 from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.bell_codec import NoBell, Rung, told
@@ -171,7 +169,6 @@ class DeliveryListener(Listener):
                 self._close(name)  # before it delivers another
             self._consumers[name] = self._consumers.pop(name)  # its next turn is the last
         message.ack()
-        wiring.fleet_counters().count(taken_from(name))
         self._step_pool.start(lambda: self._answer(bell))
 
     def _close_all(self) -> None:

@@ -14,9 +14,9 @@ from celery.concurrency.thread import TaskPool as Threads
 from celery.signals import celeryd_init, worker_ready, worker_shutdown, worker_shutting_down
 
 from querymill_shared import fleet_history, tracing
-from querymill_shared.backlog import Backlog
-from querymill_shared.board import fleet_settings
+from querymill_shared.board import fleet_settings, lives
 from querymill_shared.board.connections import open_commands
+from querymill_shared.board.queue_work import read_work
 from querymill_shared.metrics_port import serve_metrics
 from querymill_shared.urls import has_alternates, is_redis
 from querymill_workers import logs, preflight, wiring
@@ -124,12 +124,11 @@ def start_upkeep() -> None:
         tracing.start("querymill-worker")
     except tracing.TracingNotInstalled as error:
         raise preflight.Unsafe(str(error)) from None
-    backlog = Backlog.connect(settings, client)
     preflight.refuse_unsafe(settings, board)
     ports = wiring.ports()
     announce_all(ports)
     name = wiring.heartbeat().life
-    watch = None if backlog is None else BacklogWatch(ports, backlog, result_ttl_s=settings.querymill_result_ttl_s)
+    watch = BacklogWatch(ports, lambda: read_work(client, lives.read_lives(client)))
     election = Election(board, name)
     sweeper = Sweeper(
         ports,
@@ -139,9 +138,7 @@ def start_upkeep() -> None:
         backlog=watch,
         keep_minute=partial(fleet_history.keep_minute, client),
     )
-    _upkeep.extend((sweeper, Announcer(ports)))
-    if watch is not None:
-        _upkeep.append(watch)
+    _upkeep.extend((sweeper, Announcer(ports), watch))
     for thread in _upkeep:
         thread.start()
 

@@ -16,7 +16,6 @@ import structlog
 from kombu.transport import redis
 from redis.exceptions import ResponseError
 
-from querymill_shared.backlog import taken_from
 from querymill_shared.broker import KeptClientChannel, KeptClientTransport
 from querymill_shared.queues import Queue, task_of
 from querymill_workers import wiring
@@ -107,7 +106,6 @@ class BellChannel(KeptClientChannel):
         if isinstance(rung, NoBell):
             self._dropped.count(queue, rung)
             return None
-        wiring.fleet_counters().count(taken_from(queue))
         return key, element_of(rung, queue, task)
 
     def _brpop_read(self, **options: Any) -> Any:

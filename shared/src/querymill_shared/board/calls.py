@@ -319,7 +319,7 @@ def picture(job_id: str) -> ScriptCall[Picture]:
 
 
 def report_backlog(shard: str, waits: Mapping[str, float]) -> ScriptCall[int]:
-    """Note in one shard how long a new bell would wait on each queue, in seconds."""
+    """Note in one shard how long a new step would wait on each queue, in seconds."""
     pairs = [part for queue, wait_s in waits.items() for part in (queue, int(wait_s * 1000))]
     return ScriptCall("report_backlog", [keys.backlog(shard)], [BACKLOG_TTL_MS, *pairs], int)
 

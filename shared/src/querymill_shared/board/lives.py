@@ -41,6 +41,15 @@ def slots(lives: Iterable[WorkerLife]) -> Counter[str]:
     return found
 
 
+def free(lives: Iterable[WorkerLife]) -> Counter[str]:
+    """Return how many threads of the living worker processes of each queue ran nothing when these were heard of."""
+    found: Counter[str] = Counter()
+    for life in lives:
+        if life.beat_age_s < ALIVE_S:
+            found.update(dict.fromkeys(life.queues, max(0, life.slots - (life.busy or 0))))
+    return found
+
+
 def read_lives(client: redis.Redis) -> list[WorkerLife]:
     """Return the worker processes, as any client of the board's server reads them, by name."""
     pipeline: Any = client.pipeline(transaction=False)

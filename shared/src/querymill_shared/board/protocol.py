@@ -190,19 +190,19 @@ class Board(Protocol):
         """
         ...
 
-    def due(self, *, queued_since: Mapping[str, float] = ..., shards: str = ..., sweeper: str = ...) -> list[Due]:
+    def due(self, *, waits: Mapping[str, float] = ..., shards: str = ..., sweeper: str = ...) -> list[Due]:
         """Return the entries that are due. Each becomes due again on its own until its job ends.
 
         ``shards`` are those looked at, all unless given. A ``sweeper`` that names itself gets those of shards only for
         which it is elected.
 
-        ``queued_since`` is when the oldest bell of a queue was rung, in seconds since the epoch. A waiting step whose
-        own bell was rung later is left out: that bell is still in the queue.
+        ``waits`` is how long a bell waits in a queue, in seconds. A waiting step whose own bell was rung a shorter
+        time ago is left out: that bell may still be in the queue.
         """
         ...
 
     def report_backlog(self, waits: Mapping[str, float]) -> None:
-        """Note how long a new bell would wait on each queue, in seconds, for the next three seconds.
+        """Note how long a new step would wait on each queue, in seconds, for the next three seconds.
 
         In that time `submit` refuses a job whose deadline is earlier than the shortest wait of its steps' queues.
         """

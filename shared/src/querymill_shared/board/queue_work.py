@@ -24,7 +24,8 @@ class QueueWork:
     """The steps of a queue that wait and that run, and the threads of living workers that serve it.
 
     ``oldest_s`` is for how long the oldest step has waited, None if none waits. A thread that serves several queues
-    counts for each.
+    counts for each. ``free`` is how many of the threads ran nothing when their process was last heard of. ``claimed``
+    counts the steps that workers took so far, again at each attempt.
     """
 
     queue: Queue
@@ -32,17 +33,20 @@ class QueueWork:
     running: int
     slots: int
     oldest_s: float | None = None
+    free: int = 0
+    claimed: int = 0
 
 
-def queue_work(shard: str) -> ScriptCall[list[tuple[int, int, int]]]:
-    """Return of each queue how many steps of a shard wait and run, and for how many ms the oldest waits, or -1."""
+def queue_work(shard: str) -> ScriptCall[list[tuple[int, int, int, int]]]:
+    """Return of each queue a shard's steps that wait and run, the ms that the oldest waits, or -1, and the claims."""
     start = keys.prefix(shard)
     sets = [f"{start}{place}:{queue}" for queue in Queue for place in ("waiting", "running")]
 
-    def parse(returned: Sequence[int]) -> list[tuple[int, int, int]]:
-        return [(returned[at], returned[at + 1], returned[at + 2]) for at in range(0, len(returned), 3)]
+    def parse(returned: Sequence[int]) -> list[tuple[int, int, int, int]]:
+        waiting, running, ages_ms, claimed = (returned[place::4] for place in range(4))
+        return list(zip(waiting, running, ages_ms, claimed, strict=True))
 
-    return ScriptCall("queue_work", sets, [start], parse)
+    return ScriptCall("queue_work", [start + "counts", *sets], [start, *Queue], parse)
 
 
 def read_work(client: redis.Redis, alive: Iterable[WorkerLife]) -> list[QueueWork]:
@@ -54,9 +58,11 @@ def read_work(client: redis.Redis, alive: Iterable[WorkerLife]) -> list[QueueWor
         client.script_load(source(asked[0].script))
         returned = _run(client, asked)
     shards = [call.parse(reply) for call, reply in zip(asked, returned, strict=True)]
-    slots = lives.slots(alive)
+    alive = list(alive)
+    slots, free = lives.slots(alive), lives.free(alive)
     return [
-        _joined(queue, of_queue, slots[queue]) for queue, of_queue in zip(Queue, zip(*shards, strict=True), strict=True)
+        _joined(queue, of_queue, slots[queue], free[queue])
+        for queue, of_queue in zip(Queue, zip(*shards, strict=True), strict=True)
     ]
 
 
@@ -67,7 +73,7 @@ def _run(client: redis.Redis, asked: Sequence[ScriptCall[Any]]) -> list[Any]:
     return pipeline.execute()
 
 
-def _joined(queue: Queue, shards: Sequence[tuple[int, int, int]], slots: int) -> QueueWork:
-    oldest_ms = max(ms for _, _, ms in shards)
-    waiting, running = sum(some for some, _, _ in shards), sum(some for _, some, _ in shards)
-    return QueueWork(queue, waiting, running, slots, oldest_ms / 1000 if waiting else None)
+def _joined(queue: Queue, shards: Sequence[tuple[int, int, int, int]], slots: int, free: int) -> QueueWork:
+    waiting, running, ages_ms, claimed = zip(*shards, strict=True)
+    oldest_s = max(ages_ms) / 1000 if sum(waiting) else None
+    return QueueWork(queue, sum(waiting), sum(running), slots, oldest_s, free, sum(claimed))

@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from querymill_shared.board import keys
 from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import Due
 from querymill_shared.values import value
+
+#: Longer, in seconds, than any bell waits.
+EVER_S: Final = 366 * 86_400.0
 
 
 @value
@@ -49,18 +52,18 @@ def heads(shards: str = keys.SHARDS) -> ScriptCall[dict[str, float]]:
 
 
 def sweep(
-    shard: str, *, ring_grace_s: float, queued_since: Mapping[str, float], sweeper: str = "", limit: int = 100
+    shard: str, *, ring_grace_s: float, waits: Mapping[str, float], sweeper: str = "", limit: int = 100
 ) -> ScriptCall[list[Due]]:
     """Return the due entries of one shard. Each becomes due again on its own until its job ends.
 
     Named processes get those of shards only for which they are elected (the fence).
     """
     start = keys.prefix(shard)
-    since = [part for queue, at in queued_since.items() for part in (queue, round(at * 1000))]
+    pairs = [part for queue, wait_s in waits.items() for part in (queue, round(min(wait_s, EVER_S) * 1000))]
     return ScriptCall(
         "sweep",
         [start + "due", keys.sweeper(shard)],
-        [start, int(ring_grace_s * 1000), limit, sweeper, *since],
+        [start, int(ring_grace_s * 1000), limit, sweeper, *pairs],
         lambda returned: [
             Due(job_id, None if step.startswith("@") else step, past_deadline=step == "@deadline")
             for job_id, step in (entry.split(" ") for entry in returned)

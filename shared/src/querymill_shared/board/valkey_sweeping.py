@@ -38,13 +38,13 @@ class SweptBoard(Board):
 
     @override
     def due(
-        self, *, queued_since: Mapping[str, float] = NO_BACKLOG, shards: str = keys.SHARDS, sweeper: str = ""
+        self, *, waits: Mapping[str, float] = NO_BACKLOG, shards: str = keys.SHARDS, sweeper: str = ""
     ) -> list[Due]:
         """See `Board.due`. On one server, this takes one round trip for all shards if nothing is due."""
         grace = self._settings.querymill_ring_grace_s
         due_now = [shard for shard, left_ms in self._heads(shards).items() if left_ms <= 0]
         asked = [
-            sweeping.sweep(shard, ring_grace_s=grace, queued_since=queued_since, sweeper=sweeper) for shard in due_now
+            sweeping.sweep(shard, ring_grace_s=grace, waits=waits, sweeper=sweeper) for shard in due_now
         ]
         found = list[Due]()
         for shard, due in zip(due_now, self._run_each(asked) if asked else (), strict=True):

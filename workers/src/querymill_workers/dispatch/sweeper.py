@@ -39,14 +39,14 @@ HISTORY_EVERY_S = 1.0
 
 
 def sweep(
-    ports: Ports, queued_since: Mapping[str, float] = NO_BACKLOG, *, tasks: BackgroundTasks | None = None,
+    ports: Ports, waits: Mapping[str, float] = NO_BACKLOG, *, tasks: BackgroundTasks | None = None,
     shards: str = SHARDS, sweeper: str = "",
 ) -> Sequence[Bell]:  # fmt: skip
-    """Act on every due entry once. Return the bells to ring: no second one for a step whose bell is still queued.
+    """Act on every due entry once. Return the bells to ring: no second one for a step whose bell may still be queued.
 
     What needs a store is done aside, as tasks. Without them it is done here.
     """
-    due_now = ports.board.due(queued_since=queued_since, shards=shards, sweeper=sweeper)
+    due_now = ports.board.due(waits=waits, shards=shards, sweeper=sweeper)
     return [bell for due in due_now for bell in recover_safely(due, ports, tasks)]
 
 
@@ -195,8 +195,8 @@ class Sweeper:
             return TERM_S / 4
         due_in_s = self._ports.board.due_in(self._shards)
         if due_in_s <= 0:
-            queued_since = NO_BACKLOG if self._backlog is None else self._backlog.queued_since
-            for bell in sweep(self._ports, queued_since, tasks=self._tasks, shards=self._shards, sweeper=self._name):
+            waits = NO_BACKLOG if self._backlog is None else self._backlog.waits
+            for bell in sweep(self._ports, waits, tasks=self._tasks, shards=self._shards, sweeper=self._name):
                 self._ring(bell)
         self._tasks.tend()
         if self._does_what_is_needed_once:

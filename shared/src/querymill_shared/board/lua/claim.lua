@@ -61,6 +61,7 @@ for name, its_queue in string.gmatch(queue and queues or '', '(%S+)=(%S+)') do
     hold(name)
   end
 end
+if queue then count(job, 'claimed/' .. queue, #claimed) end
 local since = tonumber(replayed or created)
 local is_alone = order == step and claimed[1][2] == 1 and not replayed
 return {'claimed', claimed, deadline > 0 and deadline - now or -1, redis.call('GET', request) or '', created, left,

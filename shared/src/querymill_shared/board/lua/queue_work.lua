@@ -1,8 +1,8 @@
--- Return of each queue of this shard how many steps wait and how many run, and for how many ms the oldest has waited, -1 if none
--- waits. A step that rests on purpose is not counted before its time has come. What is in a set by mistake is removed: another
--- program deleted its job, or a worker of a release without these sets went on with it.
--- KEYS (waiting running of each queue)...
--- ARGV key_prefix
+-- Return of each queue of this shard how many steps wait and how many run, for how many ms the oldest has waited, -1 if none
+-- waits, and how many steps were claimed so far. A step that rests on purpose is not counted before its time has come. What is
+-- in a set by mistake is removed: another program deleted its job, or a worker of a release without these sets went on with it.
+-- KEYS counts (waiting running of each queue)...
+-- ARGV key_prefix queue...
 local now, found = now_ms(), {}
 
 local function is_at(entry, place)
@@ -23,7 +23,7 @@ local function without_mistakes(key, place, some)
   return #some - removed
 end
 
-for i = 1, #KEYS, 2 do
+for i = 2, #KEYS, 2 do
   local waiting, running = KEYS[i], KEYS[i + 1]
   for _, key in ipairs({waiting, running}) do
     local kind = redis.call('TYPE', key).ok
@@ -40,5 +40,6 @@ for i = 1, #KEYS, 2 do
   found[#found + 1] = redis.call('ZCOUNT', waiting, '-inf', now)
   found[#found + 1] = redis.call('ZCARD', running)
   found[#found + 1] = math.max(age, -1)
+  found[#found + 1] = tonumber((redis.pcall('HGET', KEYS[1], 'claimed/' .. ARGV[1 + i / 2]))) or 0
 end
 return found

@@ -1,4 +1,4 @@
--- Note how long a new bell would wait on each queue that workers do not keep up with. The note is short-lived: if it is not
+-- Note how long a new step would wait on each queue that workers do not keep up with. The note is short-lived: if it is not
 -- written again, no work is refused.
 -- KEYS backlog
 -- ARGV lives_ms (queue wait_ms)...

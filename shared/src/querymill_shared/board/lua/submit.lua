@@ -1,6 +1,6 @@
 -- Write the record, its steps and their due entries at once, and push the bells. An idempotency key returns its first job
 -- instead. If identical work is in flight, the job follows it. A job that no worker can begin before its deadline is refused,
--- with the time (ms) that its bell would wait.
+-- with the time (ms) that it would wait.
 -- KEYS job steps events due recent request idempotency inflight corpus [queue...]
 -- ARGV job_id fingerprint kind collection lane request deadline_ms margin_ms grace_ms idempotency_ttl_ms reads(0|1) join_ms
 --   follower_ttl_ms queued_event is_ordered(0|1) traceparent [bell of each queue...] step=queue...

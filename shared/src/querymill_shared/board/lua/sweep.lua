@@ -1,19 +1,20 @@
 -- Return the due entries. Each becomes due again on its own, so a sweeper that dies loses nothing.
 -- The wait doubles with every ring, so that a backlog does not cause more and more bells.
--- A step whose bell is still in its queue is left out, so that a queue that nobody empties does not grow with each sweep.
+-- A step whose bell may still be in its queue is left out, so that a queue that nobody empties does not grow with each sweep.
 -- A malformed entry, or one of a job that has ended, is removed: it must not keep the other jobs from being
 -- swept. Malformed ones are counted.
 -- A process that names itself gets nothing, and changes nothing, unless it is elected (the fence).
 -- KEYS due sweeper
--- ARGV key_prefix grace_ms limit sweeper(""|its name) (queue oldest_bell_ms)...
+-- ARGV key_prefix grace_ms limit sweeper(""|its name) (queue wait_ms)...
 local due = KEYS[1]
 if ARGV[4] ~= '' and redis.pcall('GET', KEYS[2]) ~= ARGV[4] then return {} end
 local now = now_ms()
-local queued_since = {}
-for i = 5, #ARGV, 2 do queued_since[ARGV[i]] = tonumber(ARGV[i + 1]) end
+local waits = {}
+for i = 5, #ARGV, 2 do waits[ARGV[i]] = tonumber(ARGV[i + 1]) end
 
--- Return whether a step needs a bell, and note that it gets one. It does not if its queue still holds one for it: a bell that
--- was not rung before the queue's oldest. A step that nobody has tried shares the bell of its job's other steps in the queue.
+-- Return whether a step needs a bell, and note that it gets one. It does not if its queue may still hold one for it: a bell
+-- that was rung more lately than bells wait there. A step that nobody has tried shares the bell of its job's other steps in
+-- the queue.
 local function needs_a_bell(id, step)
   local job = ARGV[1] .. id
   local queues = redis.call('HGET', job .. ':job', 'queues') or ''
@@ -29,7 +30,7 @@ local function needs_a_bell(id, step)
     local rung = redis.call('HGET', job .. ':rings', mark)
     if read[2] == '0' and tonumber(rung) == now then return false end
     rung = tonumber(rung or redis.call('HGET', job .. ':job', 'created')) or 0
-    if queued_since[queue] and rung >= queued_since[queue] then return false end
+    if waits[queue] and now - rung <= waits[queue] then return false end
   end
   redis.call('HSET', job .. ':rings', mark, now)
   return true
