@@ -148,6 +148,26 @@ def test_a_broker_that_is_away_for_a_minute_costs_searches_nothing(
 
 
 @pytest.mark.nightly
+def test_a_rabbit_that_takes_no_message_costs_searches_nothing(
+    deployment: Deployment, openai_server: object, seed: int, tally_of: Callable[..., Tally]
+) -> None:
+    """Its memory is used up, so it blocks those who publish, and goes on to deliver."""
+    tally = tally_of("broker blocks publishers", broker="rabbitmq")
+    with rabbit() as server, open_ground(deployment, seed=seed, broker_url=server.url()) as ground, ground.fleet(2):
+        ground.mill.job(ground.ingest_report()).result(timeout=30)
+        until(ground.answers, within_s=30)
+        asking = Asking(ground)
+        server.ask("set_vm_memory_high_watermark", "0.0001")
+        asking.ask(for_s=20)
+        server.ask("set_vm_memory_high_watermark", "0.4")
+        until(lambda: rings_on(server, ground), within_s=30)
+        ground.settle(tally, within_s=60)
+        assert all(worker.is_alive for worker in ground.workers)
+    assert (tally.lost, tally.doubled, tally.dead_lettered) == (0, 0, 0), tally.losses
+    assert asking.p95_s <= P95_S, sorted(asking.took_s)
+
+
+@pytest.mark.nightly
 def test_a_fleet_that_starts_while_its_broker_is_away_answers(ground: Ground, broker: Broker) -> None:
     with gone(broker, frozen=False), ground.fleet(1):
         ground.mill.job(ground.ingest_report()).result(timeout=30)

@@ -1,7 +1,10 @@
 """A step that takes longer than a broker or an operator waits: the worker lives, or ends in time and hands it on."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import redis
@@ -9,7 +12,9 @@ import redis
 from querymill import Job, Querymill, Settings
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_workers.services.embed import SLICE_TEXTS
+from tests.fakes.lists import lists
 from tests.fakes.openai_server import Answer, OpenAIServer, embedded
+from tests.fakes.proxy import network
 from tests.fakes.rabbit import of_board, rabbit
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment
@@ -79,6 +84,65 @@ def test_a_worker_outlives_a_step_of_a_minute_where_a_message_may_be_held_for_20
             assert [step.attempt for step in job.picture().steps] == [1]
             assert worker.is_alive
             assert "cannot fetch bells" not in worker.log
+
+
+@contextmanager
+def twice(environment: dict[str, str]) -> Iterator[tuple[dict[str, str], Callable[[WorkerProcess], None]]]:
+    """Its supervisor is impatient."""
+
+    def ask_again(worker: WorkerProcess) -> None:
+        assert worker.process is not None
+        worker.process.terminate()
+        time.sleep(1)
+
+    yield environment, ask_again
+
+
+@contextmanager
+def without_broker(environment: dict[str, str]) -> Iterator[tuple[dict[str, str], Callable[[WorkerProcess], None]]]:
+    """The broker was killed a moment ago."""
+    with rabbit() if environment["CELERY_BROKER_URL"] else lists() as server:
+        url = of_board(server.url(), environment["REDIS_URL"])
+        yield environment | {"CELERY_BROKER_URL": url}, lambda worker: server.kill()
+
+
+@contextmanager
+def without_board(environment: dict[str, str]) -> Iterator[tuple[dict[str, str], Callable[[WorkerProcess], None]]]:
+    """The board cannot be reached by the worker that leaves."""
+    at = urlsplit(environment["REDIS_URL"])
+    assert at.hostname is not None
+    assert at.port is not None
+    with network(at.hostname, at.port) as net:
+        login = at.netloc.rpartition("@")[0]
+        through = at._replace(netloc=f"{login}{'@' if login else ''}127.0.0.1:{net.port}").geturl()
+        yield environment | {"REDIS_URL": through}, lambda worker: net.cut()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("trouble", [twice, without_broker, without_board], ids=lambda trouble: trouble.__name__)
+def test_a_worker_that_is_asked_to_end_in_trouble_ends_in_time_and_another_does_its_step(
+    environment: dict[str, str], openai_server: OpenAIServer, trouble: Any
+) -> None:
+    openai_server.script.embeddings = lambda asked: Answer(embedded(asked).body, after_s=LONG_S)
+    with trouble(environment) as (own, begin_trouble), Querymill(settings=settings_of(own)) as mill:
+        straight = own | {"REDIS_URL": environment["REDIS_URL"]}
+        with WorkerProcess(own, name="leaving", threads=2) as leaving:
+            job_id = begin(mill, count=3 * SLICE_TEXTS).id  # three calls of 19 s, one after the other
+            until(lambda: openai_server.requests, within_s=30)
+            openai_server.script.embeddings = embedded
+            begin_trouble(leaving)
+            asked = time.monotonic()
+            leaving.terminate()
+            took_s = time.monotonic() - asked
+            with (
+                WorkerProcess(straight, name="staying", threads=2),
+                Querymill(settings=settings_of(straight)) as straight_mill,
+            ):
+                job = straight_mill.job(job_id)
+                assert job.result(timeout=60).state == "done"
+    assert took_s <= ENDS_WITHIN_S
+    (step,) = job.picture().steps
+    assert step.attempt == 2
 
 
 def test_a_worker_that_is_asked_to_end_during_a_long_step_ends_in_time_and_another_does_it_once(

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 import redis
 
-from tests.fakes.rabbit import Rabbit
+from tests.fakes.rabbit import HOSTS, Rabbit
 from tests.fixtures.command_line import WORKER, CommandLine, Run
 from tests.fixtures.deployment import Deployment
 
@@ -30,16 +30,20 @@ def test_a_server_that_may_evict_is_refused(deployment: Deployment) -> None:
     assert "maxmemory-policy is allkeys-lru" in refused.stderr
 
 
+#: A virtual host of RabbitMQ that no board of a test has.
+OWN = HOSTS[-1]
+
+
 @pytest.mark.parametrize("pool", ["prefork", "solo"])
 def test_a_pool_that_no_broker_but_redis_can_serve_is_refused_and_leaves_nothing_there(
     deployment: Deployment, shared_rabbit: Rabbit, pool: str
 ) -> None:
-    broker = {"CELERY_BROKER_URL": shared_rabbit.url("7")}
+    broker = {"CELERY_BROKER_URL": shared_rabbit.url(OWN)}
     words = ["-A", "querymill_workers.app", "worker", "-P", pool, "-c", "1"]
     refused = CommandLine(deployment.environment | broker, program="celery")(*words)
     assert refused.returncode == 78
     assert "start the worker with -P threads" in refused.stderr
-    assert not shared_rabbit.ask("list_queues", "-p", "7")[1:]
+    assert not shared_rabbit.ask("list_queues", "-p", OWN)[1:]
 
 
 def test_a_database_without_the_schema_is_refused(deployment: Deployment, database: psycopg.Connection) -> None:

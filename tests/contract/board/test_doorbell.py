@@ -18,6 +18,8 @@ from querymill_shared.settings import Settings
 from tests.fakes.rabbit import Rabbit
 from tests.fixtures.tallies import until
 
+pytestmark = pytest.mark.one_server
+
 HOST = "3"
 JOB = "0" * 32
 
@@ -104,6 +106,44 @@ def test_the_board_keeps_no_more_than_so_many_bells_of_a_queue_that_nobody_empti
     for _ in range(3):
         ring(doorbell)
     assert board.llen("search") == MAX_ON_BOARD
+
+
+#: Each begins an alarm, in which RabbitMQ takes no message, and ends it.
+ALARMS = {
+    "memory": (("set_vm_memory_high_watermark", "0.0001"), ("set_vm_memory_high_watermark", "0.4")),
+    "disk": (("set_disk_free_limit", "100000GB"), ("set_disk_free_limit", "50MB")),
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("begin", "end"), ALARMS.values(), ids=ALARMS)
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_the_board_has_the_bells_while_an_alarm_blocks_publishers(
+    shared_rabbit: Rabbit, doorbell: Doorbell, board: redis.Redis, channel: Any,
+    begin: tuple[str, ...], end: tuple[str, ...], is_connected: bool,
+) -> None:  # fmt: skip
+    kombu.Queue("search", queue_arguments=dict(QUEUE_ARGUMENTS), channel=channel).queue_declare()
+    if is_connected:
+        ring(doorbell)
+    shared_rabbit.ask(*begin)
+    try:
+        time.sleep(1)
+        assert ring(doorbell) < RING_S + 0.5
+        assert board.llen("search") == 1
+        assert ring(doorbell) < RING_S / 2, "nobody else waits for a broker that takes nothing"
+        assert board.llen("search") == 2
+    finally:
+        shared_rabbit.ask(*end)
+    kept = board.llen("search")
+    time.sleep(AWAY_S)
+
+    def is_taken() -> bool:
+        before = board.llen("search")
+        ring(doorbell)
+        return board.llen("search") == before
+
+    until(is_taken, within_s=30)
+    assert board.llen("search") <= kept + 20
 
 
 def test_a_broker_that_hangs_holds_callers_once_and_has_the_bells_again_when_it_answers(

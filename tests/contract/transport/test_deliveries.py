@@ -158,6 +158,41 @@ def test_no_bell_goes_back_and_forth_until_the_broker_drops_it(
     assert sorted(steps) == sorted(f"{queue}-{number}" for queue in ("search", "expand") for number in range(count))
 
 
+@pytest.mark.parametrize("may_configure", ["", "embed"])
+def test_a_queue_that_is_missing_and_may_not_be_declared_is_named_with_the_remedy(
+    shared_rabbit: Rabbit, listening: Listening, may_configure: str
+) -> None:
+    shared_rabbit.ask("set_permissions", "-p", HOST, "guest", f"^{may_configure}$", ".*", ".*")
+    try:
+        with structlog.testing.capture_logs() as logged:
+            listening(threads=2, queues=("search",))
+            until(lambda: [line for line in logged if line["event"] == "cannot use a queue"], within_s=PATIENCE_S)
+    finally:
+        shared_rabbit.ask("set_permissions", "-p", HOST, "guest", ".*", ".*", ".*")
+    said = next(line for line in logged if line["event"] == "cannot use a queue")
+    assert said["queue"] == "search"
+    assert "ACCESS_REFUSED" in said["declaring"]
+    assert "rabbitmqctl set_permissions" in said["mend"]
+    assert "rabbitmqctl delete_queue" not in said["mend"]
+
+
+def test_a_queue_that_the_user_may_not_read_is_named_with_the_remedy(
+    shared_rabbit: Rabbit, channel: Any, listening: Listening
+) -> None:
+    kombu.Queue("search", queue_arguments=dict(QUEUE_ARGUMENTS), channel=channel).queue_declare()
+    kombu.Queue("expand", queue_arguments=dict(QUEUE_ARGUMENTS), channel=channel).queue_declare()
+    shared_rabbit.ask("set_permissions", "-p", HOST, "guest", ".*", ".*", "^expand$")
+    try:
+        with structlog.testing.capture_logs() as logged:
+            listening(threads=2)
+            until(lambda: [line for line in logged if line["event"] == "cannot fetch bells"], within_s=PATIENCE_S)
+    finally:
+        shared_rabbit.ask("set_permissions", "-p", HOST, "guest", ".*", ".*", ".*")
+    said = next(line for line in logged if line["event"] == "cannot fetch bells")
+    assert "ACCESS_REFUSED" in said["detail"]
+    assert "'search'" in said["detail"]
+
+
 @pytest.mark.parametrize("may_configure", ["", "search"])
 def test_a_worker_whose_user_may_not_declare_uses_the_queues_that_are_there(
     shared_rabbit: Rabbit, channel: Any, listening: Listening, may_configure: str
@@ -218,7 +253,10 @@ def test_a_queue_of_another_program_alone_is_named_and_the_others_are_served(
         declared(shared_rabbit, "expand")
         ring(channel, "one", queue=Queue.EXPAND)
         assert heard.wait_for(1) == ["one"]
-    assert [line["queue"] for line in logged if line["event"] == "cannot use a queue"] == ["search"]
+    (said,) = (line for line in logged if line["event"] == "cannot use a queue")
+    assert said["queue"] == "search"
+    assert "RESOURCE_LOCKED" in said["error"]
+    assert "end the program that holds it" in said["mend"]
 
 
 def test_what_is_no_bell_is_dropped_and_counted_and_the_next_bell_is_answered(

@@ -28,6 +28,9 @@ WAIT_S = 0.5
 TURN_S = 0.02
 #: A bell that finds every thread busy waits here for so long (s). Then the broker has it back, for other workers.
 HOLD_S = 0.05
+#: What an operator may do about a queue that nobody can use: its user may not, or another program holds it for itself.
+NOT_ALLOWED = "let the worker's user configure, write and read it (rabbitmqctl set_permissions), or declare it yourself"
+NOT_SHARED = "end the program that holds it for itself, or give Querymill a virtual host of its own"
 #: What an operator may do about a queue that was declared otherwise.
 MEND = "delete it (rabbitmqctl delete_queue {}): a worker declares it as a quorum queue, and its bells are rung again"
 
@@ -139,7 +142,8 @@ class DeliveryListener(Listener):
             with connection.channel() as channel:
                 BrokerQueue(queue, channel=channel).queue_declare(passive=True)
         except connection.channel_errors as error:
-            _log.error("cannot use a queue", queue=queue, error=str(error)[:200], declaring=said)
+            mend = NOT_ALLOWED if "ACCESS_REFUSED" in said else NOT_SHARED
+            _log.error("cannot use a queue", queue=queue, error=str(error)[:200], declaring=said, mend=mend)
             return False
         if queue not in self._foreign:
             self._foreign.add(queue)
