@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import psutil
 import psycopg
 import redis
 
@@ -38,7 +37,7 @@ from tests.benchmarks import harness
 from tests.benchmarks.bench_ingest import load, text
 from tests.benchmarks.bench_limits import figures as provider_figures
 from tests.benchmarks.bench_modules import ROLES, WORDS
-from tests.benchmarks.costs import own_s, server_s, tree_s
+from tests.benchmarks.costs import Fleet, own_s, server_s
 from tests.benchmarks.fleet import free_port, provider, worker, workers_ready
 from tests.benchmarks.provider import STEADY
 
@@ -67,7 +66,11 @@ SEARCHES: Final[Mapping[str, Request]] = {
     "search_conversations": lambda lot: ConversationSearch(query=question(lot), collection=COLLECTION),
     "search_reports": lambda lot: ReportSearch(query=question(lot), collection=COLLECTION),
     "search_reports_expanded": lambda lot: ReportSearch(
-        query=question(lot), collection=COLLECTION, hyde=True, multi_query=METHODS
+        # The provider rewords what follows this word.
+        query=f"{question(lot)} question {lot.randbytes(6).hex()}",
+        collection=COLLECTION,
+        hyde=True,
+        multi_query=METHODS,
     ),
     "search_files": lambda lot: FileSearch(query=question(lot), collection=COLLECTION),
     "search_modules": lambda lot: ModuleSearch(query=name_of_module(lot), collection=COLLECTION),
@@ -111,11 +114,8 @@ class Bench:
 
     def __post_init__(self) -> None:
         self._runs = 0
-        (self._worker,) = (
-            process
-            for process in psutil.process_iter()
-            if "costs@%h" in process.cmdline() and process.environ().get("REDIS_URL") == self.board_url
-        )
+        self._worker = Fleet("costs@", self.board_url)
+        self._worker.find()
 
     def measure(self) -> harness.Figures:
         """Take every figure once. The documents are searched in the collection of the first run."""
@@ -164,7 +164,7 @@ class Bench:
             (stored,) = database.execute("SELECT pg_database_size(current_database())").fetchone() or (0,)
         asked = provider_figures(self.provider_url)
         return {
-            "worker_ms": tree_s(self._worker) * 1000,
+            "worker_ms": self._worker.processor_s() * 1000,
             "board_ms": server_s(board_port) * 1000,
             "postgres_ms": server_s(database_port) * 1000,
             "caller_ms": own_s() * 1000,

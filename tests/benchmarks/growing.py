@@ -1,7 +1,7 @@
 """Searches of messages in a PostgreSQL that grows tenfold: how long they take before and after.
 
 A search is a whole job: from `submit` to its result, through the board, a worker and the stores. Its model costs
-nothing. Most questions go to few collections (Zipf's law), as most of a day's traffic is of a few teams. ``spread``
+nothing. Of each size most questions go to few collections (Zipf's law), as a few teams ask most. ``spread``
 questions go to every collection as often as it has messages: if the database does not fit in memory, they read from
 disk.
 """

@@ -171,14 +171,17 @@ def names(size: int, messages: int) -> list[str]:
 def questions(originals: Mapping[int, Original], messages: int, count: int, *, zipf: bool) -> list[tuple[str, str]]:
     """Choose a collection and some words of one of its messages, ``count`` times.
 
-    With ``zipf`` a few collections are asked most; else each is asked as often as it has messages.
+    Each size is asked as often as its collections have messages together, so that the same mixture of sizes is asked
+    however many collections there are. Of one size, all are asked alike; with ``zipf``, few are asked most.
     """
     chance = random.Random(7)
-    places = [(name, size) for size in originals for name in names(size, messages)]
-    chance.shuffle(places)
-    shares = [1 / rank for rank in range(1, len(places) + 1)] if zipf else [float(size) for _, size in places]
-    chosen = chance.choices(places, weights=shares, k=count)
-    return [(name, _words(chance, chance.choice(originals[size].texts))) for name, size in chosen]
+    known = {size: names(size, messages) for size in originals}
+    asked = []
+    for size in chance.choices(list(known), weights=[SIZES[size] for size in known], k=count):
+        shares = [1 / rank if zipf else 1.0 for rank in range(1, len(known[size]) + 1)]
+        (name,) = chance.choices(known[size], weights=shares)
+        asked.append((name, _words(chance, chance.choice(originals[size].texts))))
+    return asked
 
 
 def _words(chance: random.Random, text: str) -> str:
