@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +17,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from querymill import IngestReports, Querymill, Unavailable
+from querymill import IngestReports, Querymill, ReportSearch, Unavailable
 from querymill.cli.doctor import diagnose
 from querymill.keys import Keyring, Scope
 from querymill_embedded import StackPart, temporary_stack
@@ -28,6 +28,8 @@ from querymill_shared.board.queue_work import read_work
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.settings import Settings
 from querymill_workers.postgres.migrate import migrate
+from tests.fakes.lists import Lists, lists
+from tests.fakes.rabbit import Rabbit, of_board, rabbit
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
@@ -35,6 +37,8 @@ from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
 
 T = TypeVar("T")
 JOBS = 48
+#: A search that is submitted while the broker is away is answered within so many seconds: 19 of 20.
+SOON_S = 2.0
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +183,36 @@ def test_none_is_lost_or_doubled_though_a_primary_dies(
         assert [each.result() for each in asked] == [True] * JOBS
         cluster.await_whole()
         fleet.check(database, JOBS)
+
+
+BROKERS: dict[str, Callable[[], AbstractContextManager[Lists | Rabbit]]] = {"valkey": lists, "rabbitmq": rabbit}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", BROKERS)
+def test_a_broker_that_is_away_costs_searches_nothing(
+    deployment: Deployment, cluster: ValkeyCluster, openai_server: object, kind: str
+) -> None:
+    with BROKERS[kind]() as broker:
+        fleet = Fleet(deployment, cluster, of_board(broker.url(), cluster.url))
+        with WorkerProcess(fleet.environment), Querymill(settings=fleet.chosen) as mill:
+            assert fleet.ingest(mill, 1)
+            assert search(mill, fleet.collection, 0) < SOON_S
+            broker.kill()
+            took = [search(mill, fleet.collection, number) for number in range(1, 21)]
+            assert sorted(took)[18] <= SOON_S, sorted(took)
+            broker.start()
+            until = time.monotonic() + 60
+            while not search(mill, fleet.collection, int(time.monotonic() * 1_000)) < SOON_S:
+                assert time.monotonic() < until
+
+
+def search(mill: Querymill, collection: str, number: int) -> float:
+    """Return after how many seconds a question was answered."""
+    begun = time.monotonic()
+    asked = ReportSearch(query=f"how many ships are there in {number}", collection=collection, deadline=20)
+    assert mill.submit(asked).result(timeout=30).results
+    return time.monotonic() - begun
 
 
 @pytest.mark.parametrize("moved", ["nothing", "a slot meanwhile"])

@@ -11,6 +11,7 @@ import kombu
 import pytest
 import redis
 
+from querymill_shared.board.connections import open_commands
 from querymill_shared.broker import QUEUE_ARGUMENTS
 from querymill_shared.doorbell import AWAY_S, MAX_ON_BOARD, RING_S, Doorbell
 from querymill_shared.queues import Queue
@@ -35,7 +36,7 @@ def channel(shared_rabbit: Rabbit) -> Iterator[Any]:
 
 @pytest.fixture
 def board(valkey_url: str) -> Iterator[redis.Redis]:
-    with redis.Redis.from_url(valkey_url) as client:
+    with open_commands(valkey_url, decode_responses=False) as client:
         client.flushdb()
         yield client
 

@@ -100,6 +100,7 @@ def test_what_the_gateway_answered_last_is_said() -> None:
         await_gateway(port, serves=lambda: True, within_s=0.2)
 
 
+@pytest.mark.one_server  # a cluster is no broker, so such a gateway is not ready
 def test_a_gateway_that_only_lacks_keys_is_up(valkey_url: str) -> None:
     settings = Settings(redis_url=valkey_url, querymill_keys_required=True)
     with GatewayHere(settings) as gateway:

@@ -4,6 +4,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import redis
 
 from querymill_shared import bells
+from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.queues import Queue
 from querymill_workers.bell_consumer import LOOK_PAST_S, BellListener
@@ -21,6 +23,7 @@ from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import ProviderUsage
 from tests.fakes.ports import memory_ports
 from tests.fixtures.boards import new_board
+from tests.fixtures.valkey_clusters import ValkeyCluster
 
 PATIENCE_S = 20
 
@@ -69,9 +72,8 @@ def listening(valkey_url: str, heard: Heard) -> Iterator[Listening]:
     def start(*, threads: int, queues: tuple[str, ...] = ("search", "expand"), url: str = valkey_url) -> BellListener:
         step_pool = StepPool()
         step_pool.widen(threads)
-        listener = BellListener(
-            lambda: redis.Redis.from_url(url), lambda: queues, step_pool, heard, lambda jobs: [""] * len(jobs)
-        )
+        connect = partial(open_commands, url, max_connections=1, decode_responses=False)
+        listener = BellListener(connect, lambda: queues, step_pool, heard, lambda jobs: [""] * len(jobs))
         started.append(listener)
         listener.start()
         return listener
@@ -122,6 +124,26 @@ def test_what_is_no_bell_is_passed_over(server: redis.Redis, heard: Heard, liste
     listening(threads=2)
     assert [bell.step for bell in heard.wait_for(1)] == ["original"]
     assert server.llen("search") == 0
+
+
+def test_bells_on_a_cluster_are_fetched_from_each_queue_for_threads_that_are_free(
+    valkeys: ValkeyCluster, heard: Heard, listening: Listening
+) -> None:
+    """Its queues are on several servers. The one that is no list keeps nobody from the others."""
+    with open_commands(valkeys.url, decode_responses=False) as client:
+        client.flushdb()
+        client.set("expand", "no list")
+        listening(threads=3, queues=("search", "expand", "ranks", "rerank"), url=valkeys.url)
+        for queue in (Queue.SEARCH, Queue.RANKS, Queue.RERANK):
+            ring(client, "first", "second", queue=queue)
+        heard.wait_for(3)
+        time.sleep(0.3)
+        assert len(heard.bells) == 3
+        heard.may_end.set()
+        assert Counter(bell.queue for bell in heard.wait_for(6)) == {
+            Queue.SEARCH: 2, Queue.RANKS: 2, Queue.RERANK: 2,
+        }  # fmt: skip
+        client.flushdb()
 
 
 def test_a_queue_that_nobody_asked_for_is_left_alone(server: redis.Redis, heard: Heard, listening: Listening) -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import redis
 import structlog
 
-from querymill_shared.board.connections import run_command
+from querymill_shared.board.cluster import cluster_of
+from querymill_shared.board.connections import run_command, run_commands
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.jobs.bell import Bell
@@ -24,6 +25,8 @@ _log = structlog.get_logger(__name__)
 
 #: How long the server holds a fetch, in seconds. Only then does it notice a key that is no list any more.
 WAIT_S = 2.0
+#: The board on a cluster is asked for bells this often, in seconds: it has some only while the broker is away.
+CLUSTER_LOOK_S = 0.25
 #: Bells fetched at once. With more, one worker would take what others have threads for.
 BELLS_AT_ONCE = 8
 #: While no thread is free, this often (s) so many of the oldest bells of a queue are looked through, for those of
@@ -82,11 +85,26 @@ class BellListener(Listener):
             self._hear(queue, element)
 
     def _pop(self, client: redis.Redis, queues: list[str], most: int) -> tuple[str, list[bytes]]:
+        if cluster_of(client) is not None:
+            return self._pop_on_cluster(client, queues, most)
         if self._pops_several:
             popped = run_command(client, ("BLMPOP", WAIT_S, len(queues), *queues, "RIGHT", "COUNT", most))
             return (popped[0].decode(), popped[1]) if popped else ("", [])
         single: Any = client.brpop(queues, timeout=WAIT_S)
         return (single[0].decode(), [single[1]]) if single else ("", [])
+
+    @staticmethod
+    def _pop_on_cluster(client: redis.Redis, queues: list[str], most: int) -> tuple[str, list[bytes]]:
+        """Pop from the first queue that has bells. No command of a cluster waits for several queues at once."""
+        lengths = run_commands(client, [("LLEN", queue) for queue in queues])
+        # A key that is no list keeps nobody from the other queues: it cannot be renamed into another slot.
+        queue = next(
+            (queue for queue, length in zip(queues, lengths, strict=True) if isinstance(length, int) and length), ""
+        )
+        if not queue:
+            time.sleep(CLUSTER_LOOK_S)
+            return "", []
+        return queue, run_command(client, ("RPOP", queue, most)) or []
 
     def _look_past(self, client: redis.Redis, queue: str) -> None:
         """Hear the bells of collections that hold hardly any thread, although older bells of others wait.
