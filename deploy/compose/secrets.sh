@@ -28,4 +28,5 @@ keep database-url "postgresql://querymill:$password@database:5432/querymill"
 keep pooled-database-url "postgresql://querymill:$password@pgbouncer:6432/querymill"
 keep pgbouncer-users "\"querymill\" \"$password\""
 keep broker-url "amqp://querymill:$(cat secrets/broker-password)@rabbitmq:5672/"
+keep prometheus-key ""
 [ -e secrets/openai-api-key ] || { : > secrets/openai-api-key; echo "Put the key of your provider into deploy/compose/secrets/openai-api-key"; }

@@ -94,7 +94,7 @@ class Doorbell:
             self._left_alone_until = time.monotonic() + AWAY_S
             if not self._is_away:
                 said = f"{type(error).__name__} {error}"[:200]
-                _log.warning("the broker takes no bell, so the board has them meanwhile: %s", said)
+                _log.warning("the broker takes no bell, ringing on the board until it does: %s", said)
             self._is_away = True
             return False
         if self._is_away:

@@ -5,6 +5,7 @@ values that this release knows, each from the start, and ``other`` for the rest.
 are no labels.
 """
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Final, get_args
@@ -16,12 +17,15 @@ from prometheus_client.registry import Collector
 
 from querymill_shared import counters
 from querymill_shared.board import lives
+from querymill_shared.board.away import AWAY
 from querymill_shared.board.counts import JobCounts, read_counts
 from querymill_shared.board.queue_work import QueueWork, read_work
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.counters import AccountState, CallOutcome
 from querymill_shared.queues import Queue
+
+_log = logging.getLogger(__name__)
 
 #: The values of each label. What a newer release or another program counted under further values is counted as `OTHER`.
 KINDS: Final = tuple(sorted(request.model_fields["kind"].default for request in get_args(JobRequest)))
@@ -76,19 +80,27 @@ _BREAKER = {"closed": 0.0, "half-open": 0.5, "open": 1.0}
 class FleetFigures(Collector):
     """Reads the fleet's counters, its queues and the state of its accounts at each scrape.
 
-    While the board is away, the only figure is that it is.
+    While the board is away, the only figure is that it is. What it refuses otherwise, such as a command that its user
+    may not run, fails the scrape.
     """
 
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
 
     def collect(self) -> Iterable[Metric]:
-        """Yield every metric, including those that nothing was counted for yet."""
+        """Yield every metric, including those that nothing was counted for yet.
+
+        Raises:
+            redis.RedisError: The board answers, and refuses to be read.
+        """
         board_up = GaugeMetricFamily("querymill_board_up", "Whether the board answers: 1, or 0 without other figures")
         try:
             families = list(self._read())
-        except redis.RedisError:
+        except AWAY:
             families = []
+        except redis.RedisError as error:
+            _log.error("the figures of the fleet cannot be read: %s", type(error).__name__)
+            raise
         board_up.add_metric([], 1.0 if families else 0.0)
         yield from (board_up, *families)
 

@@ -68,11 +68,17 @@ def _app(metrics: Any, probes: Mapping[str, Probe]) -> Any:
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
         if path == "/metrics":
-            answered: Iterable[bytes] = metrics(environ, start_response)
-            return answered
-        probe = probes.get(path)
-        wrong = "there is nothing here" if probe is None else probe()
-        status = HTTPStatus.NOT_FOUND if probe is None else HTTPStatus.SERVICE_UNAVAILABLE if wrong else HTTPStatus.OK
+            try:
+                answered: Iterable[bytes] = metrics(environ, start_response)
+            except redis.RedisError as error:
+                status, wrong = HTTPStatus.INTERNAL_SERVER_ERROR, f"the board refuses: {type(error).__name__}"
+            else:
+                return answered
+        elif path in probes:
+            wrong = probes[path]()
+            status = HTTPStatus.SERVICE_UNAVAILABLE if wrong else HTTPStatus.OK
+        else:
+            status, wrong = HTTPStatus.NOT_FOUND, "there is nothing here"
         start_response(f"{status.value} {status.phrase}", [("Content-Type", "application/json")])
         return [json.dumps({"status": wrong or "ok"}).encode()]
 

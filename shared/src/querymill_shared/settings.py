@@ -260,7 +260,7 @@ class Settings(BaseSettings):
         str,
         Field(
             min_length=1,
-            description="address at which a worker serves that port, to everybody who reaches it; 0.0.0.0: all of IPv4",
+            description="address at which a worker serves that port, without authentication; 0.0.0.0: all of IPv4",
         ),
     ] = "127.0.0.1"
     querymill_hosts: Annotated[

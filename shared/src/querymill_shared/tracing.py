@@ -2,11 +2,16 @@
 
 The board carries the W3C ``traceparent`` of the caller, because a bell names a job and nothing more. Without an
 exporter a process makes no spans and needs no package; it passes on what it was given.
+
+Querymill writes its own spans. The instrumentations of Celery, psycopg, redis and the providers' client would put
+statements, addresses, keys of the board and messages of models into theirs, which may quote a question or a passage,
+and they follow neither a bell that stands for many steps nor a call that embeds texts of several jobs.
 """
 
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -15,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from querymill_shared.contracts.errors import QuerymillError
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider as OtelProvider
     from opentelemetry.trace import Span as OtelSpan
 
 #: Either of them names where spans go, and begins tracing.
@@ -28,6 +34,11 @@ NOT_INSTALLED: Final = "{} is set, but what makes traces is not installed: pip i
 Value = str | int | float | bool
 Kind = Literal["INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"]
 
+#: What a process that ends gives its last spans to be exported, in seconds.
+FLUSH_S: Final = 2.0
+
+#: What `start` has begun in this process.
+_begun: list["OtelProvider"] = []
 #: What a caller gave to a process that makes no spans.
 _given: ContextVar[str] = ContextVar("traceparent", default="")
 
@@ -70,9 +81,20 @@ def start(service: str) -> None:
         name = next(name for name in ENDPOINTS if os.environ.get(name))
         raise TracingNotInstalled(NOT_INSTALLED.format(name)) from error
     named = os.environ.get("OTEL_SERVICE_NAME") or service
-    provider = TracerProvider(resource=Resource.create({"service.name": named, "service.namespace": "querymill"}))
+    resource = Resource.create({"service.name": named, "service.namespace": "querymill"})
+    # The library would hold a process that ends for half a minute, if its collector hangs.
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
+    _begun.append(provider)
+
+
+def end() -> None:
+    """Export the last spans of what `start` has begun, and give up after `FLUSH_S`: a process that ends must end."""
+    while _begun:
+        ending = threading.Thread(target=_begun.pop().shutdown, name="last spans", daemon=True)
+        ending.start()
+        ending.join(FLUSH_S)
 
 
 def traceparent_of(written: str | None) -> str:
@@ -118,7 +140,7 @@ def span(name: str, kind: Kind = "INTERNAL", *, parent: str = "", **attributes: 
 def span_below(parents: Sequence[str], name: str, kind: Kind, **attributes: Value | None) -> Iterator[Span]:
     """Run what is done for several at once: below the first of them, with links to the others; see `span`.
 
-    What is done for nobody is not traced.
+    Without parents there is no span.
     """
     with _span(name, kind, parents, attributes) if parents else nullcontext(_NoSpan()) as begun:
         yield begun

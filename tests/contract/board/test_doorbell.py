@@ -97,7 +97,7 @@ def test_a_broker_that_is_not_there_costs_a_caller_next_to_nothing(
     with closing(Doorbell.connect(settings)) as doorbell, caplog.at_level(logging.WARNING):
         assert sum(ring(doorbell) for _ in range(20)) < RING_S + 1
     assert board.llen("search") == 20
-    assert len([line for line in caplog.records if "so the board has them" in line.message]) == 1
+    assert len([line for line in caplog.records if "ringing on the board until it does" in line.message]) == 1
 
 
 def test_the_board_keeps_no_more_than_so_many_bells_of_a_queue_that_nobody_empties(

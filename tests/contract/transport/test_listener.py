@@ -176,6 +176,35 @@ def test_a_broker_that_is_away_is_asked_again(server: redis.Redis, heard: Heard,
     assert [bell.step for bell in heard.wait_for(2)] == ["first", "second"]
 
 
+def test_two_listeners_of_one_thread_answer_one_bell_at_a_time_and_lose_none(server: redis.Redis, heard: Heard) -> None:
+    """Both wait for a bell while the thread is free, as those of the broker and of the board do."""
+    step_pool = StepPool()
+    listeners = [
+        BellListener(lambda: server, lambda queue=queue: (queue,), step_pool, heard, lambda jobs: [""] * len(jobs))  # type: ignore[misc]
+        for queue in ("search", "expand")
+    ]
+    for listener in listeners:
+        listener.start()
+    try:
+        wait_until(lambda: server.info("clients")["blocked_clients"] == 2)
+        both = server.pipeline()
+        both.lpush("search", *(bells.message(Queue.SEARCH, "0a", f"s{number}") for number in range(3)))
+        both.lpush("expand", *(bells.message(Queue.EXPAND, "0a", f"e{number}") for number in range(3)))
+        both.execute()
+        heard.wait_for(1)
+        time.sleep(0.3)
+        assert len(heard.bells) == 1
+        assert server.llen("search") + server.llen("expand") == 5
+        heard.may_end.set()
+        steps = [bell.step for bell in heard.wait_for(6)]
+        assert [step for step in steps if step.startswith("s")] == ["s0", "s1", "s2"]
+        assert [step for step in steps if step.startswith("e")] == ["e0", "e1", "e2"]
+    finally:
+        heard.may_end.set()
+        for listener in listeners:
+            listener.stop()
+
+
 class Blocked:
     """Embeds nothing until it may, and tells for whom it was asked."""
 

@@ -1,6 +1,7 @@
 """The manifests of `deploy/kubernetes`: fields exist, names lead somewhere, no pod has more rights than it needs."""
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +15,9 @@ from tests.fixtures.manifests import KUBERNETES, OVERLAYS, Manifest, manifests, 
 
 VERSION: Final = "1.37"
 #: The secrets that the README tells to make, and the keys in each.
+KEYS: Final = "../keys"
 SECRETS: Final = {
+    "keys": {"redis-url"},
     "migrate": {"database-url"},
     "gateway": {"redis-url", "celery-broker-url"},
     "worker": {"redis-url", "database-url", "openai-api-key", "celery-broker-url"},
@@ -30,6 +33,11 @@ def broken(objects: Iterable[Manifest]) -> list[str]:
         except kubernetes_validate.ValidationError as error:
             found.append(f"{each['kind']} {each['metadata']['name']}: {error}")
     return found
+
+
+def test_every_field_of_the_pod_for_keys_exists() -> None:
+    assert [found["metadata"]["namespace"] for found in manifests(KEYS)] == ["querymill"]
+    assert broken(manifests(KEYS)) == []
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -72,10 +80,10 @@ def test_a_wrong_field_of_a_scaled_object_is_seen(change: dict[str, Any]) -> Non
         ScaledObject.model_validate(found)
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("overlay", [*OVERLAYS, KEYS])
 def test_each_pod_has_no_more_rights_than_it_needs(overlay: str) -> None:
     seen = dict(pods(overlay))
-    assert len(seen) == 2 + len(Queue)
+    assert len(seen) == (1 if overlay == KEYS else 2 + len(Queue))
     for name, pod in seen.items():
         spec = pod["spec"]
         assert (spec["automountServiceAccountToken"], spec["enableServiceLinks"]) == (False, False), name
@@ -92,7 +100,7 @@ def test_each_pod_has_no_more_rights_than_it_needs(overlay: str) -> None:
         assert writable == (["/tmp"] if name == "gateway" else []), name
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("overlay", [*OVERLAYS, KEYS])
 def test_secrets_are_files_of_the_role_that_needs_them(overlay: str) -> None:
     for name, pod in pods(overlay):
         role = pod["metadata"]["labels"]["app.kubernetes.io/component"]
@@ -105,6 +113,9 @@ def test_secrets_are_files_of_the_role_that_needs_them(overlay: str) -> None:
         assert files == expected, name
         assert not {variable for variable in given if variable.endswith(("_URL", "_KEY", "_URI"))} - {"OPENAI_BASE_URL"}
     page = (KUBERNETES / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"kubectl .*?(?=`|\n)", page)
+    assert [line for line in commands if not re.search(r"--namespace querymill|kustomize|create namespace", line)] == []
+    assert "REDIS_URL=" not in page
     for role, keys in SECRETS.items():
         assert f"create secret generic {role}" in page
         assert {key for key in keys if f"--from-file={key}" not in page and f"`{key}`" not in page} == set()
@@ -155,12 +166,16 @@ def test_every_queue_has_workers_and_scales_by_its_own_figures() -> None:
 
 
 def test_the_policies_let_each_role_reach_what_it_needs_and_no_more() -> None:
-    reached: dict[str, set[Any]] = {"migrate": set(), "gateway": set(), "worker": set()}
+    reached: dict[str, set[Any]] = {"migrate": set(), "gateway": set(), "worker": set(), "keys": set()}
+    scraped: set[tuple[str, str]] = set()
     for name, policy in of_kind("rabbitmq", "NetworkPolicy").items():
         spec = policy["spec"]
         labels = spec["podSelector"].get("matchLabels", {})
         (expression,) = spec["podSelector"].get("matchExpressions") or [{"values": list(reached)}]
         roles = [labels.get("app.kubernetes.io/component")] if labels else expression["values"]
+        for rule in spec.get("ingress", ()):
+            if "monitoring" in json.dumps(rule["from"]):
+                scraped |= {(role, port["port"]) for role in roles for port in rule["ports"]}
         if name == "nothing":
             assert spec == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
         for rule in spec.get("egress", ()):
@@ -168,6 +183,13 @@ def test_the_policies_let_each_role_reach_what_it_needs_and_no_more() -> None:
                 reached[role] |= {port["port"] for port in rule["ports"]}
             assert "169.254.0.0/16" in json.dumps(rule["to"]) or name == "names"
     assert reached == {
-        "migrate": {53, 5432, 27017}, "gateway": {53, 6379, 5671, 5672},
-        "worker": {53, 6379, 5671, 5672, 5432, 27017, 443},
+        "migrate": {53, 5432, 27017}, "gateway": {53, 6379, 5671, 5672, 4318},
+        "worker": {53, 6379, 5671, 5672, 5432, 27017, 443, 4318}, "keys": {53, 6379, 5671, 5672},
     }  # fmt: skip
+    assert scraped == {("worker", "metrics"), ("gateway", "http")}
+
+
+def test_a_gateway_stays_among_those_that_answer_while_the_board_is_away() -> None:
+    (container,) = of_kind("fixed", "Deployment")["gateway"]["spec"]["template"]["spec"]["containers"]
+    paths = {container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "readiness", "liveness")}
+    assert paths == {"/healthz"}

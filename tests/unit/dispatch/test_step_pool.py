@@ -1,6 +1,10 @@
 """The threads of a worker process, and how one bell sets several of them to work."""
 
 import threading
+import time
+from collections import Counter
+
+import pytest
 
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -60,6 +64,33 @@ def test_threads_are_free_again_whatever_their_work_raised() -> None:
         assert ended.acquire(timeout=20)
     assert step_pool.dismiss(within_s=20)
     assert step_pool.free == 2
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_listeners_that_share_a_pool_start_no_more_than_it_has_threads(threads: int) -> None:
+    step_pool, lock, running, most, started = step_pool_of(threads), threading.Lock(), [0], [0], Counter[bool]()
+
+    def work() -> None:
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        time.sleep(0.0005)
+        with lock:
+            running[0] -= 1
+
+    def listen() -> None:
+        for _ in range(200):
+            if step_pool.wait_until_free(20):
+                started.update([step_pool.start_if_free(work)])
+
+    listeners = [threading.Thread(target=listen) for _ in range(3)]
+    for listener in listeners:
+        listener.start()
+    for listener in listeners:
+        listener.join(60)
+    assert step_pool.dismiss(within_s=20)
+    assert most[0] <= threads
+    assert started[True] > 200
 
 
 def test_a_process_that_ends_does_not_wait_for_ever() -> None:

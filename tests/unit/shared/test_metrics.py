@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+import redis
 
 from querymill_shared import counters
 from querymill_shared.board import ValkeyBoard, Verdict, keys
@@ -32,6 +33,22 @@ def test_every_series_is_there_before_anything_is_counted() -> None:
     assert series["querymill_processor_ms_total", (("kind", "embed"), ("lane", "bulk"))] == 0
     assert series["querymill_steps_waiting", (("queue", "ranks"),)] == 0
     assert series["querymill_board_up", ()] == 1
+
+
+def test_a_board_that_is_away_is_the_only_figure() -> None:
+    (family,) = FleetFigures(redis.Redis(port=1)).collect()
+    assert [(sample.name, sample.value) for sample in family.samples] == [("querymill_board_up", 0)]
+
+
+@pytest.mark.parametrize("key", [counters.KEY, keys.ABOUT_WORKERS, counters.ACCOUNTS])
+def test_a_board_that_answers_and_cannot_be_read_is_not_away(key: str, caplog: pytest.LogCaptureFixture) -> None:
+    board = new_board()
+    board._client.delete(key)
+    board._client.lpush(key, "of another program")
+    board.beat("w@host#1", {"name": "w", "queues": ["search"], "slots": 1}) if key != keys.ABOUT_WORKERS else None
+    with pytest.raises(redis.ResponseError, match="WRONGTYPE"):
+        list(FleetFigures(board._client).collect())
+    assert "the figures of the fleet cannot be read: ResponseError" in caplog.text
 
 
 def test_collections_users_and_jobs_make_no_series() -> None:

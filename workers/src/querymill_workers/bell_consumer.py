@@ -81,8 +81,11 @@ class BellListener(Listener):
             self._make_good(client, queues, error)
             return
         self._last = queue or self._last
-        for element in elements:
-            self._hear(queue, element)
+        for place, element in enumerate(elements):
+            if not self._hear(queue, element):
+                # The threads that were free have gone to the other listener. The oldest bell is fetched first again.
+                run_command(client, ("RPUSH", queue, *reversed(elements[place:])))
+                return
 
     def _pop(self, client: redis.Redis, queues: list[str], most: int) -> tuple[str, list[bytes]]:
         if cluster_of(client) is not None:
@@ -123,7 +126,7 @@ class BellListener(Listener):
                     queue, -1, element
                 ):
                     let_past[collection] += 1
-                    self._hear(queue, element)
+                    self._hear(queue, element, beyond=True)
 
     def _make_good(self, client: redis.Redis, queues: list[str], error: redis.ResponseError) -> None:
         """Set aside what is no queue. A server before Redis 7 pops one bell at a time."""
@@ -137,10 +140,15 @@ class BellListener(Listener):
         else:
             raise error
 
-    def _hear(self, queue: str, element: bytes) -> None:
+    def _hear(self, queue: str, element: bytes, *, beyond: bool = False) -> bool:
+        """Have a thread answer a bell: a free one, or one ``beyond`` them. Return False if none is free."""
         rung = heard(element, TASK_OF[queue])
         if isinstance(rung, NoBell):
             self._dropped.count(queue, rung)
-            return
+            return True
         bell = Bell(rung.job_id, rung.step, Queue(queue))
-        self._step_pool.start(lambda: self._answer(bell))
+        if beyond:
+            self._step_pool.start(lambda: self._answer(bell))
+        elif not self._step_pool.start_if_free(lambda: self._answer(bell)):
+            return False
+        return True

@@ -1,6 +1,6 @@
 """Take bells from a broker such as RabbitMQ, which delivers them, in a thread of its own, for threads that are free.
 
-A bell is acknowledged when it is taken, before its step begins. So the broker never waits for a step, however long that
+A bell is acknowledged when a thread takes it, not when its step has ended. So the broker never waits for a step, however long that
 takes, and a process that ends holds nothing back.
 """
 
@@ -158,22 +158,23 @@ class DeliveryListener(Listener):
         if isinstance(rung, NoBell):
             self._dropped.count(queue, rung)
             message.ack()
-        elif self._step_pool.wait_until_free(HOLD_S):
-            self._take(message, Bell(rung.job_id, rung.step, Queue(queue)))
+            return
+        bell = Bell(rung.job_id, rung.step, Queue(queue))
+        if self._step_pool.start_if_free(lambda: self._answer(bell), within_s=HOLD_S):
+            self._take(message, queue)
         else:
             self._close_all()
             message.requeue()
 
-    def _take(self, message: Message, bell: Bell) -> None:
-        name = bell.queue.value
-        if self._step_pool.free <= len(self._open):
+    def _take(self, message: Message, name: str) -> None:
+        """Acknowledge a bell that a thread answers now."""
+        if self._step_pool.free < len(self._open):
             self._is_quiet = False
             self._empty.clear()
             if name in self._open:
                 self._close(name)  # before it delivers another
             self._consumers[name] = self._consumers.pop(name)  # its next turn is the last
         message.ack()
-        self._step_pool.start(lambda: self._answer(bell))
 
     def _close_all(self) -> None:
         for name in tuple(self._open):

@@ -102,8 +102,9 @@ def begin(sender: Any, **_: Any) -> None:
         # What was loaded stays for good: looking through it for garbage again and again costs and finds nothing.
         gc.collect()
         gc.freeze()
+        # Before the first step: what fails here ends the process.
+        fleet_settings.publish(wiring.cache_client(), wiring.settings())
         take_up_work(sender)
-        fleet_settings.tell(wiring.cache_client(), wiring.settings())
         _unready[0] = ""
         _log.info("worker ready", name=wiring.heartbeat().life)
     except preflight.Unsafe as error:
@@ -208,6 +209,10 @@ def end(**_: Any) -> None:
 
 @worker_shutdown.connect
 def end_life(**_: Any) -> None:
-    """Wait for the steps that run, and put back what is held nevertheless: another worker repeats it at once."""
+    """Wait for the steps that run, and put back what is held nevertheless: another worker repeats it at once.
+
+    Then export the last spans.
+    """
     wiring.step_pool().dismiss(within_s=SHUTDOWN_S)
     wiring.heartbeat().end()
+    tracing.end()

@@ -9,7 +9,7 @@ import redis
 
 from querymill.cli.exits import Unreachable, WrongUse
 from querymill_shared.board.connections import open_commands
-from querymill_shared.board.fleet_settings import ToldSetting, read_told
+from querymill_shared.board.fleet_settings import SharedSetting, read_shared
 from querymill_shared.board.lives import ALIVE_S, read_lives
 from querymill_shared.secret_files import names_set
 from querymill_shared.settings import Settings
@@ -32,14 +32,14 @@ class Learned:
     asked: Mapping[str, str]
 
 
-def learn(told: Mapping[str, ToldSetting], given: Iterable[str], *, is_local: bool) -> Learned:
+def learn(shared: Mapping[str, SharedSetting], given: Iterable[str], *, is_local: bool) -> Learned:
     """Say which settings of a fleet a host takes.
 
     ``given`` are those that it has. ``is_local`` says that the board is on the same host.
     """
     given = set(given)
     taken, asked = dict[str, str](), dict[str, str]()
-    for name, setting in told.items():
+    for name, setting in shared.items():
         if name in given:
             continue
         if setting.hides_a_secret:
@@ -48,7 +48,7 @@ def learn(told: Mapping[str, ToldSetting], given: Iterable[str], *, is_local: bo
             asked[name] = f"the fleet has {setting.shown}, which leads to the host that it is read on"
         else:
             taken[name] = setting.shown
-    if _NEEDED not in given | told.keys():
+    if _NEEDED not in given | shared.keys():
         asked[_NEEDED] = "no worker of the fleet has said where the database is"
     return Learned(taken, asked)
 
@@ -69,15 +69,15 @@ def settings_to_join(url: str) -> dict[str, str]:
     board = _with_password(url)
     with open_commands(board) as client:
         try:
-            told = read_told(client)
+            shared = read_shared(client)
         except redis.RedisError as error:
             raise Unreachable(f"--join: {mask(board)}: {error}; give the address of the fleet's board") from error
-    given = names_set({*told, _NEEDED})
-    learned = learn(told, given, is_local=leads_home(board))
+    given = names_set({*shared, _NEEDED})
+    learned = learn(shared, given, is_local=leads_home(board))
     if learned.asked:
         lines = "\n".join(f"  {name}: {known}" for name, known in sorted(learned.asked.items()))
         raise WrongUse(f"--join: set these as the workers of the fleet have them, or in files (NAME_FILE):\n{lines}")
-    _refuse_others(told, given)
+    _refuse_others(shared, given)
     return {**learned.taken, "REDIS_URL": board}
 
 
@@ -129,9 +129,9 @@ def _place(url: str) -> tuple[object, str] | str:
     return url if found is None else (found.hosts, found.path)
 
 
-def _refuse_others(told: Mapping[str, ToldSetting], given: Iterable[str]) -> None:
+def _refuse_others(shared: Mapping[str, SharedSetting], given: Iterable[str]) -> None:
     own = Settings()
-    for name in sorted(set(given) & set(_ALIKE) & told.keys()):
+    for name in sorted(set(given) & set(_ALIKE) & shared.keys()):
         mine = str(getattr(own, name.lower()))
-        if mine != told[name].shown:
-            raise WrongUse(f"{name}: is {mine} here and {told[name].shown} in the fleet; unset it, or set it alike")
+        if mine != shared[name].shown:
+            raise WrongUse(f"{name}: is {mine} here and {shared[name].shown} in the fleet; unset it, or set it alike")

@@ -108,10 +108,12 @@ class Server(uvicorn.Server):
                 self.tell(self.config.host, port)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections, end the streams, wait for the requests under way."""
+        """Take no more connections, end the streams, wait for the requests under way, export the last spans."""
         app: Any = self.config.app
         app.state.context.stopping.set()
         await super().shutdown(sockets)
+        # When the server has ended, the signal that ended it ends the process.
+        await asyncio.to_thread(tracing.end)
 
 
 def serve(settings: Settings, *, host: str, port: int, tell: Callable[[str, int], None] | None = None) -> None:

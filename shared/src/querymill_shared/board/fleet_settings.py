@@ -1,4 +1,4 @@
-"""What the workers of a fleet have set: by that, a further host learns what its own workers need. No secret is told."""
+"""What the workers of a fleet have set: by that, a further host learns what its own workers need. No secret is shared."""
 
 import json
 from collections.abc import Mapping
@@ -24,34 +24,34 @@ _OWN: Final = frozenset({
 
 
 @value
-class ToldSetting:
+class SharedSetting:
     """A setting of the fleet: as it is shown, and whether a secret is left out of that."""
 
     shown: str
     hides_a_secret: bool
 
 
-def tell(client: redis.Redis, settings: Settings) -> None:
-    """Tell the fleet what this process has set."""
-    told = {name.upper(): _told(settings, name) for name in sorted(settings.model_fields_set - _OWN)}
-    written = {name: [each.shown, each.hides_a_secret] for name, each in told.items() if each.shown}
+def publish(client: redis.Redis, settings: Settings) -> None:
+    """Share with the fleet what this process has set."""
+    shared = {name.upper(): _shared(settings, name) for name in sorted(settings.model_fields_set - _OWN)}
+    written = {name: [each.shown, each.hides_a_secret] for name, each in shared.items() if each.shown}
     client.hset(keys.ABOUT_WORKERS, _FIELD, json.dumps(written))
 
 
-def read_told(client: redis.Redis) -> Mapping[str, ToldSetting]:
-    """Return the settings of the worker that started last, by their names; {} if none has told any."""
+def read_shared(client: redis.Redis) -> Mapping[str, SharedSetting]:
+    """Return the settings of the worker that started last, by their names; {} if none has shared any."""
     written: Any = client.hget(keys.ABOUT_WORKERS, _FIELD)
     found = {}
     with suppress(ValueError, TypeError):
         for name, (shown, hides) in json.loads(written).items():
-            found[str(name)] = ToldSetting(str(shown), bool(hides))
+            found[str(name)] = SharedSetting(str(shown), bool(hides))
     return found
 
 
-def _told(settings: Settings, name: str) -> ToldSetting:
+def _shared(settings: Settings, name: str) -> SharedSetting:
     plain = getattr(settings, name)
     text = plain.get_secret_value() if isinstance(plain, SecretStr) else plain
     if not isinstance(text, str):
-        return ToldSetting("" if text is None else to_json(text).decode(), hides_a_secret=False)
+        return SharedSetting("" if text is None else to_json(text).decode(), hides_a_secret=False)
     shown = settings.shown(name)
-    return ToldSetting(shown, hides_a_secret=shown != text)
+    return SharedSetting(shown, hides_a_secret=shown != text)

@@ -18,7 +18,10 @@ ASKED_S: Final = 1.0
 
 
 class Primary:
-    """The primary that some Sentinels know by its name. The one that answered last is asked first."""
+    """Finds the host and port of a primary, by its name, from the first of its Sentinels that answers.
+
+    The one that answered last is asked first.
+    """
 
     def __init__(self, address: SentinelAddress, *, tls: Mapping[str, Any]) -> None:
         self._name = address.name

@@ -103,8 +103,11 @@ class TLSConnection(Sound, redis.SSLConnection):
     """A connection over TLS. Python keeps its time limits: the TLS library tries a read again that the kernel ended."""
 
 
-class Led(redis.connection.AbstractConnection):
-    """A connection that Sentinels lead to the primary, each time that it is opened."""
+class OfSentinels(redis.connection.AbstractConnection):
+    """A connection to the server that Sentinels name as the primary when it is opened.
+
+    Opening it raises `redis.ConnectionError` while they name none.
+    """
 
     def __init__(self, *args: Any, primary: Primary, **kwargs: Any) -> None:
         self._primary = primary
@@ -115,11 +118,11 @@ class Led(redis.connection.AbstractConnection):
         return super()._connect()  # type: ignore[no-untyped-call, safe-super]  # of the kind of socket
 
 
-class LedQuickConnection(Led, QuickConnection):
+class SentinelConnection(OfSentinels, QuickConnection):
     """A plain connection over TCP to the primary."""
 
 
-class LedTLSConnection(Led, TLSConnection):
+class SentinelTLSConnection(OfSentinels, TLSConnection):
     """A connection over TLS to the primary."""
 
 
@@ -166,8 +169,11 @@ class WatchfulTLSConnection(Watchful, redis.asyncio.SSLConnection):
     """A connection over TLS, for coroutines."""
 
 
-class WatchfulLed(redis.asyncio.connection.AbstractConnection):
-    """A connection that Sentinels lead to the primary, each time that it is opened, for coroutines."""
+class WatchfulOfSentinels(redis.asyncio.connection.AbstractConnection):
+    """A connection to the server that Sentinels name as the primary when it is opened, for coroutines.
+
+    Opening it raises `redis.ConnectionError` while they name none.
+    """
 
     def __init__(self, *args: Any, primary: Primary, **kwargs: Any) -> None:
         self._primary = primary
@@ -178,11 +184,11 @@ class WatchfulLed(redis.asyncio.connection.AbstractConnection):
         await super()._connect()  # type: ignore[no-untyped-call, safe-super]  # of the kind of socket
 
 
-class LedWatchfulConnection(WatchfulLed, WatchfulConnection):
+class WatchfulSentinelConnection(WatchfulOfSentinels, WatchfulConnection):
     """A plain connection over TCP to the primary, for coroutines."""
 
 
-class LedWatchfulTLSConnection(WatchfulLed, WatchfulTLSConnection):
+class WatchfulSentinelTLSConnection(WatchfulOfSentinels, WatchfulTLSConnection):
     """A connection over TLS to the primary, for coroutines."""
 
 
@@ -196,13 +202,13 @@ _ASYNC_CLASSES: Final[Mapping[Any, Any]] = {
     redis.UnixDomainSocketConnection: WatchfulSocket,
     redis.SSLConnection: WatchfulTLSConnection,
 }
-_LED_CLASSES: Final[Mapping[Any, Any]] = {
-    redis.Connection: LedQuickConnection,
-    redis.SSLConnection: LedTLSConnection,
+_SENTINEL_CLASSES: Final[Mapping[Any, Any]] = {
+    redis.Connection: SentinelConnection,
+    redis.SSLConnection: SentinelTLSConnection,
 }
-_LED_ASYNC_CLASSES: Final[Mapping[Any, Any]] = {
-    redis.Connection: LedWatchfulConnection,
-    redis.SSLConnection: LedWatchfulTLSConnection,
+_SENTINEL_ASYNC_CLASSES: Final[Mapping[Any, Any]] = {
+    redis.Connection: WatchfulSentinelConnection,
+    redis.SSLConnection: WatchfulSentinelTLSConnection,
 }
 
 
@@ -232,6 +238,6 @@ def options_of(
 def _options_of_primary(address: SentinelAddress, *, asynchronous: bool) -> dict[str, Any]:
     asked: dict[str, Any] = {**parse_url(address.server)}  # type: ignore[no-untyped-call]
     opened = asked.pop("connection_class", redis.Connection)
-    classes = _LED_ASYNC_CLASSES if asynchronous else _LED_CLASSES
+    classes = _SENTINEL_ASYNC_CLASSES if asynchronous else _SENTINEL_CLASSES
     primary = Primary(address, tls={name: said for name, said in asked.items() if name.startswith("ssl_")})
     return asked | {"connection_class": classes[opened], "primary": primary}

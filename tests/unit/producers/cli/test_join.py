@@ -5,16 +5,19 @@ from typing import Final
 import pytest
 
 from querymill.cli.join import Learned, leads_home, learn
-from querymill_shared.board.fleet_settings import ToldSetting
+from querymill_shared.board.fleet_settings import SharedSetting
 
-DATABASE: Final = ToldSetting("postgresql://querymill:***@db.example:5432/querymill", hides_a_secret=True)
-MODEL: Final = ToldSetting("multilingual-e5-small", hides_a_secret=False)
+DATABASE: Final = SharedSetting("postgresql://querymill:***@db.example:5432/querymill", hides_a_secret=True)
+MODEL: Final = SharedSetting("multilingual-e5-small", hides_a_secret=False)
 
 
 def test_what_is_no_secret_is_taken() -> None:
-    told = {"EMBEDDING_MODEL": MODEL, "DATABASE_URL": ToldSetting("postgresql://db.example/q", hides_a_secret=False)}
+    shared = {
+        "EMBEDDING_MODEL": MODEL,
+        "DATABASE_URL": SharedSetting("postgresql://db.example/q", hides_a_secret=False),
+    }
     taken = {"EMBEDDING_MODEL": "multilingual-e5-small", "DATABASE_URL": "postgresql://db.example/q"}
-    assert learn(told, (), is_local=False) == Learned(taken, {})
+    assert learn(shared, (), is_local=False) == Learned(taken, {})
 
 
 def test_a_secret_is_asked_for_with_what_is_known_of_it() -> None:
@@ -30,9 +33,9 @@ def test_what_a_host_has_is_neither_taken_nor_asked_for() -> None:
 
 @pytest.mark.parametrize("place", ["127.0.0.1:5432", "localhost", "[::1]:5432"])
 def test_an_address_that_leads_home_is_asked_for_unless_the_board_is_there_too(place: str) -> None:
-    told = {"DATABASE_URL": ToldSetting(f"postgresql://{place}/q", hides_a_secret=False)}
-    assert "leads to the host" in learn(told, (), is_local=False).asked["DATABASE_URL"]
-    assert learn(told, (), is_local=True).taken == {"DATABASE_URL": f"postgresql://{place}/q"}
+    shared = {"DATABASE_URL": SharedSetting(f"postgresql://{place}/q", hides_a_secret=False)}
+    assert "leads to the host" in learn(shared, (), is_local=False).asked["DATABASE_URL"]
+    assert learn(shared, (), is_local=True).taken == {"DATABASE_URL": f"postgresql://{place}/q"}
 
 
 def test_a_fleet_that_tells_nothing_is_asked_about() -> None:

@@ -57,7 +57,7 @@ class StepPool:
             return max(0, min(spare_left, self.spare - self._held[collection]))
 
     def wait_until_free(self, max_s: float) -> int:
-        """Return how many threads are free, after waiting up to ``max_s`` seconds for one."""
+        """Return how many threads are free, after waiting up to ``max_s`` seconds for one. It reserves none."""
         if self.free:
             return self.free
         with self._changed:
@@ -65,13 +65,27 @@ class StepPool:
             return self.free
 
     def start(self, work: Callable[[], None]) -> None:
-        """Have a thread do something."""
+        """Have a thread do something, beyond the others if none is free."""
         with self._changed:
-            self._busy += 1
-            if self._busy > self._threads:
-                self._threads += 1
-                # A step that does not end must not keep a process from ending: another worker takes it over.
-                threading.Thread(target=self._work, name=f"step-{self._threads}", daemon=True).start()
+            self._start(work)
+
+    def start_if_free(self, work: Callable[[], None], *, within_s: float = 0) -> bool:
+        """Have a thread do something if one is free within so many seconds. Return whether one was.
+
+        Several listeners share the threads: what one of them saw free, another may have taken since.
+        """
+        with self._changed:
+            is_free = self._changed.wait_for(lambda: self.free > 0, timeout=within_s)
+            if is_free:
+                self._start(work)
+            return is_free
+
+    def _start(self, work: Callable[[], None]) -> None:
+        self._busy += 1
+        if self._busy > self._threads:
+            self._threads += 1
+            # A step that does not end must not keep a process from ending: another worker takes it over.
+            threading.Thread(target=self._work, name=f"step-{self._threads}", daemon=True).start()
         self._waiting.put(work)
 
     def answer(self, bell: Bell, ports: Ports, ring: Ring) -> None:
@@ -124,6 +138,6 @@ class StepPool:
     def _give_back(self) -> None:
         with self._changed:
             self._busy -= 1
-            # Only the listener waits, and only if no thread was free; or a process that ends, for all.
+            # Listeners wait only while no thread is free, and a process that ends for all.
             if self._busy in (0, self._slots - 1):
                 self._changed.notify_all()

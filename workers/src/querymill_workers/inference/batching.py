@@ -28,6 +28,7 @@ from querymill_workers.inference.client import ProviderResponse
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.ports import Vectors
 from querymill_workers.inference.work import Unacceptable
+from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.jobs.usage import ProviderUsage
 
@@ -104,7 +105,8 @@ class MicroBatcher:
             time.sleep(LINGER_S)
         batch = TextBatch(self, self._lane, collection)
         try:
-            self._deliver(batch)
+            with job_counts.uncounted():
+                self._deliver(batch)
         except Exception as error:  # noqa: BLE001  # every waiting caller must learn of it
             batch.fail(error)
         finally:

@@ -7,22 +7,26 @@ its own: what it returns too late for its caller is still kept for the next one,
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextvars import copy_context
 from typing import TypeVar
 
-from querymill_workers.jobs.processor import charged_here
+from querymill_workers.jobs.processor import charged
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 
 def carry(call: Callable[[], T], *, name: str) -> "Future[T]":
-    """Start a call in a thread of its own, which does not keep the process from ending."""
+    """Start a call in a thread of its own, which does not keep the process from ending.
+
+    It runs in the caller's context: its span, what it costs and its processor time belong to the caller's step.
+    """
     carried: Future[T] = Future()
-    charged = charged_here(call)
+    context = copy_context()
 
     def run() -> None:
         try:
-            value = charged()
+            value = context.run(charged, call)
         except BaseException as error:  # noqa: BLE001  # who waits for the call must learn of it
             carried.set_exception(error)
         else:

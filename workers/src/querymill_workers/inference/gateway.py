@@ -9,7 +9,6 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from contextvars import copy_context
 from dataclasses import replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -136,9 +135,7 @@ class Gateway(Generic[T]):
         """
         if caller.expires_at is None:
             return call()
-        # What the call costs is counted for the caller's step.
-        context = copy_context()
-        carried = carry(lambda: context.run(call), name=f"call {self._name}")
+        carried = carry(call, name=f"call {self._name}")
         try:
             return carried.result(timeout=max(caller.expires_at - self.clock(), 0))
         except TimeoutError:

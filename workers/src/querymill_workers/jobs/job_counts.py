@@ -54,6 +54,16 @@ def counting(claim: Claim) -> Iterator[StepCounts]:
         _CURRENT.reset(token)
 
 
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Count a block for no step: it works for several, and each counts its own part."""
+    token = _CURRENT.set(None)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
 def current() -> StepCounts:
     """Return the counts of the step that this thread works for, or counts that nobody reads."""
     return _CURRENT.get() or StepCounts()

@@ -28,17 +28,13 @@ def charged_to(request: JobRequest, count: Count) -> Iterator[None]:
         yield
 
 
-def charged_here(call: Callable[[], T]) -> Callable[[], T]:
-    """Return a call for another thread. Its processor time is counted for the step that works in this one."""
+def charged(call: Callable[[], T]) -> T:
+    """Make a call in a thread of its own. Its processor time is counted for the step of the context, if it has one."""
     spend = _SPEND.get()
     if spend is None:
-        return call
-
-    def make() -> T:
-        with _charged(spend):
-            return call()
-
-    return make
+        return call()
+    with _charged(spend):
+        return call()
 
 
 @contextmanager
