@@ -6,14 +6,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
+import httpx
 import psycopg
 import pytest
 
@@ -23,7 +24,7 @@ from querymill.keys import Keyring, Scope
 from querymill_embedded import StackPart, temporary_stack
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.board.connections import open_commands
-from querymill_shared.board.keys import COLLECTIONS, SHARDS, WORKERS, prefix
+from querymill_shared.board.keys import COLLECTIONS, SHARDS, SWEEPERS, WORKERS, prefix
 from querymill_shared.board.queue_work import read_work
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.settings import Settings
@@ -31,9 +32,11 @@ from querymill_workers.postgres.migrate import migrate
 from tests.fakes.lists import Lists, lists
 from tests.fakes.rabbit import Rabbit, of_board, rabbit
 from tests.fakes.worker import WorkerProcess
-from tests.fixtures.command_line import CommandLine
+from tests.fixtures.command_line import NO_MODELS, CommandLine
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.gateways import running_gateway
 from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
+from tests.system.test_valkey_users import FILE, ROLES, WITHHELD, password, with_passwords
 
 T = TypeVar("T")
 JOBS = 48
@@ -185,6 +188,67 @@ def test_none_is_lost_or_doubled_though_a_primary_dies(
         fleet.check(database, JOBS)
 
 
+def as_role(cluster: ValkeyCluster, role: str) -> str:
+    return cluster.url.replace("//", f"//{role}:{password(role)}@")
+
+
+@pytest.fixture
+def users(cluster: ValkeyCluster) -> Iterator[Callable[[], set[tuple[str, str, str]]]]:
+    """The users of the file on every server. Returns who was refused what."""
+    cluster.await_whole()
+    lines = [line.split()[1:] for line in with_passwords(FILE.read_text(encoding="utf-8")).splitlines()]
+    for server in cluster.living():
+        for name, *rules in lines:
+            if name != "default":  # it is the test's
+                server.ask("ACL", "SETUSER", name, *[" ".join(rule) for rule in joined(rules)])
+        server.client.acl_log_reset()
+
+    def refused() -> set[tuple[str, str, str]]:
+        log: list[Any] = [entry for server in cluster.living() for entry in server.client.acl_log()]
+        return {(entry["username"], entry["reason"], entry["object"]) for entry in log} - WITHHELD
+
+    yield refused
+    for server in cluster.living():
+        server.ask("ACL", "DELUSER", *ROLES)
+
+
+def joined(rules: Sequence[str]) -> Iterator[list[str]]:
+    """Yield rules, a selector with its brackets as one."""
+    selector: list[str] = []
+    for rule in rules:
+        selector.append(rule)
+        if not selector[0].startswith("(") or rule.endswith(")"):
+            yield selector
+            selector = []
+
+
+@pytest.mark.nightly
+def test_the_users_of_the_file_do_their_work_on_a_cluster(
+    fleet: Fleet, cluster: ValkeyCluster, users: Callable[[], set[tuple[str, str, str]]], openai_server: object
+) -> None:
+    environment = {role: fleet.environment | {"REDIS_URL": as_role(cluster, role)} for role in ROLES}
+    chosen = fleet.chosen.model_copy(update={"redis_url": as_role(cluster, "producer")})
+    with (
+        WorkerProcess(environment["worker"]), Querymill(settings=chosen) as mill,
+        running_gateway(environment["gateway"]) as url,
+    ):  # fmt: skip
+        assert fleet.ingest(mill, 1)
+        cluster.move_slot_of(WORKERS, at_once=1, pause_s=0.5)  # while the worker beats
+        cluster.move_slot_of(SWEEPERS, at_once=1, pause_s=0.01)
+        assert fleet.ingest(mill, 2)
+        assert search(mill, fleet.collection, 1)
+        assert httpx.get(f"{url}/readyz").status_code == 200
+        assert "querymill_" in httpx.get(f"{url}/metrics").text
+        made = CommandLine(environment["keeper"])("keys", "add", "web", "--collection", "*", "--json")
+        header = {"Authorization": f"Bearer {json.loads(made.stdout)['key']}"}
+        assert httpx.get(f"{url}/v1/jobs", headers=header).status_code == 200
+        status = CommandLine(environment["gateway"])("status")
+        assert status.returncode == 0, status.stderr
+        doctor = CommandLine(environment["worker"] | NO_MODELS)("doctor")
+        assert "broker" in doctor.stdout
+    assert users() == set()
+
+
 BROKERS: dict[str, Callable[[], AbstractContextManager[Lists | Rabbit]]] = {"valkey": lists, "rabbitmq": rabbit}
 
 
@@ -215,6 +279,7 @@ def search(mill: Querymill, collection: str, number: int) -> float:
     return time.monotonic() - begun
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("moved", ["nothing", "a slot meanwhile"])
 def test_a_backup_has_the_jobs_of_all_servers_and_is_restored_over_others(
     cluster: ValkeyCluster, bells: str, empty_url: str, tmp_path: Path, moved: str

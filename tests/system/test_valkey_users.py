@@ -53,7 +53,7 @@ class Server:
     def __init__(self, folder: Path) -> None:
         self.port = free_ports(["valkey"], preferred={})["valkey"]
         users = folder / "users.acl"
-        users.write_text(_with_passwords(FILE.read_text(encoding="utf-8")) + "user tester on nopass ~* &* +@all\n")
+        users.write_text(with_passwords(FILE.read_text(encoding="utf-8")) + "user tester on nopass ~* &* +@all\n")
         options = {"bind": "127.0.0.1", "port": str(self.port), "save": "", "aclfile": str(users), "dir": str(folder)}
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
         quiet = subprocess.DEVNULL
@@ -86,7 +86,7 @@ class Server:
         return {(entry["username"], entry["reason"], entry["object"]) for entry in log} - WITHHELD
 
 
-def _with_passwords(text: str) -> str:
+def with_passwords(text: str) -> str:
     lines = []
     for line in text.splitlines():
         role = line.split()[1]

@@ -24,7 +24,7 @@ from tests.fixtures.valkey_clusters import Server, ValkeyCluster
 
 SEARCH: Final = ReportSearch(query="q", collection="c", hyde=True)
 LIFE: Final = "w#1"
-SEEDS: Final = range(3)
+SEEDS: Final = (0, pytest.param(1, marks=pytest.mark.nightly), pytest.param(2, marks=pytest.mark.nightly))
 
 
 @pytest.fixture
