@@ -130,7 +130,6 @@ def test_a_job_that_comes_while_others_are_copied_is_copied_whole_or_not(board: 
     assert late in board.open_jobs(limit=9)
 
 
-@pytest.mark.one_server  # on a cluster, the versions of most shards are the times of their servers
 def test_writes_that_come_later_are_newer_than_what_is_stored(
     board: ValkeyBoard, settings: Settings, moved: Callable[[], int]
 ) -> None:

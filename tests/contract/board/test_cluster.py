@@ -16,6 +16,8 @@ from querymill_shared.board.connections import open_async_commands, open_command
 from querymill_shared.board.lives import read_lives
 from querymill_shared.board.slots import slot_of
 from querymill_shared.board.watching import Subscription
+from querymill_shared.contracts.documents import DropDocuments
+from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.counters import FleetCounters
@@ -53,6 +55,23 @@ def test_jobs_of_all_shards_live_from_submission_to_result(board: ValkeyBoard) -
     assert board.counts().ended == {("reports", "done"): JOBS}
     assert {job.job_id for job in board.jobs_of("c")} == set(submitted)
     assert sorted(board.recent(limit=JOBS)) == sorted(submitted)
+
+
+def test_writes_have_versions_of_one_clock_whatever_the_clocks_of_the_servers_say(
+    board: ValkeyBoard, valkeys: ValkeyCluster
+) -> None:
+    with open_commands(valkeys.url) as client:
+        server_s, micros = client.time()
+        ahead = (server_s + 3600) * 1_000_000 + micros
+        client.hset(keys.CLOCK, "at", f"{ahead} {ahead}")
+    write = DropDocuments(retriever="reports", collection="c", ids=("r1",))
+    submitted = [board.submit(write, idempotency_key=f"k{number % 20}")[0] for number in range(40)]
+    assert submitted[:20] == submitted[20:]
+    with pytest.raises(IdempotencyConflict):
+        board.submit(write.model_copy(update={"ids": ("r2",)}), idempotency_key="k3")
+    accepted = [claimed(board, job_id, write.steps[0]).accepted_us or 0 for job_id in submitted[:20]]
+    assert sorted(set(accepted)) == accepted
+    assert accepted[0] >= ahead
 
 
 def test_one_listener_hears_of_all_shards(board: ValkeyBoard, settings: Settings) -> None:

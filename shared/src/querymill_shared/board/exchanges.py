@@ -23,20 +23,24 @@ RESERVATION_MS: Final = 10_000
 
 
 def submit(
-    request: JobRequest, settings: Settings, idempotency_key: str | None, *, rings: bool = False
-) -> Exchange[Submitted]:
+    request: JobRequest, settings: Settings, idempotency_key: str | None, *, rings: bool = False,
+    is_on_cluster: bool = False,
+) -> Exchange[Submitted]:  # fmt: skip
     """Accept a job. If it starts work, it must be rung, unless ``rings`` has done that.
+
+    On a cluster every write is in the slot of the clock, the only one whose server gives versions.
 
     Raises:
         IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
         Overloaded: No worker can begin it before its deadline.
     """
     written = request.model_dump_json()
+    shard = keys.CLOCK_SHARD if is_on_cluster and joining.is_ordered(request) else ""
     if joining.join_s(request) == 0:
-        return (yield from _submit_alone(request, written, settings, idempotency_key, rings=rings))
+        return (yield from _submit_alone(request, written, settings, idempotency_key, rings=rings, shard=shard))
     # The shard of work that may be joined is that of its fingerprint.
     digest = fingerprint_of(written)
-    job_id = keys.new_job_id(digest)
+    job_id = keys.new_job_id(shard or digest)
     if idempotency_key is not None:
         job_id, is_there = yield from _reserve(job_id, digest, request, idempotency_key)
         if is_there:
@@ -65,11 +69,14 @@ def _submission(
 
 
 def _submit_alone(
-    request: JobRequest, written: str, settings: Settings, idempotency_key: str | None, *, rings: bool
+    request: JobRequest, written: str, settings: Settings, idempotency_key: str | None, *, rings: bool, shard: str
 ) -> Exchange[Submitted]:
-    """Accept a job that is not joined. It is in the slot of its idempotency key, so that one call is enough."""
+    """Accept a job that is not joined. It is in the slot of its idempotency key, so that one call is enough.
+
+    The key of a job with a given ``shard`` is there, too. So nobody notices if it is also the key of a search.
+    """
     scope = None if idempotency_key is None else keys.idempotency_digest(submitting.scope_of(request, idempotency_key))
-    job_id = keys.new_job_id(scope)
+    job_id = keys.new_job_id(shard or scope)
     while True:
         (job,) = yield [_submission(request, written, job_id, settings, idempotency_key, rings=rings)]
         if not job.elsewhere or idempotency_key is None:

@@ -12,7 +12,8 @@ SHARDS = "0123456789abcdef"
 #: A hash whose fields "kind/collection" name the collections that hold something.
 COLLECTIONS = "qm:collections"
 #: What the board knows of time and versions. It is in the slot of a shard, where every user of the board may write.
-CLOCK = "qm:{0}:clock"
+CLOCK_SHARD = SHARDS[0]
+CLOCK = f"qm:{{{CLOCK_SHARD}}}:clock"
 #: The processes that stand for election to sweep, each with the shards that it sweeps. Its slot is that of the clock.
 SWEEPERS = "qm:{0}:sweepers"
 #: The worker processes by the time of their last beat, and a hash of what each is.

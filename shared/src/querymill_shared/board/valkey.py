@@ -113,7 +113,10 @@ class ValkeyBoard(SweptBoard):
 
     @override
     def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
-        submitted = self._carry_out(exchanges.submit(request, self._settings, idempotency_key))
+        is_on_cluster = cluster_of(self._client) is not None
+        submitted = self._carry_out(
+            exchanges.submit(request, self._settings, idempotency_key, is_on_cluster=is_on_cluster)
+        )
         return submitted.job_id, submitted.starts_work
 
     def submit_and_ring(self, request: JobRequest, *, idempotency_key: str | None = None) -> Submitted:

@@ -85,9 +85,13 @@ class AsyncValkeyBoard:
         Raises:
             Unavailable: The board is away, or on a cluster, which cannot be the broker.
         """
-        if rings and isinstance(self._client, AsyncBoardClient):
-            refuse_bells(await self._client.its_cluster())
-        return await self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=rings))
+        cluster = await self._client.its_cluster() if isinstance(self._client, AsyncBoardClient) else None
+        if rings:
+            refuse_bells(cluster)
+        is_on_cluster = cluster is not None
+        return await self._carry_out(
+            exchanges.submit(request, self._settings, idempotency_key, rings=rings, is_on_cluster=is_on_cluster)
+        )
 
     async def settle(self, job_id: str, verdict: Verdict) -> bool:
         """See `Board.settle`."""

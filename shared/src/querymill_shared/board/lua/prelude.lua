@@ -14,7 +14,8 @@ local function is_moving(tag)
 end
 
 -- What the board knows of time: see adr/0028-*.md. "at" is "board's µs, server's µs" when the clock was last noted. A cluster has
--- this key on one server. The others answer with an error: there each shard has a clock of its own, and no versions.
+-- this key on one server. The others answer with an error: there each shard has a clock of its own, and no versions. So all writes
+-- are in the slot of this key: see exchanges.py.
 local CLOCK = 'qm:{0}:clock'
 
 -- The whole fleet uses one clock, the board's, in µs. It is the server's, but it never goes back: if that does, the board's
