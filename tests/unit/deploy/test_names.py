@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fixtures.deployed_names import DEPLOY, KINDS, files
+from tests.fixtures.deployed_names import DEPLOY, KINDS, files, metrics_ports
 
 FILES = files()
 
@@ -20,6 +20,10 @@ def test_every_kind_of_file_is_read() -> None:
     assert {path.relative_to(DEPLOY).parts[0] for path in FILES} >= {
         "README.md", "compose", "docs", "grafana", "image", "kubernetes", "prometheus", "proxy", "systemd", "valkey",
     }  # fmt: skip
+
+
+def test_the_files_agree_on_the_port_of_the_figures() -> None:
+    assert len(metrics_ports()) == 1
 
 
 @pytest.mark.parametrize(
