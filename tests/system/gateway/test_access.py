@@ -74,6 +74,18 @@ def test_each_request_is_one_line_by_its_route_with_its_id(gateway: GatewayProce
     assert SECRET not in gateway.written
 
 
+def test_the_lines_of_a_request_have_the_trace_that_it_names(gateway: GatewayProcess) -> None:
+    trace_id = uuid4().hex
+    for path in ("/v1/jobs", "/v1/jobs/no-job", f"/console/jobs/{'4f' * 16}"):
+        httpx.get(f"{gateway.url}{path}", headers={"traceparent": f"00-{trace_id}-b7ad6b7169203331-01"})
+    httpx.delete(f"{gateway.url}/v1/jobs/{'4f' * 16}", headers={"traceparent": f"00-{trace_id}-b7ad6b7169203331-01"})
+    httpx.get(f"{gateway.url}/v1/jobs", headers={"traceparent": SECRET})
+    until(lambda: len(requests_of(gateway, route="/v1/jobs")) == 2, within_s=PATIENCE_S)
+    named = [line for line in requests_of(gateway) if line.get("trace_id") == trace_id]
+    assert [line["method"] for line in named] == ["GET", "GET", "GET", "DELETE"]
+    assert "trace_id" not in requests_of(gateway, route="/v1/jobs")[-1]
+
+
 def test_the_lines_are_json_from_the_first_to_the_last(gateway: GatewayProcess) -> None:
     assert httpx.get(f"{gateway.url}/healthz").status_code == 200
     gateway.process.send_signal(signal.SIGTERM)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import typer
 from rich.table import Table
@@ -20,8 +20,7 @@ from querymill.presenting.explain.bars import Bar, totals_of
 from querymill.presenting.explain.verdict import verdict
 from querymill.presenting.explain.waterfall import Waterfall, waterfall
 from querymill.presenting.numbers import duration
-from querymill_shared.board import Picture, Step
-from querymill_shared.board.picture import JobState
+from querymill_shared.board import Picture, Record, Step
 from querymill_shared.contracts.errors import QuerymillError, UnknownJob
 
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -31,6 +30,8 @@ LOOKED_AT: Final = 1_000
 #: What each kind of time is called, where its own name does not say it.
 NAMES: Final[dict[str, str]] = {"put_back": "put back", "lost": "worker lost", "other": "own work"}
 
+#: A job that is done is incomplete if its result lacks a part.
+ListedState = Literal["queued", "running", "done", "incomplete", "failed", "cancelled", "dead"]
 JobId = Annotated[str, typer.Argument(help="the job's id, or how it begins")]
 #: As many characters as an id has. A shorter one is how an id begins.
 ID_LENGTH: Final = 32
@@ -125,7 +126,7 @@ def job_named(mill: Querymill, name: str) -> Job[Any]:
 
 def recent(
     limit: Annotated[int, typer.Option("--limit", help="number of jobs to list")] = 20,
-    state: Annotated[JobState | None, typer.Option(help="only the jobs in this state")] = None,
+    state: Annotated[ListedState | None, typer.Option(help="only the jobs in this state")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the latest jobs, newest first. Dead jobs are listed for a week, all others for as long as their results."""
@@ -147,9 +148,15 @@ def latest(mill: Querymill, limit: int, state: str | None) -> Iterator[Picture]:
     left = limit if state is None else LOOKED_AT
     for job in mill.dead(limit=limit) if state == "dead" else mill.recent(limit=LOOKED_AT):
         picture = _still_there(job) if left else None
-        if picture is not None and state in (None, picture.record.state):
+        if picture is not None and _is_in(state, picture.record):
             left -= 1
             yield picture
+
+
+def _is_in(state: str | None, record: Record) -> bool:
+    return state in (None, record.state) or (
+        state == "incomplete" and record.state == "done" and not record.is_complete
+    )
 
 
 def table_of(rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from querymill_shared.tracing import current_traceparent, trace_id_of
 from querymill_shared.urls import mask_text
 
 #: The id of the request that this task serves.
@@ -31,6 +32,8 @@ class JsonLines(logging.Formatter):
         }
         if request_id := REQUEST_ID.get():
             line["request_id"] = request_id
+        if traceparent := current_traceparent():
+            line["trace_id"] = trace_id_of(traceparent)
         if record.exc_info and record.exc_info[1] is not None:
             line["exception"] = list(_places(record.exc_info[1]))
         return json.dumps(line | getattr(record, "fields", {}), ensure_ascii=False)

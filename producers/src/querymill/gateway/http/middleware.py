@@ -22,7 +22,7 @@ from querymill.gateway.http.context import GatewayContext
 from querymill.gateway.http.log_lines import REQUEST_ID
 from querymill.gateway.http.problems import Problem
 from querymill.keys import LOOPBACK_CALLER, ApiKey
-from querymill_shared.tracing import span, traceparent_of
+from querymill_shared.tracing import current_traceparent, span, trace_id_of, traceparent_of
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class GatewayMiddleware:
         except Exception as error:  # noqa: BLE001  # whatever it is, the caller gets an answer
             await self._fail(error, scope, receive, reply)
         finally:
-            self._metrics.note(scope, served)
+            self._metrics.note(scope, served, trace_id=reply.trace_id)
             REQUEST_ID.reset(token)
 
     async def _answer(self, scope: Scope, receive: Receive, reply: "_Reply") -> None:
@@ -95,6 +95,7 @@ class GatewayMiddleware:
             scope["method"], "SERVER", parent=parent, http__request__method=scope["method"],
             querymill__request_id=reply.request_id,
         ) as begun:  # fmt: skip
+            reply.trace_id = trace_id_of(current_traceparent())
             await self._app(scope, receive, reply.send)
             route = getattr(scope.get("route"), "path", None)
             begun.set(http__route=route, http__response__status_code=reply.status)
@@ -176,6 +177,7 @@ class _Reply:
         self._send = send
         self._served = served
         self.request_id = served.request_id
+        self.trace_id = ""
         self.has_begun = False
         self.status: int | None = None
         self.extra: dict[str, str] = {}
