@@ -72,6 +72,8 @@ def main() -> int:
             **os.environ, **stack.environment(), "QUERYMILL_LOG_LEVEL": "ERROR",
             "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "OPENAI_API_KEY": "none", "CHAT_MODEL": "scripted",
             "EMBEDDING_MODEL": "multilingual-e5-small",
+            # Seven processes that start beside busy programs may be silent for longer than the default.
+            "QUERYMILL_LEASE_S": "10",
             # Limits that nobody reaches: without any, the fleet would first find out how many calls the provider bears.
             **dict.fromkeys(("CHAT_RPM", "EMBEDDING_RPM"), "1000000"),
             **dict.fromkeys(("CHAT_TPM", "EMBEDDING_TPM"), "1000000000"),
