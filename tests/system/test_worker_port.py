@@ -137,26 +137,29 @@ def test_a_worker_that_stops_is_not_ready_but_lives(watched: Watched, openai_ser
 
 
 def test_a_worker_that_cannot_begin_lives_and_is_not_ready(deployment: Deployment) -> None:
-    """Its broker is away, so it waits for it; a supervisor that restarted it would not help."""
+    """Its database takes connections and says nothing, so its checks do not end."""
     port = free_port()
-    environment = deployment.environment | {
-        "CELERY_BROKER_URL": f"redis://127.0.0.1:{free_port()}/0", "QUERYMILL_METRICS_PORT": str(port),
-    }  # fmt: skip
-    worker = WorkerProcess(environment, threads=1, name="early")
-    worker.process = worker._begin()
-    try:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        environment = deployment.environment | {
+            "DATABASE_URL": f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/none",
+            "QUERYMILL_METRICS_PORT": str(port),
+        }  # fmt: skip
+        worker = WorkerProcess(environment, threads=1, name="early")
+        worker.process = worker._begin()
+        try:
 
-        def answered(path: str) -> int:
-            try:
-                return httpx.get(f"http://127.0.0.1:{port}{path}").status_code
-            except httpx.TransportError:
-                return 0
+            def answered(path: str) -> int:
+                try:
+                    return httpx.get(f"http://127.0.0.1:{port}{path}").status_code
+                except httpx.TransportError:
+                    return 0
 
-        until(lambda: answered("/healthz") == 200, within_s=PATIENCE_S)
-        assert answered("/readyz") == 503
-        assert answered("/metrics") == 200
-    finally:
-        worker.kill()
+            silent.settimeout(PATIENCE_S)
+            connection, _ = silent.accept()  # by now it is checked, and the check waits
+            with connection:
+                assert [answered(path) for path in ("/healthz", "/readyz", "/metrics")] == [200, 503, 200]
+        finally:
+            worker.kill()
 
 
 def test_a_port_that_is_taken_ends_the_worker_and_is_named(deployment: Deployment) -> None:

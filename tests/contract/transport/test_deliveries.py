@@ -133,10 +133,12 @@ def test_bells_wait_in_the_queue_for_threads_and_none_is_held(
     assert sorted(heard.wait_for(11)) == sorted([*(f"step-{number}" for number in range(10)), "further"])
 
 
-def test_what_one_worker_has_no_thread_for_goes_to_another(channel: Any, listening: Listening) -> None:
+def test_what_one_worker_has_no_thread_for_goes_to_another(
+    shared_rabbit: Rabbit, channel: Any, listening: Listening
+) -> None:
     first = listening(threads=1)
-    until(lambda: channel.connection.client is not None)
-    time.sleep(1)
+    declared(shared_rabbit, "search")
+    until(lambda: queues_of(shared_rabbit, "consumers").get("search") == ["1"], within_s=PATIENCE_S)
     ring(channel, "one", "two", "three")
     first.wait_for(1)
     second = listening(threads=2)

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from querymill_embedded import free_ports
+from tests.fakes.trace_receiver import TraceReceiver
 from tests.fixtures import documents
 from tests.fixtures.containers import (
     HARDENED,
@@ -170,6 +171,25 @@ def test_a_fleet_ends_within_the_grace_of_an_orchestrator(fleet: Fleet) -> None:
         ended = list(threads.map(end, (fleet.worker, fleet.gateway)))
     assert [took < GRACE_S for took, _ in ended] == [True, True], ended
     assert {code for _, code in ended} <= {0, 143}
+
+
+def test_a_process_of_the_image_makes_traces(image: str, deployment: Deployment) -> None:
+    """Nobody can install what it lacks: its root is read-only."""
+    with TraceReceiver() as receiver, running_traced(image, deployment.environment | receiver.environment) as http:
+        until(lambda: answers(http), within_s=PATIENCE_S)
+        trace = "ab" * 16
+        assert http.get("/v1/jobs", headers={"traceparent": f"00-{trace}-{'cd' * 8}-01"}).status_code == 200
+        assert [span.name for span in receiver.wait_for(trace, bool)] == ["GET"]
+
+
+@contextmanager
+def running_traced(image: str, environment: dict[str, str]) -> Iterator[httpx.Client]:
+    port = free_ports(["gateway"], preferred={})["gateway"]
+    with (
+        container(image, "gateway", "--port", str(port), environment=environment),
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S) as http,
+    ):
+        yield http
 
 
 def test_a_base_without_a_digest_is_refused(image: str) -> None:

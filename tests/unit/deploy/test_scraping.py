@@ -1,4 +1,4 @@
-"""Every configuration of Prometheus that `deploy` ships: the alerts know its jobs, and gateways are asked with a key."""
+"""Every configuration of Prometheus that `deploy` ships: the alerts know its jobs, and gateways see a key."""
 
 import re
 from pathlib import Path

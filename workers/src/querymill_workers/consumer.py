@@ -24,7 +24,7 @@ RUN: Final = bootsteps.RUN  # type: ignore[attr-defined]  # not in its stubs
 
 
 class StandBy(bootsteps.StartStopStep):
-    """The one step of a consumer without messages: tells Celery that the process is ready, and returns when it is to end."""
+    """The step of a consumer without messages: it tells Celery that the process is ready, and waits until it ends."""
 
     name = "stand by"
     label = "stand by"

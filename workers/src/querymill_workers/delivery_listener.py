@@ -1,7 +1,7 @@
 """Take bells from a broker such as RabbitMQ, which delivers them, in a thread of its own, for threads that are free.
 
-A bell is acknowledged when a thread takes it, not when its step has ended. So the broker never waits for a step, however long that
-takes, and a process that ends holds nothing back.
+A bell is acknowledged when a thread takes it, not when its step has ended. So the broker never waits for a step,
+however long that takes, and a process that ends holds nothing back.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""What the workers of a fleet have set: by that, a further host learns what its own workers need. No secret is shared."""
+"""What the workers of a fleet have set: by that, a further host learns what its workers need. No secret is shared."""
 
 import json
 from collections.abc import Mapping
