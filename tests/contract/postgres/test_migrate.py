@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from querymill_workers.postgres import migrate as migrating
-from querymill_workers.postgres.migrate import SchemaMismatch, check, migrate
+from querymill_workers.postgres.migrate import SchemaMismatch, WritesRefused, check, migrate
 from querymill_workers.postgres.schema import BASELINE, Migration, migrations
 from tests.fixtures.databases import drop_database, own_database
 
@@ -109,3 +109,31 @@ def test_a_database_of_another_encoding_is_refused_in_one_line(
                 refused()
     finally:
         drop_database(database, name)
+
+
+def test_a_migration_gives_up_where_searches_would_wait_behind_it(
+    empty_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate(empty_url)
+    longer = [BASELINE, Migration(2, "0002_mark.sql", "ALTER TABLE reports ADD COLUMN mark text")]
+    monkeypatch.setattr(migrating, "migrations", lambda: longer)
+    with ThreadPoolExecutor(1) as starting, psycopg.connect(empty_url) as backup:
+        backup.execute("SET LOCAL querymill.across = on")
+        backup.execute("SELECT 1 FROM reports")
+        told = starting.submit(migrate, empty_url)
+        with pytest.raises(WritesRefused, match=r"for longer than 5 s; nothing was changed: wait"):
+            told.result(timeout=30)
+    assert applied(empty_url) == NAMES
+    assert migrate(empty_url) == ["0002_mark.sql"]
+
+
+def test_a_wall_is_raised_later_where_searches_would_wait_behind_it(empty_url: str) -> None:
+    migrate(empty_url)
+    with psycopg.connect(empty_url) as connection:
+        connection.execute("ALTER TABLE reports NO FORCE ROW LEVEL SECURITY")
+    with ThreadPoolExecutor(1) as starting, psycopg.connect(empty_url) as backup:
+        backup.execute("SELECT 1 FROM reports")
+        with pytest.raises(WritesRefused, match=r"nothing was changed"):
+            starting.submit(migrate, empty_url).result(timeout=30)
+    migrate(empty_url)
+    check(empty_url)

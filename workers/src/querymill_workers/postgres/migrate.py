@@ -11,7 +11,7 @@ from typing import Final
 
 import psycopg
 
-from querymill_workers.postgres.connection import Prepares, connect, lent, open_pool
+from querymill_workers.postgres.connection import CONTENDED_MS, Prepares, connect, lent, open_pool
 from querymill_workers.postgres.queries import SESSION
 from querymill_workers.postgres.row_security import lower_walls, missing_walls, prepare_role, raise_walls
 from querymill_workers.postgres.schema import BASELINE, Migration, migrations, schema
@@ -41,6 +41,7 @@ def migrate(url: str) -> list[str]:
 
     Raises:
         SchemaMismatch: An administrator must act first, or the schema is of a version before 0.1.0.
+        WritesRefused: Another session holds a table for so long that searches would wait behind the migration.
     """
     with _connected(url) as connection:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
@@ -56,17 +57,35 @@ def migrate(url: str) -> list[str]:
         missing = _missing(connection)
         if BASELINE in missing:
             _run(connection, schema())
-        elif missing:
-            lower_walls(connection)
+        with _tables_in_time(connection):
+            if BASELINE not in missing and missing:
+                lower_walls(connection)
+                for migration in missing:
+                    _run(connection, migration.text)
             for migration in missing:
-                _run(connection, migration.text)
-        for migration in missing:
-            connection.execute(
-                "INSERT INTO schema_migrations (number, name) VALUES (%s, %s)", [migration.number, migration.name]
-            )
-        raise_walls(connection)
+                connection.execute(
+                    "INSERT INTO schema_migrations (number, name) VALUES (%s, %s)", [migration.number, migration.name]
+                )
+            raise_walls(connection)
     check(url)
     return [migration.name for migration in missing]
+
+
+@contextmanager
+def _tables_in_time(connection: psycopg.Connection) -> Iterator[None]:
+    """Wait for no table for long. Everybody else waits behind who waits for one, so a long backup would stop the fleet.
+
+    Raises:
+        WritesRefused: Another session held a table for too long.
+    """
+    connection.execute(SESSION["lock_limit"], {"limit": str(CONTENDED_MS)})
+    try:
+        yield
+    except psycopg.errors.LockNotAvailable as error:
+        raise WritesRefused(
+            f"DATABASE_URL: another session, such as a backup, held a table for longer than {CONTENDED_MS // 1000} s;"
+            " nothing was changed: wait for its end (pg_stat_activity lists sessions), then run querymill migrate again"
+        ) from error
 
 
 def database_ahead_s(url: str) -> float:
