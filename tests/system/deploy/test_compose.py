@@ -182,8 +182,8 @@ class InFlight:
 def test_workers_come_and_go_with_two_hundred_jobs_in_flight_and_none_is_lost_or_doubled(up: Composed) -> None:
     headers = key_of(up, "search", "ingest", "operate")
     with httpx.Client(base_url=up.url, headers=headers, timeout=PATIENCE_S) as http:
-        assert httpx.get(f"{up.url}/v1/collections").status_code == 401
         assert ingested(http, LINES).status_code == 200
+        until(lambda: httpx.get(f"{up.url}/v1/collections").status_code == 401, within_s=PATIENCE_S)
 
         def searchers() -> int:
             return sum("search" in worker["queues"] for worker in http.get("/v1/fleet").json()["workers"])
