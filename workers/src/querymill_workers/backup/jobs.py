@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import redis
 from redis.exceptions import NoPermissionError
@@ -14,8 +14,8 @@ from redis.exceptions import NoPermissionError
 from querymill_shared.board.copying import CopiedKey, copy_jobs, copy_keys, put_keys
 from querymill_shared.board.erasure import LOOKED_AT, some_at_a_time
 from querymill_shared.board.lives import ALIVE_S, read_lives
+from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.manifest import StoredBoard
-from querymill_workers.backup.unusable import Unusable
 
 FILE: Final = "board.jsonl.gz"
 #: Where the gateway has its API keys.
@@ -37,11 +37,11 @@ def refuse_workers(client: redis.Redis) -> None:
     """Check that nobody works on the board.
 
     Raises:
-        Unusable: Workers do.
+        BackupError: Workers do.
     """
     alive = [life.name for life in read_lives(client) if life.beat_age_s < ALIVE_S]
     if alive:
-        raise Unusable(
+        raise BackupError(
             f"REDIS_URL: workers run ({', '.join(alive)}): stop them, and the gateway, or wait {ALIVE_S:.0f} s"
             " if they were killed; then restore again"
         )
@@ -56,20 +56,23 @@ def holds(client: redis.Redis, *, api_keys: bool) -> bool:
 def empty(client: redis.Redis, *, api_keys: bool) -> None:
     """Delete what the board holds, and API keys only if the backup has some: without any, a gateway asks for none."""
     for some in some_at_a_time(client.scan_iter(match=_OURS, count=LOOKED_AT)):
-        if names := [name for name in some if api_keys or name != API_KEYS.encode()]:
-            client.delete(*names)
+        pipeline: Any = client.pipeline(transaction=False)
+        for name in some:
+            if api_keys or name != API_KEYS.encode():
+                pipeline.delete(name)  # one by one: on a cluster, keys of one command share a slot
+        pipeline.execute()
 
 
 def fill(client: redis.Redis, folder: Path) -> int:
     """Put the jobs of a backup on the board. Return how many they are; those that have expired since are left out.
 
     Raises:
-        Unusable: The server is older than the one that was backed up, or this user may not write a key.
+        BackupError: The server is older than the one that was backed up, or this user may not write a key.
     """
     try:
         return put_keys(client, _copied(folder))
     except redis.ResponseError as error:
-        raise Unusable(
+        raise BackupError(
             f"REDIS_URL: the board cannot be restored ({error}): the server must be as new as the one that was backed"
             " up, and its user may write jobs and API keys; restore again with --replace"
         ) from error
