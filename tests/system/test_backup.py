@@ -219,7 +219,9 @@ def test_everything_is_lost_and_comes_back(
         assert counting <= stored
 
 
-def test_the_servers_of_an_embedded_stack_are_started_for_it(empty_url: str, valkey_url: str, tmp_path: Path, kept: Stack) -> None:
+def test_the_servers_of_an_embedded_stack_are_started_for_it(
+    empty_url: str, valkey_url: str, tmp_path: Path, kept: Stack
+) -> None:
     migrate(empty_url)
     fill(empty_url, "fleet", 2)
     querymill = CommandLine({"DATABASE_URL": empty_url, "REDIS_URL": valkey_url.removesuffix("/1") + "/7"})

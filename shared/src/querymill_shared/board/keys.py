@@ -13,6 +13,8 @@ SHARDS = "0123456789abcdef"
 COLLECTIONS = "qm:collections"
 #: What the board knows of time and versions. It is in the slot of a shard, where every user of the board may write.
 CLOCK = "qm:{0}:clock"
+#: A hash of the gateway's API keys, by their ids.
+API_KEYS = "qm:keys"
 #: Holds the name of the process that is elected to sweep.
 SWEEPER = "qm:sweeper"
 #: The worker processes by the time of their last beat, and a hash of what each is.

@@ -13,13 +13,12 @@ from redis.exceptions import NoPermissionError
 
 from querymill_shared.board.copying import CopiedKey, copy_jobs, copy_keys, put_keys
 from querymill_shared.board.erasure import LOOKED_AT, some_at_a_time
+from querymill_shared.board.keys import API_KEYS
 from querymill_shared.board.lives import ALIVE_S, read_lives
 from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.manifest import StoredBoard
 
 FILE: Final = "board.jsonl.gz"
-#: Where the gateway has its API keys.
-API_KEYS: Final = "qm:keys"
 _OURS: Final = "qm:*"
 
 
