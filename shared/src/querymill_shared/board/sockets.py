@@ -217,12 +217,12 @@ def options_of(
         ValueError: The address is none of Redis or Valkey.
     """
     if is_sentinel(url):
-        return OPTIONS | changed | _options_of_primary(read_sentinel(url), asynchronous=asynchronous)
+        return {**OPTIONS, **changed} | _options_of_primary(read_sentinel(url), asynchronous=asynchronous)
     asked: dict[str, Any] = {**parse_url(url)}  # type: ignore[no-untyped-call]
     opened = asked.pop("connection_class", redis.Connection)
     taken = {
         name: value
-        for name, value in (OPTIONS | changed).items()
+        for name, value in {**OPTIONS, **changed}.items()
         if opened is not redis.UnixDomainSocketConnection or name not in _OF_TCP
     }
     classes = _ASYNC_CLASSES if asynchronous else _CLASSES
