@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import FleetCounters, Refusal
-from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome, RateLimitHeaders
+from querymill_shared.counters import CallOutcome, FleetCounters, Refusal
+from querymill_workers.inference.account import Account, Grant, LimitReached, RateLimitHeaders
 
 
 class CountingFleetCounters(FleetCounters):
@@ -24,7 +24,7 @@ class ScriptedAccount(Account):
         self.fleet_counters = CountingFleetCounters()
         self.model = "scripted"
         self.reserved: list[tuple[int, int]] = []
-        self.reported: list[tuple[Outcome, int, int | None]] = []
+        self.reported: list[tuple[CallOutcome, int, int | None]] = []
         self.limits: list[RateLimitHeaders | None] = []
         self.refusals: list[Refusal | None] = []
         self._void = void
@@ -47,7 +47,7 @@ class ScriptedAccount(Account):
         return self._void < 0
 
     def report(
-        self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, limits: RateLimitHeaders | None = None,
+        self, grant: Grant, outcome: CallOutcome, *, tokens: int | None = None, limits: RateLimitHeaders | None = None,
         refusal: Refusal | None = None,
     ) -> None:  # fmt: skip
         self.refusals.append(refusal)
@@ -55,5 +55,5 @@ class ScriptedAccount(Account):
         self.limits.append(limits)
 
     @property
-    def outcomes(self) -> Sequence[Outcome]:
+    def outcomes(self) -> Sequence[CallOutcome]:
         return [outcome for outcome, _, _ in self.reported]

@@ -27,7 +27,10 @@ from tests.fixtures.command_line import CommandLine
 from tests.fixtures.databases import drop_database
 from tests.fixtures.deployment import Deployment, finish_embedding, finished
 from tests.fixtures.people import Person, document, document_id, dropping, ingestion, search
+from tests.fixtures.stacks import kept
 from tests.fixtures.tenant_rows import fill
+
+__all__ = ["kept"]
 
 KINDS: Final[tuple[Retriever, ...]] = ("reports", "messages", "conversations", "files", "modules")
 #: The queues that the worker serves while the backup is made: a job of `ranks` waits.
@@ -149,13 +152,6 @@ def records(fleet: dict[str, str]) -> tuple[set[tuple[str, str, str]], set[tuple
         }
 
 
-@pytest.fixture(autouse=True)
-def reachable_folder(tmp_path: Path) -> None:
-    """Under root, PostgreSQL runs as another user, who must be able to enter the folder of a stack."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(folder.stat().st_mode | 0o011)
-
-
 def test_everything_is_lost_and_comes_back(
     fleet: dict[str, str], database: psycopg.Connection, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
@@ -223,15 +219,17 @@ def test_everything_is_lost_and_comes_back(
         assert counting <= stored
 
 
-def test_the_servers_of_an_embedded_stack_are_started_for_it(empty_url: str, valkey_url: str, tmp_path: Path) -> None:
+def test_the_servers_of_an_embedded_stack_are_started_for_it(
+    empty_url: str, valkey_url: str, tmp_path: Path, kept: Stack
+) -> None:
     migrate(empty_url)
     fill(empty_url, "fleet", 2)
     querymill = CommandLine({"DATABASE_URL": empty_url, "REDIS_URL": valkey_url.removesuffix("/1") + "/7"})
     backed_up = querymill("backup", tmp_path / "b", "--json")
     assert backed_up.returncode == 0, backed_up.stderr
-    restored = querymill("restore", tmp_path / "b", "--data", tmp_path / "stack")
+    restored = querymill("restore", tmp_path / "b", "--data", kept.data)
     assert restored.returncode == 0, restored.stderr
-    again = querymill("backup", tmp_path / "again", "--data", tmp_path / "stack", "--json")
+    again = querymill("backup", tmp_path / "again", "--data", kept.data, "--json")
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["tables"] == json.loads(backed_up.stdout)["tables"]
-    assert Stack(tmp_path / "stack").status() == []
+    assert kept.status() == []

@@ -11,7 +11,8 @@ import psycopg
 import pytest
 import redis
 
-from querymill.cli.doctor import DoctorFinding, diagnose
+from querymill.cli.doctor import diagnose
+from querymill.cli.probing import DoctorFinding
 from querymill_shared.settings import Settings
 from querymill_workers.postgres.migrate import migrate
 from tests.fakes.answers import judgement

@@ -1,5 +1,6 @@
 """One trace follows a job: from its caller through every step, call of a provider and store, over the bells."""
 
+import json
 import secrets
 import socket
 import time
@@ -91,6 +92,8 @@ def test_a_request_over_http_is_one_trace_with_its_branches_calls_and_stores(
         assert answered.status_code == 200, answered.text
         wanted = {"POST", "reports original", "reports hyde", "chat scripted", "embeddings multilingual-e5-small"}
         spans = receiver.wait_for(trace, lambda found: wanted <= {each.name for each in found})
+        lines = [json.loads(line) for line in gateway.written.splitlines() if '"request"' in line]
+    assert [line["trace_id"] for line in lines if line["route"] == "/v1/jobs"] == [trace]
     assert wanted | {"postgresql"} <= {each.name for each in spans}
     request, hyde = named(spans, "POST"), named(spans, "reports hyde")
     assert (request.service, request.parent) == ("querymill-gateway", parent)

@@ -17,12 +17,13 @@ import redis
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
+from querymill_shared.board.keys import API_KEYS
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.settings import Settings
 
 #: A hash on the board: the id of a key, and the key as JSON.
-STORED_AT: Final = "qm:keys"
+STORED_AT: Final = API_KEYS
 #: The collection of a key that may see all.
 ALL: Final = "*"
 #: What an operator reads where keys are required and the board has none.

@@ -17,12 +17,12 @@ import redis
 from querymill import Querymill, Settings
 from querymill_embedded import postgres_programs
 from querymill_shared.board import ValkeyBoard
+from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.programs import programs_for
 from querymill_workers.backup.restoring import restore
 from querymill_workers.backup.taking import back_up
-from querymill_workers.backup.unusable import Unusable
 from querymill_workers.postgres.migrate import check, migrate
-from tests.fixtures.clusters import run_program
+from tests.fixtures.clusters import own_cluster, run_program
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.databases import own_database
 from tests.fixtures.people import Person, document, ingestion
@@ -113,7 +113,7 @@ def rows(settings: Settings) -> dict[str, int]:
 
 def refused(settings: Settings, source: Path, said: str) -> None:
     """A restoration is refused with these words, and the database stays empty."""
-    with pytest.raises(Unusable, match=said):
+    with pytest.raises(BackupError, match=said):
         restore(settings, source, replace=False)
     assert rows(settings) == {}
 
@@ -221,10 +221,49 @@ def test_a_target_that_holds_something_is_refused_unless_it_is_to_be_replaced(
     fill(url, "other", 2)
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE orders (id int); INSERT INTO orders VALUES (7)")  # of another program
-    with pytest.raises(Unusable, match=r"DATABASE_URL: the database is not empty.*--replace"):
+    with pytest.raises(BackupError, match=r"DATABASE_URL: the database is not empty.*--replace"):
         restore(target, backup, replace=False)
     restore(target, backup, replace=True)
     assert rows(target) == rows(from_source) | {"orders": 1}
+
+
+def test_what_only_an_administrator_can_do_is_told_before_anything_is_deleted(target: Settings, backup: Path) -> None:
+    with own_cluster() as server, redis.Redis.from_url(target.redis_url) as client, Querymill(settings=target) as mill:
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+            connection.execute("CREATE ROLE somebody LOGIN")
+            connection.execute("CREATE DATABASE unprepared OWNER somebody")
+        mill.submit(ingestion("reports", "c", document("reports", Person.new())))
+        held = set(client.scan_iter())
+        unprepared = settings_of(f"postgresql://somebody@{server.rpartition('@')[2]}/unprepared", target.redis_url)
+        with pytest.raises(BackupError, match=r"an administrator must run in this database: .*restore again"):
+            restore(unprepared, backup, replace=True)
+        assert held <= set(client.scan_iter())
+
+
+def test_the_board_is_emptied_only_once_the_database_is_restored(
+    target: Settings, backup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restoration that fails on the way, such as of a full disk, is repeated, and jobs are not lost by the first."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    wrapper = folder / "pg_restore"
+    (folder / "pg_dump").symlink_to(postgres_programs() / "pg_dump")
+    wrapper.write_text(
+        f"""#!/bin/sh
+case "$*" in
+  *--single-transaction*) echo "pg_restore: could not extend file: No space left on device" >&2; exit 1;;
+esac
+exec {postgres_programs() / "pg_restore"} "$@"
+"""
+    )
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    with Querymill(settings=target) as mill, redis.Redis.from_url(target.redis_url) as client:
+        mill.submit(ingestion("reports", "c", document("reports", Person.new())))
+        held = set(client.scan_iter())
+        with pytest.raises(BackupError, match=r"No space left.*make room.*--replace"):
+            restore(target, backup, replace=True)
+        assert held <= set(client.scan_iter())
 
 
 def test_a_board_with_a_job_is_refused_unless_it_is_to_be_replaced(target: Settings, backup: Path) -> None:
@@ -245,10 +284,10 @@ def test_a_restoration_waits_for_no_worker(target: Settings, backup: Path) -> No
 
 
 def test_a_folder_that_exists_is_not_written_into(from_source: Settings, backup: Path) -> None:
-    with pytest.raises(Unusable, match="exists already; name a folder that does not"):
+    with pytest.raises(BackupError, match="exists already; name a folder that does not"):
         back_up(from_source, backup)
     backup.with_name("other.partial").mkdir()
-    with pytest.raises(Unusable, match=r"another backup is being written here, or was interrupted; .* remove it"):
+    with pytest.raises(BackupError, match=r"another backup is being written here, or was interrupted; .* remove it"):
         back_up(from_source, backup.with_name("other"))
 
 
@@ -269,7 +308,7 @@ def test_a_backup_that_is_killed_has_not_the_name_of_a_whole_one(from_source: Se
 
 
 def test_a_backup_that_fails_leaves_nothing(target: Settings, tmp_path: Path) -> None:
-    with pytest.raises(Unusable, match="DATABASE_URL: the database has no schema"):
+    with pytest.raises(BackupError, match="DATABASE_URL: the database has no schema"):
         back_up(target, tmp_path / "backup")
     assert list(tmp_path.iterdir()) == []
 
@@ -297,7 +336,7 @@ def test_programs_that_are_too_old_are_named(tmp_path: Path) -> None:
     for name in ("pg_dump", "pg_restore"):
         (tmp_path / name).write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 12.1'\n")
         (tmp_path / name).chmod(0o755)
-    with pytest.raises(Unusable, match=r"version 99 or newer is needed .* has .*12.*install postgresql-client-99"):
+    with pytest.raises(BackupError, match=r"version 99 or newer is needed .* has .*12.*install postgresql-client-99"):
         programs_for(99, searched=str(tmp_path))
     assert programs_for(12, searched=str(tmp_path)).folder == tmp_path
 
@@ -307,7 +346,7 @@ def test_a_pooler_that_drops_the_option_is_named(from_source: Settings, tmp_path
     for ignored in ({}, {"ignore_startup_parameters": "options"}):
         with pooler(url, pool_mode="transaction", **ignored) as pooled:
             through = settings_of(pooled, from_source.redis_url)
-            with pytest.raises(Unusable, match="PgBouncer"):
+            with pytest.raises(BackupError, match="PgBouncer"):
                 back_up(through, tmp_path / "backup")
         assert list(tmp_path.iterdir()) == []
 

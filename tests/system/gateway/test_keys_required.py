@@ -12,7 +12,8 @@ import httpx
 import pytest
 import redis
 
-from querymill.cli.doctor import DoctorFinding, diagnose
+from querymill.cli.doctor import diagnose
+from querymill.cli.probing import DoctorFinding
 from querymill.gateway.app import create_app
 from querymill.gateway.http.context import SESSION_S
 from querymill.gateway.server import UnguardedHost, serve

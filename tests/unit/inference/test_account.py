@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.counters import CallOutcome
 from querymill_workers.inference import account as module
-from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, Outcome, RateLimitHeaders
+from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, RateLimitHeaders
 from tests.fakes.accounts import CountingFleetCounters
 
 Script = Callable[..., Any]
@@ -164,7 +165,7 @@ def test_a_pause_while_a_call_waits_voids_its_grant(
     ],
 )
 def test_each_outcome_gives_back_what_it_did_not_use(
-    outcome: Outcome, used: int | None, returned: int, beyond: int
+    outcome: CallOutcome, used: int | None, returned: int, beyond: int
 ) -> None:
     redis = ScriptedRedis()
     mine = account(redis)

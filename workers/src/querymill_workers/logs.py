@@ -6,17 +6,14 @@ import os
 import sys
 import threading
 import time
-import traceback
-import warnings
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable
 from typing import Any, Final
 
 import structlog
 
+from querymill_shared.log_lines import log_instead_of_printing, one_line, type_of, types_and_places, utc_time
 from querymill_shared.tracing import current_traceparent, trace_id_of
 from querymill_shared.urls import mask_text
-from querymill_workers.jobs.faults import causes, type_of
 
 #: Exceptions of one type from one place are logged at most this often, in seconds. The next line counts the others.
 REPEAT_S: Final = 10.0
@@ -76,8 +73,7 @@ def configure(level_name: str) -> None:
         )
     )
     logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
-    warnings.showwarning = _warned
-    sys.excepthook = _process_broke
+    log_instead_of_printing(_warned, _process_broke)
     threading.excepthook = _thread_broke
     sys.unraisablehook = _ignored
 
@@ -154,14 +150,8 @@ def without_secrets(_: Any, __: str, event: structlog.typing.EventDict) -> struc
 
 
 def type_and_place(exc_info: structlog.typing.ExcInfo) -> list[str]:
-    """Return the types, causes and places of an exception. Its message is left out, because it may quote user text."""
-    return [line for error in causes(exc_info[1]) for line in (*frames(error), type_of(error))]
-
-
-def frames(error: BaseException) -> Iterator[str]:
-    """Yield the lines of code that an exception passed through."""
-    for frame in traceback.extract_tb(error.__traceback__):
-        yield f"{frame.filename}:{frame.lineno} {frame.name}"
+    """Return the types, causes and places of an exception."""
+    return types_and_places(exc_info[1])
 
 
 def place_of(error: BaseException) -> str:
@@ -174,18 +164,16 @@ def place_of(error: BaseException) -> str:
 
 def say(message: str, *_: Any) -> None:
     """Log what a handler of signals says, past the stream: it may have interrupted the writing of another line."""
-    at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-    line = {"event": " ".join(message.split()), "level": "warning", "timestamp": at}
+    line = {"event": one_line(message), "level": "warning", "timestamp": utc_time(time.time())}
     os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, f"{json.dumps(line)}\n".encode())
 
 
-def _warned(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    _log.warning(" ".join(str(message).split()), category=category.__name__)
+def _warned(message: str, category: str) -> None:
+    _log.warning(message, category=category)
 
 
-def _process_broke(_: Any, error: BaseException, __: Any) -> None:
-    if not isinstance(error, KeyboardInterrupt):
-        _log.error("the process broke", exc_info=error)
+def _process_broke(error: BaseException) -> None:
+    _log.error("the process broke", exc_info=error)
 
 
 def _thread_broke(broken: threading.ExceptHookArgs) -> None:

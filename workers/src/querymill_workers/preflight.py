@@ -1,16 +1,11 @@
 """Refuse to start with services that could lose or mix up jobs, and say why and what to do."""
 
-from contextlib import suppress
-
-import redis
 import structlog
 
 from querymill_shared.board import ValkeyBoard
 from querymill_shared.board.clock import MAX_APART_S
-from querymill_shared.board.cluster import BELLS_ELSEWHERE
-from querymill_shared.board.connections import open_commands
+from querymill_shared.misplaced_broker import misplaced_broker
 from querymill_shared.settings import Settings
-from querymill_shared.urls import is_redis
 from querymill_workers.lexicon import thesauri
 from querymill_workers.postgres.migrate import SchemaMismatch, check, database_ahead_s
 
@@ -52,12 +47,8 @@ def refuse_cluster_as_broker(settings: Settings) -> None:
     Raises:
         Unsafe: It is one.
     """
-    if not is_redis(settings.broker_url) or ";" in settings.broker_url:
-        return
-    with suppress(redis.RedisError), open_commands(settings.broker_url, max_connections=1) as client:
-        if client.its_cluster() is not None:
-            name = "CELERY_BROKER_URL" if settings.celery_broker_url else "REDIS_URL, which is the broker too"
-            raise Unsafe(f"{name}: leads to a cluster; {BELLS_ELSEWHERE}")
+    if (misplaced := misplaced_broker(settings)) is not None:
+        raise Unsafe(misplaced)
 
 
 def warn_of_clocks(board_s: float, database_s: float) -> None:

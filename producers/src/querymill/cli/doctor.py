@@ -7,8 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,52 +15,27 @@ import pydantic
 import redis
 
 from querymill import keys
+from querymill.cli.probing import TIMEOUT_S, DoctorFinding, probe_address
 from querymill_shared.board import ValkeyBoard, lives
 from querymill_shared.board.clock import MAX_APART_S, read_clock, server_ahead_s
-from querymill_shared.board.cluster import BELLS_ELSEWHERE
 from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.errors import rule_text
+from querymill_shared.misplaced_broker import misplaced_broker
 from querymill_shared.proxies import Proxy, proxies, proxy_of
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
-from querymill_shared.urls import HIDDEN, Host, is_redis, mask, read_address
+from querymill_shared.urls import HIDDEN, mask, read_address
 
-_TIMEOUT_S = 3.0
 #: The workers look at the walls in a process of their own: the client has no driver of a database.
 _WALLS = ("-P", "-m", "querymill_workers.migrate", "--check")
 _WALLS_S = 60.0
 #: They call the models, too, because only they know what they can use of a reply.
 _TRIAL = ("-P", "-m", "querymill_workers.trial")
 _TRIAL_S = 120.0
-_PORTS = {
-    "": 5432,  # a keyword string
-    "postgresql": 5432,
-    "postgres": 5432,
-    "mongodb": 27017,
-    "redis": 6379,
-    "rediss": 6379,
-    "sentinel": 26379,
-    "sentinels": 26379,
-    "redis+sentinel": 26379,
-    "rediss+sentinel": 26379,
-    "amqp": 5672,
-    "pyamqp": 5672,
-    "amqps": 5671,
-}
 _DATABASE_SCHEMES = ("", "postgresql", "postgres")
 _DATABASE_RULE = "begin with postgresql://, or be keywords such as host=… dbname=…"
 _MONGODB_SCHEMES = ("mongodb", "mongodb+srv")
 _MONGODB_RULE = "begin with mongodb:// or mongodb+srv://"
-
-
-@dataclass(frozen=True, slots=True)
-class DoctorFinding:
-    """One line of the diagnosis; ``ok`` is None if nothing was probed; ``mend`` says what to do, or why."""
-
-    name: str
-    value: str
-    ok: bool | None = None
-    mend: str = ""
 
 
 def diagnose() -> list[DoctorFinding]:
@@ -98,13 +72,13 @@ def _services(settings: Settings) -> Iterator[DoctorFinding]:
         yield _workers(settings)
         yield from _keys(settings)
     if settings.broker_url != settings.redis_url:
-        yield _broker_on_cluster(settings) or _tcp("broker", settings.broker_url, "CELERY_BROKER_URL")
+        yield _broker_on_cluster(settings) or probe_address("broker", settings.broker_url, "CELERY_BROKER_URL")
     elif (misplaced := _broker_on_cluster(settings)) is not None:
         yield misplaced
     if settings.querymill_cache_url:
-        yield _tcp("cache", settings.querymill_cache_url, "QUERYMILL_CACHE_URL")
+        yield probe_address("cache", settings.querymill_cache_url, "QUERYMILL_CACHE_URL")
     database, modules = settings.database_url.get_secret_value(), settings.mongodb_uri.get_secret_value()
-    postgres = _tcp("PostgreSQL", database, "DATABASE_URL", schemes=_DATABASE_SCHEMES, rule=_DATABASE_RULE)
+    postgres = probe_address("PostgreSQL", database, "DATABASE_URL", schemes=_DATABASE_SCHEMES, rule=_DATABASE_RULE)
     yield postgres
     walls, database_s = _walls() if postgres.ok else (None, None)
     if walls is not None:
@@ -112,7 +86,7 @@ def _services(settings: Settings) -> Iterator[DoctorFinding]:
     if board.ok is not False:
         yield _clocks(settings, database_s)
     if modules:
-        yield _tcp("MongoDB", modules, "MONGODB_URI", schemes=_MONGODB_SCHEMES, rule=_MONGODB_RULE)
+        yield probe_address("MongoDB", modules, "MONGODB_URI", schemes=_MONGODB_SCHEMES, rule=_MONGODB_RULE)
     yield from _models(settings)
 
 
@@ -191,7 +165,7 @@ def proxy_findings(settings: Settings) -> Iterator[DoctorFinding]:
 
 def _silence(proxy: Proxy) -> str | None:
     try:
-        socket.create_connection(proxy.place(), _TIMEOUT_S).close()
+        socket.create_connection(proxy.place(), TIMEOUT_S).close()
     except OSError as error:
         return f"{proxy.setting}: nothing answers at the proxy ({error})"
     return None
@@ -221,14 +195,8 @@ def _board(settings: Settings) -> DoctorFinding:
 
 def _broker_on_cluster(settings: Settings) -> DoctorFinding | None:
     """Say that the broker is a cluster, on which bells cannot ride, if it is one."""
-    url = settings.broker_url
-    if not is_redis(url) or ";" in url:
-        return None
-    with suppress(redis.RedisError), open_commands(url, max_connections=1) as client:
-        if client.its_cluster() is not None:
-            setting = "CELERY_BROKER_URL" if settings.celery_broker_url else "REDIS_URL"
-            return DoctorFinding("broker", mask(url), ok=False, mend=f"{setting}: {BELLS_ELSEWHERE}")
-    return None
+    misplaced = misplaced_broker(settings)
+    return None if misplaced is None else DoctorFinding("broker", mask(settings.broker_url), ok=False, mend=misplaced)
 
 
 def _workers(settings: Settings) -> DoctorFinding:
@@ -281,30 +249,6 @@ def _keys(settings: Settings) -> Iterator[DoctorFinding]:
         )
 
 
-def _tcp(name: str, url: str, setting: str, *, schemes: Sequence[str] = (), rule: str = "be a URL") -> DoctorFinding:
-    """Connect to one of the hosts that an address names; without ``schemes`` it may be a URL of any scheme."""
-    read = read_address(url)
-    if read is None or (read.scheme not in schemes if schemes else not read.scheme):
-        mend = f"{setting}: must {rule}, with special characters of the password escaped"
-        return DoctorFinding(name, mask(url), ok=False, mend=mend)
-    if read.scheme == "mongodb+srv":
-        return DoctorFinding(name, read.shown, mend=f"{setting}: not probed: its servers are looked up in DNS")
-    default = _PORTS.get(read.scheme, _PORTS.get(read.scheme.partition("+")[0]))
-    hosts = [(host, port or default) for host, port in read.hosts]
-    if not hosts or any(port is None and not host.startswith("/") for host, port in hosts):
-        return DoctorFinding(name, read.shown, mend=f"{setting}: not probed: it names no host and port")
-    failures = []
-    for host in hosts:
-        try:
-            _connect(host, database=setting == "DATABASE_URL")
-        except (OSError, ValueError) as error:
-            failures.append(f"{host[0]}:{host[1]}: {error}")
-        else:
-            return DoctorFinding(name, read.shown, ok=True)
-    mend = f"{setting}: {'; '.join(failures)}; is it running, is the address right?"
-    return DoctorFinding(name, read.shown, ok=False, mend=mend)
-
-
 def _walls() -> tuple[DoctorFinding, float | None]:
     """Say what the database lacks: migrations, the role, pgvector, and the walls between collections.
 
@@ -325,17 +269,6 @@ def _walls() -> tuple[DoctorFinding, float | None]:
         return DoctorFinding("walls", value, ok=True), None if clock is None else float(clock[1])
     lines = checked.stderr.strip().splitlines()
     return DoctorFinding("walls", value, ok=False, mend=lines[-1] if lines else "the check ended without a word"), None
-
-
-def _connect(host: Host, *, database: bool) -> None:
-    name, port = host
-    if not name.startswith("/"):
-        socket.create_connection((name, port or 0), _TIMEOUT_S).close()
-        return
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(_TIMEOUT_S)
-        # libpq expects the folder of the socket.
-        connection.connect(f"{name}/.s.PGSQL.{port}" if database else name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def copy_jobs(client: redis.Redis) -> Iterator[CopiedKey]:
 
 
 def copy_keys(client: redis.Redis, names: Iterable[str | bytes]) -> Iterator[CopiedKey]:
-    """Yield those of some keys that are there, as they are at one moment."""
+    """Yield the keys that exist, as they are at one moment."""
     asked = [name if isinstance(name, bytes) else name.encode() for name in names]
     pipeline: Any = client.pipeline(transaction=True)
     for name in asked:

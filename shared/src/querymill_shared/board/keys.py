@@ -14,6 +14,8 @@ COLLECTIONS = "qm:collections"
 #: What the board knows of time and versions. It is in the slot of a shard, where every user of the board may write.
 CLOCK_SHARD = SHARDS[0]
 CLOCK = f"qm:{{{CLOCK_SHARD}}}:clock"
+#: A hash of the gateway's API keys, by their ids.
+API_KEYS = "qm:keys"
 #: The processes that stand for election to sweep, each with the shards that it sweeps. Its slot is that of the clock.
 SWEEPERS = "qm:{0}:sweepers"
 #: The worker processes by the time of their last beat, and a hash of what each is.

@@ -14,10 +14,10 @@ from pymongo.errors import ConnectionFailure
 
 from querymill_shared.contracts.errors import Unavailable
 from querymill_shared.settings import Settings
+from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.manifest import Manifest
 from querymill_workers.backup.restoring import Restored, restore
 from querymill_workers.backup.taking import back_up
-from querymill_workers.backup.unusable import Unusable
 
 FAILED, AWAY = 1, 3
 
@@ -32,7 +32,7 @@ def main(given: Sequence[str] | None = None) -> int:
             print_backup(back_up(settings, options.place), options.place, as_json=options.json)
         else:
             print_restored(restore(settings, options.place, replace=options.replace), as_json=options.json)
-    except Unusable as error:
+    except BackupError as error:
         sys.stderr.write(f"{settings.mask_secrets(str(error))}\n")
         return FAILED
     except psycopg.Error as error:
@@ -51,7 +51,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def print_backup(manifest: Manifest, place: Path, *, as_json: bool) -> None:
-    """Say what a backup has."""
+    """Print the contents of a backup."""
     if as_json:
         sys.stdout.write(json.dumps({"folder": str(place.resolve())} | manifest.model_dump(mode="json")) + "\n")
         return
@@ -67,7 +67,7 @@ def print_backup(manifest: Manifest, place: Path, *, as_json: bool) -> None:
 
 
 def print_restored(restored: Restored, *, as_json: bool) -> None:
-    """Say what was restored, and what is left to do."""
+    """Print what was restored, and what is left to do."""
     if as_json:
         sys.stdout.write(json.dumps(asdict(restored)) + "\n")
         return

@@ -1,4 +1,4 @@
-"""Archives of `pg_dump`: making one of a snapshot, and what one that somebody else made must have to be whole."""
+"""Archives of `pg_dump`: makes one of a snapshot, and checks that a foreign dump is complete."""
 
 import re
 import subprocess
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from querymill_shared.values import value
+from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.programs import Programs, failure
-from querymill_workers.backup.unusable import Unusable
 from querymill_workers.postgres import row_security
 from querymill_workers.postgres.schema import migrations
 
@@ -43,12 +43,12 @@ class Archive:
         """Open an archive.
 
         Raises:
-            Unusable: It is none.
+            BackupError: It is none.
         """
         try:
             return cls(path, programs, programs.run("pg_restore", "--list", str(path)).stdout)
-        except Unusable as error:
-            raise Unusable(f"{path}: {error}") from error
+        except BackupError as error:
+            raise BackupError(f"{path}: {error}") from error
 
     @property
     def server(self) -> int:
@@ -60,7 +60,7 @@ class Archive:
         """Read all of it, and return the number of rows of each table, by its quoted name with its schema.
 
         Raises:
-            Unusable: It cannot be read to its end.
+            BackupError: It cannot be read to its end.
         """
         counted: dict[str, int] = {}
         for table, _ in self._each_row():
@@ -71,29 +71,30 @@ class Archive:
         """Return the rows of an archive whose making nobody counted.
 
         Raises:
-            Unusable: It lacks a table, or row-level security hid rows when it was made.
+            BackupError: It lacks a table, or row-level security hid rows when it was made.
         """
         policies = self.programs.run("pg_restore", "--section=post-data", "--file=-", str(self.path)).stdout
         seen = {table for table, predicate in _POLICY.findall(policies) if _SEES_ALL in predicate}
         if unseen := sorted(self._named("ROW SECURITY") & row_security.tables_made() - seen):
-            raise Unusable(
+            raise BackupError(
                 f"{self.path}: is not whole: row-level security hid the rows of {', '.join(unseen)} when it was made;"
                 " run `querymill migrate` on that database, which mends its walls, and dump it again"
             )
         if lacking := sorted(self._wanted() - self._named("TABLE DATA")):
-            raise Unusable(f"{self.path}: is not whole: it has no rows of the tables {', '.join(lacking)}; {_REMEDY}")
+            raise BackupError(
+                f"{self.path}: is not whole: it has no rows of the tables {', '.join(lacking)}; {_REMEDY}"
+            )
         rows = self.rows()
         if not any(rows.get(f"{schema}.{table}") for schema, table in self._places() if table in self._walled()):
-            raise Unusable(
+            raise BackupError(
                 f"{self.path}: is not whole: row-level security hid every row when it was made, or the database"
                 f" was empty; {_REMEDY}"
             )
         return rows
 
-    def use_list(self, *, has_pgvector: bool) -> str:
-        """Return the list of what is restored: all but what `migrate` makes, or an administrator made already."""
-        listed = _OWNERS_POLICY.sub("", self.listed)
-        return _EXTENSION.sub("", listed) if has_pgvector else listed
+    def use_list(self) -> str:
+        """Return the list of what is restored: all but what `migrate` makes, and pgvector, which is there before."""
+        return _EXTENSION.sub("", _OWNERS_POLICY.sub("", self.listed))
 
     def _wanted(self) -> frozenset[str]:
         """Return the tables that it must have: those of this release but for migrations that it lacks."""
@@ -136,7 +137,7 @@ class Archive:
             if reading.wait() != 0:
                 said.seek(0)
                 reason = failure("pg_restore", said.read().decode(errors="replace"))
-                raise Unusable(f"{self.path}: is not whole: {reason}")
+                raise BackupError(f"{self.path}: is not whole: {reason}")
 
 
 def _words(row: bytes) -> list[str]:
@@ -148,7 +149,7 @@ def dump(programs: Programs, snapshot: str, file: Path, environment: Mapping[str
     """Dump a database as a snapshot sees it.
 
     Raises:
-        Unusable: It failed.
+        BackupError: It failed.
     """
     programs.run(
         "pg_dump", "--format=custom", "--enable-row-security", f"--snapshot={snapshot}", f"--file={file}",

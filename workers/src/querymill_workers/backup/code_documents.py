@@ -14,11 +14,13 @@ from bson.raw_bson import RawBSONDocument
 from pymongo.database import Database
 from pymongo.errors import ConnectionFailure, PyMongoError
 
-from querymill_workers.backup.unusable import Unusable
+from querymill_workers.backup.errors import BackupError
 from querymill_workers.retrievers.modules.stores.mongo import DEFAULT_DATABASE, SERVER_COLLECTIONS
 
 _RAW: Final = CodecOptions(document_class=RawBSONDocument)
 _AT_ONCE: Final = 200
+#: A server that does not respond for this long is away, in ms. Writers of code documents are blocked until then.
+SILENCE_MS: Final = 20_000
 #: How often the states and the lexicons that they name are read until they agree: a lexicon may be replaced in between.
 _READS: Final = 20
 _STATES, _LEXICONS = "module_states", "module_lexicons"
@@ -28,10 +30,10 @@ Rows = Database[RawBSONDocument]
 def copy(uri: str, folder: Path) -> Mapping[str, int]:
     """Write each collection into a file. Return how many records they have.
 
-    The caller keeps writers of code documents waiting: nothing else changes what counts.
+    The caller blocks writers of code documents: nothing else changes what counts.
 
     Raises:
-        Unusable: The server does not respond, or its lexicons change all the time.
+        BackupError: The server does not respond, or its lexicons change all the time.
     """
     with _database(uri) as database:
         copied = {
@@ -42,20 +44,20 @@ def copy(uri: str, folder: Path) -> Mapping[str, int]:
             named = {row["lexicon"] for row in _rows(folder, _STATES) if row.get("lexicon")}
             if named <= {row["_id"] for row in _rows(folder, _LEXICONS)}:
                 return copied
-    raise Unusable("MONGODB_URI: lexicons of `modules` are replaced all the time; back up again in a minute")
+    raise BackupError("MONGODB_URI: lexicons of `modules` are replaced all the time; back up again in a minute")
 
 
 def holds_documents(uri: str) -> bool:
-    """Whether the server holds records of ours."""
+    """Whether the server holds code documents of Querymill."""
     with _database(uri) as database:
         return any(database[name].find_one({}, {"_id": 1}) is not None for name in SERVER_COLLECTIONS)
 
 
 def fill(uri: str, folder: Path, expected: Mapping[str, int]) -> None:
-    """Put the records of a backup in the place of those that are there.
+    """Replace the stored records by those of a backup.
 
     Raises:
-        Unusable: The server does not respond, or does not hold all of them afterwards.
+        BackupError: The server does not respond, or does not hold all of them afterwards.
     """
     with _database(uri) as database:
         for name in expected:
@@ -64,7 +66,7 @@ def fill(uri: str, folder: Path, expected: Mapping[str, int]) -> None:
                 database[name].insert_many(some)
             found = database[name].count_documents({})
             if found != expected[name]:
-                raise Unusable(
+                raise BackupError(
                     f"MONGODB_URI: {name} has {found} records instead of {expected[name]};"
                     " stop what else writes, and restore again with --replace"
                 )
@@ -103,7 +105,11 @@ def _file(folder: Path, name: str) -> Path:
 @contextmanager
 def _database(uri: str) -> Iterator[Rows]:
     client: pymongo.MongoClient[RawBSONDocument] = pymongo.MongoClient(
-        uri, document_class=RawBSONDocument, serverSelectionTimeoutMS=5_000, connectTimeoutMS=5_000
+        uri,
+        document_class=RawBSONDocument,
+        serverSelectionTimeoutMS=5_000,
+        connectTimeoutMS=5_000,
+        socketTimeoutMS=SILENCE_MS,
     )
     try:
         with client:
@@ -111,4 +117,4 @@ def _database(uri: str) -> Iterator[Rows]:
     except ConnectionFailure:
         raise
     except (PyMongoError, BSONError) as error:
-        raise Unusable(f"MONGODB_URI: the server refused: {error}") from error
+        raise BackupError(f"MONGODB_URI: the server refused: {error}") from error

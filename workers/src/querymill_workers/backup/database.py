@@ -11,10 +11,11 @@ import psycopg
 from psycopg import sql
 
 from querymill_workers.backup.archive import Archive
+from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.programs import environment_of
 from querymill_workers.backup.snapshot import rows_of_tables
-from querymill_workers.backup.unusable import Unusable
 from querymill_workers.postgres import row_security
+from querymill_workers.postgres.connection import connect
 from querymill_workers.postgres.migrate import SchemaMismatch, migrate
 from querymill_workers.postgres.queries import statements
 from querymill_workers.postgres.schema import migrations, schema
@@ -27,7 +28,7 @@ _MIGRATIONS: Final = "schema_migrations"
 
 
 def holds_documents(url: str) -> bool:
-    """Whether one of our tables has a row. A schema without rows is no reason to keep it."""
+    """Whether a table of Querymill has a row. A schema without rows is no reason to keep it."""
     with _owners(url) as connection:
         for table in _own_tables(connection):
             found = sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.Identifier(table))
@@ -36,23 +37,33 @@ def holds_documents(url: str) -> bool:
     return False
 
 
+def prepare(url: str) -> None:
+    """Make the role and pgvector that the tables need. What is stored does not change.
+
+    Raises:
+        BackupError: An administrator must make them.
+    """
+    with _connected(url) as connection:
+        if to_run := row_security.prepare_role(connection):
+            raise BackupError(
+                f"DATABASE_URL: an administrator must run in this database: {'; '.join(to_run)}; then restore again"
+            )
+
+
 def fill(url: str, archive: Archive, expected: Mapping[str, int]) -> Sequence[str]:
-    """Put an archive in the place of what is stored, all of it or nothing, and bring it to this release's schema.
+    """Replace what is stored by an archive, and bring that to this release's schema. `prepare` comes first.
+
+    The former contents are dropped first, and do not come back if the archive cannot be restored after that.
 
     Returns the migrations that were applied.
 
     Raises:
-        Unusable: An administrator must act first, the archive does not fit, or rows are missing.
+        BackupError: The archive does not fit, or rows are missing.
     """
     with _connected(url) as connection:
-        if to_run := row_security.prepare_role(connection):
-            raise Unusable(
-                f"DATABASE_URL: an administrator must run in this database: {'; '.join(to_run)}; then restore again"
-            )
-        has_pgvector = connection.execute(_SQL["has_pgvector"]).fetchone() == (True,)
         _empty(connection)
     with tempfile.NamedTemporaryFile("w", suffix=".list", encoding="utf-8") as chosen:
-        chosen.write(archive.use_list(has_pgvector=has_pgvector))
+        chosen.write(archive.use_list())
         chosen.flush()
         archive.programs.run(
             "pg_restore", "--single-transaction", "--exit-on-error", "--no-owner", "--no-comments",
@@ -63,7 +74,7 @@ def fill(url: str, archive: Archive, expected: Mapping[str, int]) -> Sequence[st
     try:
         return migrate(url)
     except SchemaMismatch as error:
-        raise Unusable(str(error)) from error
+        raise BackupError(str(error)) from error
 
 
 def _check_rows(url: str, expected: Mapping[str, int], path: Path) -> None:
@@ -75,7 +86,7 @@ def _check_rows(url: str, expected: Mapping[str, int], path: Path) -> None:
         if found.get(table, 0) != rows
     ]
     if wrong:
-        raise Unusable(
+        raise BackupError(
             f"{path}: these tables have other numbers of rows than they should: {'; '.join(wrong)};"
             " restore another backup with --replace"
         )
@@ -111,5 +122,5 @@ def _owners(url: str) -> Iterator[psycopg.Connection]:
 
 @contextmanager
 def _connected(url: str) -> Iterator[psycopg.Connection]:
-    with psycopg.connect(url, connect_timeout=5, prepare_threshold=None) as connection:
+    with connect(url) as connection:
         yield connection

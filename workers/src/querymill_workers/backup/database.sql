@@ -12,6 +12,3 @@ WHERE relkind = 'S' AND relnamespace = to_regnamespace(current_schema()) AND rel
 UNION ALL
 SELECT format('DROP DOMAIN %%s CASCADE', oid::regtype) FROM pg_type
 WHERE typtype = 'd' AND typnamespace = to_regnamespace(current_schema()) AND typname = ANY(%(domains)s);
-
--- has_pgvector: whether pgvector is installed
-SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector');

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.manifest import Manifest, StoredFile
-from querymill_workers.backup.unusable import Unusable
 
 MANIFEST: Final = "manifest.json"
 #: What the name of a folder ends with while the backup is being made.
@@ -23,20 +23,22 @@ def new_folder(target: Path) -> Iterator[Path]:
     It gets the name ``target`` from `complete`.
 
     Raises:
-        Unusable: There is something of this name, or the folder cannot be made.
+        BackupError: There is something of this name, or the folder cannot be made.
     """
     partial = target.with_name(target.name + PARTIAL)
     if target.exists() or target.is_symlink():
-        raise Unusable(f"{target}: exists already; name a folder that does not")
+        raise BackupError(f"{target}: exists already; name a folder that does not")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         partial.mkdir(mode=0o700)
     except FileExistsError:
-        raise Unusable(
+        raise BackupError(
             f"{partial}: another backup is being written here, or was interrupted; if none runs, remove it"
         ) from None
     except OSError as error:
-        raise Unusable(f"{target}: cannot be made ({error.strerror}); name a folder that this user may make") from error
+        raise BackupError(
+            f"{target}: cannot be made ({error.strerror}); name a folder that this user may make"
+        ) from error
     try:
         yield partial
     finally:
@@ -61,28 +63,30 @@ def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a backup whose files are as they were written.
 
     Raises:
-        Unusable: It is not a whole backup, or one of its files is missing or has changed.
+        BackupError: It is not a whole backup, or one of its files is missing or has changed.
     """
     place = folder / MANIFEST
     try:
         text = place.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise Unusable(
+        raise BackupError(
             f"{folder}: has no {MANIFEST}, so it is no backup, or one that was interrupted; restore another one"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise Unusable(f"{place}: cannot be read ({error}); restore another backup") from error
+        raise BackupError(f"{place}: cannot be read ({error}); restore another backup") from error
     manifest = Manifest.read(text, place=str(place))
     for name, expected in manifest.files.items():
         found = _stored(folder / name) if (folder / name).is_file() else None
         if found is None:
-            raise Unusable(f"{folder / name}: is missing; restore another backup")
+            raise BackupError(f"{folder / name}: is missing; restore another backup")
         if found.size != expected.size:
-            raise Unusable(
+            raise BackupError(
                 f"{folder / name}: has {found.size} bytes instead of {expected.size}; restore another backup"
             )
         if found != expected:
-            raise Unusable(f"{folder / name}: has changed since the backup was made (SHA-256); restore another backup")
+            raise BackupError(
+                f"{folder / name}: has changed since the backup was made (SHA-256); restore another backup"
+            )
     return manifest
 
 

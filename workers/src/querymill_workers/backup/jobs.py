@@ -6,20 +6,19 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import redis
 from redis.exceptions import NoPermissionError
 
 from querymill_shared.board.copying import CopiedKey, copy_jobs, copy_keys, put_keys
 from querymill_shared.board.erasure import LOOKED_AT, some_at_a_time
+from querymill_shared.board.keys import API_KEYS
 from querymill_shared.board.lives import ALIVE_S, read_lives
+from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.manifest import StoredBoard
-from querymill_workers.backup.unusable import Unusable
 
 FILE: Final = "board.jsonl.gz"
-#: Where the gateway has its API keys.
-API_KEYS: Final = "qm:keys"
 _OURS: Final = "qm:*"
 
 
@@ -37,11 +36,11 @@ def refuse_workers(client: redis.Redis) -> None:
     """Check that nobody works on the board.
 
     Raises:
-        Unusable: Workers do.
+        BackupError: Workers do.
     """
     alive = [life.name for life in read_lives(client) if life.beat_age_s < ALIVE_S]
     if alive:
-        raise Unusable(
+        raise BackupError(
             f"REDIS_URL: workers run ({', '.join(alive)}): stop them, and the gateway, or wait {ALIVE_S:.0f} s"
             " if they were killed; then restore again"
         )
@@ -56,10 +55,10 @@ def holds(client: redis.Redis, *, api_keys: bool) -> bool:
 def empty(client: redis.Redis, *, api_keys: bool) -> None:
     """Delete what the board holds, and API keys only if the backup has some: without any, a gateway asks for none."""
     for some in some_at_a_time(client.scan_iter(match=_OURS, count=LOOKED_AT)):
-        pipeline = client.pipeline(transaction=False)  # the servers of a cluster have some of the keys each
+        pipeline: Any = client.pipeline(transaction=False)
         for name in some:
             if api_keys or name != API_KEYS.encode():
-                pipeline.delete(name)
+                pipeline.delete(name)  # one by one: on a cluster, keys of one command share a slot
         pipeline.execute()
 
 
@@ -67,12 +66,12 @@ def fill(client: redis.Redis, folder: Path) -> int:
     """Put the jobs of a backup on the board. Return how many they are; those that have expired since are left out.
 
     Raises:
-        Unusable: The server is older than the one that was backed up, or this user may not write a key.
+        BackupError: The server is older than the one that was backed up, or this user may not write a key.
     """
     try:
         return put_keys(client, _copied(folder))
     except redis.ResponseError as error:
-        raise Unusable(
+        raise BackupError(
             f"REDIS_URL: the board cannot be restored ({error}): the server must be as new as the one that was backed"
             " up, and its user may write jobs and API keys; restore again with --replace"
         ) from error

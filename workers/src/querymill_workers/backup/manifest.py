@@ -7,7 +7,7 @@ from typing import Annotated, Final, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import from_json
 
-from querymill_workers.backup.unusable import Unusable
+from querymill_workers.backup.errors import BackupError
 
 #: The form of a backup. A release reads those up to its own.
 FORMAT: Final = 1
@@ -56,19 +56,19 @@ class Manifest(_Part):
         """Read a manifest.
 
         Raises:
-            Unusable: It is not one, or a newer release wrote it.
+            BackupError: It is not one, or a newer release wrote it.
         """
         try:
             written = from_json(text)
             number = written.get("format") if isinstance(written, dict) else None
             if isinstance(number, int) and number > FORMAT:
-                raise Unusable(
+                raise BackupError(
                     f"{place}: format: {number}, and this release reads up to {FORMAT};"
                     " restore with the release that made it"
                 )
             return cls.model_validate(written)
         except (ValueError, ValidationError) as error:
-            raise Unusable(
+            raise BackupError(
                 f"{place}: is not the manifest of a backup ({_first_line(error)}); take another backup"
             ) from error
 

@@ -11,7 +11,7 @@ import psycopg
 from psycopg import conninfo, pq
 
 from querymill_shared.values import value
-from querymill_workers.backup.unusable import Unusable
+from querymill_workers.backup.errors import BackupError
 
 #: Where Debian and its kin install each version.
 _DEBIAN: Final = Path("/usr/lib/postgresql")
@@ -27,7 +27,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "could not read from input file": "it is cut off: restore another backup",
     "text format dump": "make it with --format=custom, as deploy/docs/backup.md says",
     "does not appear to be a valid": "make it with --format=custom, as deploy/docs/backup.md says",
-    "No space left": "make room, and try again",
+    "No space left": "make room, and try again; a restoration also with --replace",
 }
 
 
@@ -44,14 +44,14 @@ class Programs:
         """Run a program to its end.
 
         Raises:
-            Unusable: It failed.
+            BackupError: It failed.
         """
         done = subprocess.run(
             [str(self.folder / name), *arguments], env=os.environ | (environment or {}), capture_output=True, text=True,
             stdin=subprocess.DEVNULL, errors="replace", check=False,
         )  # fmt: skip
         if done.returncode != 0:
-            raise Unusable(failure(name, done.stderr))
+            raise BackupError(failure(name, done.stderr))
         return done
 
 
@@ -68,14 +68,14 @@ def programs_for(server: int, *, searched: str | None = None) -> Programs:
     Looks in the folders of PATH, and where Debian installs them.
 
     Raises:
-        Unusable: There are none.
+        BackupError: There are none.
     """
     found = list(_found(os.environ.get("PATH", "") if searched is None else searched))
     fitting = [programs for programs in found if programs.major >= server]
     if fitting:
         return min(fitting, key=lambda programs: programs.major)
     others = ", ".join(sorted({str(programs.major) for programs in found})) or "none"
-    raise Unusable(
+    raise BackupError(
         f"pg_dump: version {server} or newer is needed for this server, and PATH has {others};"
         f" install postgresql-client-{server}, or querymill[embedded], which brings version 18"
     )
@@ -95,12 +95,12 @@ def environment_of(url: str) -> dict[str, str]:
     """Return an address as variables for PostgreSQL's programs: everybody on the machine can read a command line.
 
     Raises:
-        Unusable: A parameter cannot be handed over.
+        BackupError: A parameter cannot be handed over.
     """
     try:
         given = conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
-        raise Unusable("DATABASE_URL: is not an address of PostgreSQL; see `querymill doctor`") from error
+        raise BackupError("DATABASE_URL: is not an address of PostgreSQL; see `querymill doctor`") from error
     variables = {option.keyword.decode(): option.envvar for option in pq.Conninfo.get_defaults()}
     found = {}
     for name, written in given.items():
@@ -108,6 +108,6 @@ def environment_of(url: str) -> dict[str, str]:
         if written is not None and variable is not None:
             found[variable.decode()] = str(written)
         elif name == "sslpassword":
-            raise Unusable(f"DATABASE_URL: {name}: cannot be handed to pg_dump unseen; use a key without a password")
+            raise BackupError(f"DATABASE_URL: {name}: cannot be handed to pg_dump unseen; use a key without a password")
     options = found.get("PGOPTIONS", os.environ.get("PGOPTIONS", ""))
     return found | {"PGOPTIONS": f"{options} {_ACROSS}".strip()}

@@ -5,7 +5,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-import psycopg
 import redis
 
 from querymill_shared.board.connections import open_commands
@@ -13,14 +12,15 @@ from querymill_shared.settings import Settings
 from querymill_shared.values import value
 from querymill_workers.backup import code_documents, database, jobs
 from querymill_workers.backup.archive import Archive
+from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.folder import MANIFEST, PARTIAL, read_manifest
 from querymill_workers.backup.manifest import Manifest
 from querymill_workers.backup.missing_vectors import submit_embedding
 from querymill_workers.backup.programs import programs_for
 from querymill_workers.backup.taking import DUMP
-from querymill_workers.backup.unusable import Unusable
+from querymill_workers.postgres.connection import connect
 
-_REPLACE: Final = "give --replace to delete what is there"
+_REPLACE: Final = "give --replace to delete the stored data"
 
 
 @value
@@ -38,7 +38,9 @@ def restore(settings: Settings, source: Path, *, replace: bool) -> Restored:
     """Restore a folder of `back_up`, or an archive of `pg_dump`, into the servers that the settings lead to.
 
     Raises:
-        Unusable: It is not whole, or a server is not empty. Then nothing is changed. Or a server could not be filled.
+        BackupError: It is not whole, a server is not empty, or an administrator must act first. Then nothing is
+            deleted. Or a server could not be filled. Then what the database held is lost: it is dropped when the
+            restoration begins.
     """
     url, uri = settings.database_url.get_secret_value(), settings.mongodb_uri.get_secret_value()
     manifest = read_manifest(source) if _is_backup(source) else None
@@ -50,8 +52,9 @@ def restore(settings: Settings, source: Path, *, replace: bool) -> Restored:
         jobs.refuse_workers(client)
         if not replace:
             _refuse_what_is_kept(url, uri, client, api_keys=has_api_keys)
-        jobs.empty(client, api_keys=has_api_keys)
+        database.prepare(url)
         applied = database.fill(url, archive, expected)
+        jobs.empty(client, api_keys=has_api_keys)
         documents = manifest.code_documents if manifest is not None else None
         if documents is not None:
             code_documents.fill(uri, source, documents)
@@ -69,15 +72,15 @@ def restore(settings: Settings, source: Path, *, replace: bool) -> Restored:
 def _is_backup(source: Path) -> bool:
     """Whether a source is a folder of `back_up`: `pg_dump` can write folders, too."""
     if not source.exists():
-        raise Unusable(f"{source}: no such file or folder; give what `querymill backup` or `pg_dump` wrote")
+        raise BackupError(f"{source}: no such file or folder; give what `querymill backup` or `pg_dump` wrote")
     is_other = source.is_file() or (source / "toc.dat").is_file()
     if source.name.endswith(PARTIAL) and not is_other:
-        raise Unusable(f"{source}: is of a backup that was interrupted; restore another one")
+        raise BackupError(f"{source}: is of a backup that was interrupted; restore another one")
     return (source / MANIFEST).exists() or not is_other
 
 
 def _archive(path: Path, url: str) -> Archive:
-    with psycopg.connect(url, connect_timeout=5, prepare_threshold=None) as connection:
+    with closing(connect(url)) as connection:
         server = connection.info.server_version // 10_000
     return Archive.open(path, programs_for(server))
 
@@ -85,9 +88,9 @@ def _archive(path: Path, url: str) -> Archive:
 def _check_mongodb(manifest: Manifest | None, tables: Mapping[str, int], uri: str) -> None:
     """Check that the code documents go where they were."""
     if uri and _has_rows("module_documents", tables):
-        raise Unusable("MONGODB_URI: is set, and the code documents of the backup are in PostgreSQL: unset it")
+        raise BackupError("MONGODB_URI: is set, and the code documents of the backup are in PostgreSQL: unset it")
     if not uri and (_needs_mongodb(tables) or (manifest is not None and manifest.code_documents is not None)):
-        raise Unusable("MONGODB_URI: is not set, and the code documents of the backup are in a MongoDB: set it")
+        raise BackupError("MONGODB_URI: is not set, and the code documents of the backup are in a MongoDB: set it")
 
 
 def _needs_mongodb(tables: Mapping[str, int]) -> bool:
@@ -101,11 +104,11 @@ def _has_rows(name: str, tables: Mapping[str, int]) -> bool:
 
 def _refuse_what_is_kept(url: str, uri: str, client: redis.Redis, *, api_keys: bool) -> None:
     if database.holds_documents(url):
-        raise Unusable(f"DATABASE_URL: the database is not empty: name an empty one, or {_REPLACE}")
+        raise BackupError(f"DATABASE_URL: the database is not empty: name an empty one, or {_REPLACE}")
     if uri and code_documents.holds_documents(uri):
-        raise Unusable(f"MONGODB_URI: the database is not empty: name an empty one, or {_REPLACE}")
+        raise BackupError(f"MONGODB_URI: the database is not empty: name an empty one, or {_REPLACE}")
     if jobs.holds(client, api_keys=api_keys):
-        raise Unusable(f"REDIS_URL: the board holds jobs or API keys: name an empty one, or {_REPLACE}")
+        raise BackupError(f"REDIS_URL: the board holds jobs or API keys: name an empty one, or {_REPLACE}")
 
 
 def _remarks(manifest: Manifest | None, tables: Mapping[str, int]) -> list[str]:

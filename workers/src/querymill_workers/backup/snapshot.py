@@ -1,7 +1,7 @@
-"""What PostgreSQL holds at one moment, and how writers of code documents are kept waiting meanwhile."""
+"""What PostgreSQL holds at one moment, and what blocks writers of code documents during the copy."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import Final
 
@@ -9,10 +9,13 @@ import psycopg
 from psycopg import IsolationLevel, sql
 
 from querymill_shared.values import value
-from querymill_workers.backup.unusable import Unusable
+from querymill_workers.backup.errors import BackupError
+from querymill_workers.postgres.connection import connect, notice_lost_client
 from querymill_workers.postgres.queries import statements
 
 _SQL: Final = statements("querymill_workers.backup", "snapshot.sql")
+#: Writers of code documents are blocked for this long at most, in seconds.
+HOLD_S: Final = 900
 
 
 @value
@@ -39,10 +42,24 @@ class Snapshot:
 
 @contextmanager
 def writers_of_modules_held(url: str) -> Iterator[None]:
-    """Keep writers of code documents waiting. Each waits for 5 s, and its step comes again later."""
+    """Block writers of code documents. Each waits for 5 s, and its step comes again later.
+
+    After `HOLD_S` the server lets them go on, even if this process is frozen.
+
+    Raises:
+        BackupError: They were blocked for that long, so they may have written.
+    """
     with _patient(url) as connection:
         connection.execute(_SQL["hold_modules"])
+        connection.execute(_SQL["hold_limit"], {"limit": f"{HOLD_S}s"})
         yield
+        try:
+            connection.execute("SELECT 1")
+        except psycopg.errors.IdleInTransactionSessionTimeout as error:
+            raise BackupError(
+                f"MONGODB_URI: copying the code documents took longer than {HOLD_S} s, for which their writers are"
+                " blocked; make that server respond faster, and back up again"
+            ) from error
 
 
 @contextmanager
@@ -50,12 +67,12 @@ def snapshot_of(url: str) -> Iterator[Snapshot]:
     """Open a transaction that sees the database as it is now.
 
     Raises:
-        Unusable: The database has no schema.
+        BackupError: The database has no schema.
     """
     with _patient(url, one_moment=True) as connection:
         connection.execute(_SQL["across"])
         if connection.execute("SELECT to_regclass('schema_migrations') IS NULL").fetchone() == (True,):
-            raise Unusable("DATABASE_URL: the database has no schema, so there is nothing to back up")
+            raise BackupError("DATABASE_URL: the database has no schema, so there is nothing to back up")
         ((name, at),) = connection.execute(_SQL["export"]).fetchall()
         yield Snapshot(connection, name, at)
 
@@ -71,11 +88,11 @@ def rows_of_tables(connection: psycopg.Connection) -> Mapping[str, int]:
 
 @contextmanager
 def _patient(url: str, *, one_moment: bool = False) -> Iterator[psycopg.Connection]:
-    """Open a transaction without time limits."""
-    with psycopg.connect(url, connect_timeout=5, prepare_threshold=None) as connection:
+    """Open a transaction without time limits, which ends if the host of this process is gone."""
+    with closing(connect(url)) as connection:
         if one_moment:
             connection.isolation_level = IsolationLevel.REPEATABLE_READ
             connection.read_only = True
+        notice_lost_client(connection)
         connection.execute(_SQL["unhurried"])
         yield connection
-        connection.rollback()

@@ -1,6 +1,9 @@
 -- hold_modules: wait for the writers of code documents at work, and keep others out until the transaction ends
 SELECT pg_advisory_xact_lock(hashtextextended('versions/modules', 0));
 
+-- hold_limit: end the transaction once it has been silent for this long
+SELECT set_config('idle_in_transaction_session_timeout', %(limit)s, true);
+
 -- unhurried: no time limit holds in this transaction
 SELECT set_config(name, '0', true) FROM pg_settings
 WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout');

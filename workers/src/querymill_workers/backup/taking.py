@@ -18,11 +18,11 @@ from querymill_shared.board.connections import open_commands
 from querymill_shared.settings import Settings
 from querymill_shared.values import value
 from querymill_workers.backup import archive, code_documents, jobs
+from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.folder import complete, new_folder, stored_files
 from querymill_workers.backup.manifest import Manifest, StoredBoard
 from querymill_workers.backup.programs import environment_of, programs_for
 from querymill_workers.backup.snapshot import Snapshot, rows_of_tables, snapshot_of, writers_of_modules_held
-from querymill_workers.backup.unusable import Unusable
 
 DUMP: Final = "postgres.dump"
 #: For how long a moment is looked for at which nothing is being forgotten, in seconds.
@@ -42,7 +42,7 @@ def back_up(settings: Settings, target: Path) -> Manifest:
     """Write a backup of all that the settings lead to into a new folder, and return what it says of itself.
 
     Raises:
-        Unusable: It was not made; nothing of it is left.
+        BackupError: It was not made; nothing of it is left.
     """
     with (
         new_folder(target) as folder,
@@ -78,7 +78,7 @@ def _one_moment(settings: Settings, client: redis.Redis, folder: Path, opened: E
                 opened.enter_context(tried.pop_all())  # the writers go on, while this is dumped
                 return _Moment(board, snapshot, copied)
         if time.monotonic() > until:
-            raise Unusable("documents are dropped all the time; back up again when no `querymill drop` runs")
+            raise BackupError("documents are dropped all the time; back up again when no `querymill drop` runs")
 
 
 def _dump(url: str, snapshot: Snapshot, folder: Path) -> dict[str, int]:
@@ -89,5 +89,5 @@ def _dump(url: str, snapshot: Snapshot, folder: Path) -> dict[str, int]:
     if wrong := [
         f"{table} {written.get(table, 0)} of {rows}" for table, rows in tables.items() if written.get(table, 0) != rows
     ]:
-        raise Unusable(f"DATABASE_URL: the dump lacks rows: {', '.join(wrong)}; connect as a superuser")
+        raise BackupError(f"DATABASE_URL: the dump lacks rows: {', '.join(wrong)}; connect as a superuser")
     return tables

@@ -23,8 +23,6 @@ from querymill_workers.inference.reservations import Reservations
 from querymill_workers.inference.throttle import REQUESTS_AT_ONCE, TOKENS_AT_ONCE, bucket_for
 from querymill_workers.jobs.faults import Refused, Unavailable
 
-Outcome = CallOutcome
-
 #: For each lane: the share of the burst it may use, and the share of the limit it gets even if others use it all.
 LANES = {Lane.INTERACTIVE: (1.0, 0.0), Lane.NORMAL: (0.75, 0.2), Lane.BULK: (0.5, 0.05)}
 #: Consecutive failures that open the circuit breaker, and how long it stays open at first (doubling up to 30 s).
@@ -220,7 +218,7 @@ class Account:
         return True
 
     def report(
-        self, grant: Grant, outcome: Outcome, *, tokens: int | None = None, limits: RateLimitHeaders | None = None,
+        self, grant: Grant, outcome: CallOutcome, *, tokens: int | None = None, limits: RateLimitHeaders | None = None,
         refusal: Refusal | None = None,
     ) -> None:  # fmt: skip
         """Report the outcome of a call, the ``tokens`` it used (None: as estimated), and the response's headers.
@@ -258,7 +256,7 @@ class Account:
             self.fleet_counters.count("provider_tokens/" + grant.lane, grant.tokens + beyond)
         self._count(outcome, beyond, int(paused), breaker.decode())
 
-    def _count(self, outcome: Outcome, beyond: int, paused_ms: int, breaker: str) -> None:
+    def _count(self, outcome: CallOutcome, beyond: int, paused_ms: int, breaker: str) -> None:
         self.fleet_counters.count(f"provider_calls/{outcome}")
         if beyond < 0:
             self.fleet_counters.count("tokens_refunded", -beyond)

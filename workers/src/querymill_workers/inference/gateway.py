@@ -6,18 +6,18 @@ failed again and again in the same way.
 """
 
 import random
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import Refusal
+from querymill_shared.counters import CallOutcome, Refusal
 from querymill_shared.tracing import span_below
-from querymill_workers.inference.account import Account, Grant, LimitReached, Outcome, RateLimitHeaders
+from querymill_workers.inference.account import Account, Grant, LimitReached, RateLimitHeaders
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected, worded
+from querymill_workers.inference.streams import Ear
 from querymill_workers.inference.work import CutShort, Misfit, OneCall, Streamed, Unacceptable, Unanswerable, Work
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import Caller
@@ -92,7 +92,7 @@ class Gateway(Generic[T]):
             Failed: The reply broke off after it had started.
         """
         work = OneCall(caller, tokens, begin)
-        ear = _Ear(hear)
+        ear = Ear(hear)
         try:
             return self._wait_for(
                 caller, lambda: self._listen(work, ear), f"{self._name}: the reply was cut by the deadline"
@@ -101,13 +101,13 @@ class Gateway(Generic[T]):
             ear.leave()
             raise
 
-    def _listen(self, work: OneCall[S], ear: "_Ear") -> S:
+    def _listen(self, work: OneCall[S], ear: "Ear") -> S:
         begun = self._retry(work, lambda grant: (grant, self._try_once(work, grant)))
         if begun is None:
             raise RuntimeError("a call of a single caller was not made")
         grant, response = begun
         reply = response.value
-        outcome: Outcome = "answered"
+        outcome: CallOutcome = "answered"
         try:
             while (part := reply.next()) is not None and ear.hear(part):
                 pass
@@ -123,7 +123,7 @@ class Gateway(Generic[T]):
             self.account.report(grant, outcome, tokens=reply.tokens, limits=response.limits)
         return reply
 
-    def _outcome_of_break(self, lane: Lane) -> Outcome:
+    def _outcome_of_break(self, lane: Lane) -> CallOutcome:
         """Return what the account is told of a reply that broke off."""
         return "failed" if self._health(lane) == "unwell" else "cut"
 
@@ -262,7 +262,7 @@ class Gateway(Generic[T]):
             begun.set(gen_ai__usage__input_tokens=response.tokens)
             return response
 
-    def _blame(self, error: BaseException, work: Work[Any]) -> tuple[Outcome, BaseException]:
+    def _blame(self, error: BaseException, work: Work[Any]) -> tuple[CallOutcome, BaseException]:
         """Return what the account is told of a failed try, and the error that its caller gets."""
         match error:
             case NoResponse():
@@ -279,7 +279,7 @@ class Gateway(Generic[T]):
             case _:
                 return "limited" if isinstance(error, Limited) else "failed", error
 
-    def _provider_or_text(self, error: NoResponse, lane: Lane) -> tuple[Outcome, BaseException]:
+    def _provider_or_text(self, error: NoResponse, lane: Lane) -> tuple[CallOutcome, BaseException]:
         match self._health(lane):
             case "well":
                 return "rejected", Unanswerable(str(error), words=error.words)
@@ -335,22 +335,3 @@ def refusal_of(error: BaseException, step: job_counts.StepCounts) -> Refusal:
     what = worded(error) if isinstance(error, Limited | NoResponse) else str(error)
     what = what if isinstance(error, Limited | NoResponse | Rejected) else type(error).__name__
     return Refusal(what, step.step, step.job_id)
-
-
-class _Ear:
-    """Passes parts on to a caller until the caller has left."""
-
-    def __init__(self, hear: Callable[[str], bool]) -> None:
-        self._hear = hear
-        self._lock = threading.Lock()
-        self.has_left = False
-
-    def hear(self, part: str) -> bool:
-        """Pass a part on. Return False if the caller wants no more."""
-        with self._lock:
-            return not self.has_left and self._hear(part)
-
-    def leave(self) -> None:
-        """Pass nothing on from now on."""
-        with self._lock:
-            self.has_left = True

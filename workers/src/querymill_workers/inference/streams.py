@@ -1,5 +1,6 @@
 """A chat model's reply, part by part."""
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -150,3 +151,22 @@ class ChatStream:
             self._has_reasoned or bool(reasoning.strip()) or (bool(text.strip()) and not answer.strip())
         )
         return answer
+
+
+class Ear:
+    """Passes parts on to a caller until the caller has left."""
+
+    def __init__(self, hear: Callable[[str], bool]) -> None:
+        self._hear = hear
+        self._lock = threading.Lock()
+        self.has_left = False
+
+    def hear(self, part: str) -> bool:
+        """Pass a part on. Return False if the caller wants no more."""
+        with self._lock:
+            return not self.has_left and self._hear(part)
+
+    def leave(self) -> None:
+        """Pass nothing on from now on."""
+        with self._lock:
+            self.has_left = True

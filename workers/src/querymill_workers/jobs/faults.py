@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from querymill_shared.board import Cause
 from querymill_shared.contracts.codes import Code
+from querymill_shared.log_lines import causes, type_of
 
 
 class Unavailable(Exception):
@@ -63,22 +64,6 @@ class Mistaken(Refused):
 
 class MalformedInput(Mistaken):
     """An input is malformed, such as a pattern that does not compile."""
-
-
-def causes(error: BaseException) -> list[BaseException]:
-    """Return an exception and its causes, in the order in which they were raised."""
-    chain: list[BaseException] = []
-    known: BaseException | None = error
-    while known is not None and known not in chain:
-        chain.append(known)
-        known = known.__cause__ or (None if known.__suppress_context__ else known.__context__)
-    return chain[::-1]
-
-
-def type_of(error: BaseException) -> str:
-    """Return the type of an exception, with the database's error code if it has one."""
-    state = getattr(error, "sqlstate", None)
-    return type(error).__name__ + (f" (SQLSTATE {state})" if state else "")
 
 
 def kinds_of(error: BaseException) -> str:

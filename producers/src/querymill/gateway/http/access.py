@@ -57,8 +57,8 @@ class RequestMetrics:
         )
         self._known: set[tuple[str, str]] = set()
 
-    def note(self, scope: Scope, served: Served, *, trace_id: str = "") -> None:
-        """Count a request that is over, and log one line about it, with the id of its trace if it has one."""
+    def note(self, scope: Scope, served: Served) -> None:
+        """Count a request that is over, and log one line about it."""
         route = template_of(scope)
         method = served.method if served.method in METHODS else OTHER
         if (route, method) not in self._known:
@@ -77,8 +77,6 @@ class RequestMetrics:
             "key": "" if caller is None else caller.id,
             "request_id": served.request_id,
         }
-        if trace_id:
-            line["trace_id"] = trace_id
         if job_id := scope["state"].get("job_id"):
             line["job"] = job_id
         _log.info("request", extra={"fields": line})

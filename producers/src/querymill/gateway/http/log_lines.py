@@ -1,15 +1,11 @@
-"""What a gateway logs: JSON objects, one a line, with the id of the request and without messages of exceptions."""
+"""What a gateway logs: JSON objects, one a line, with the ids of request and trace, without exceptions' messages."""
 
 import json
 import logging
-import sys
-import traceback
-import warnings
-from collections.abc import Iterator
 from contextvars import ContextVar
-from datetime import UTC, datetime
 from typing import Any, Final
 
+from querymill_shared.log_lines import log_instead_of_printing, types_and_places, utc_time
 from querymill_shared.tracing import current_traceparent, trace_id_of
 from querymill_shared.urls import mask_text
 
@@ -28,27 +24,15 @@ class JsonLines(logging.Formatter):
             "event": mask_text(record.getMessage()),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z"),
+            "timestamp": utc_time(record.created),
         }
         if request_id := REQUEST_ID.get():
             line["request_id"] = request_id
-        if traceparent := current_traceparent():
-            line["trace_id"] = trace_id_of(traceparent)
+        if trace_id := trace_id_of(current_traceparent()):
+            line["trace_id"] = trace_id
         if record.exc_info and record.exc_info[1] is not None:
-            line["exception"] = list(_places(record.exc_info[1]))
+            line["exception"] = types_and_places(record.exc_info[1])
         return json.dumps(line | getattr(record, "fields", {}), ensure_ascii=False)
-
-
-def _places(error: BaseException) -> Iterator[str]:
-    """Yield the lines of code that an exception passed through, and its type, then those of its causes."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        for frame in traceback.extract_tb(cause.__traceback__):
-            yield f"{frame.filename}:{frame.lineno} {frame.name}"
-        yield f"{type(cause).__module__}.{type(cause).__qualname__}"
-        cause = cause.__cause__ or cause.__context__
 
 
 def log_as_json(level_name: str) -> None:
@@ -60,14 +44,12 @@ def log_as_json(level_name: str) -> None:
     logging.getLogger(AUDIT).setLevel(logging.INFO)
     logging.getLogger(ACCESS).setLevel(level)
     logging.getLogger("querymill.gateway").setLevel(level)
-    warnings.showwarning = _warned
-    sys.excepthook = _process_broke
+    log_instead_of_printing(_warned, _process_broke)
 
 
-def _warned(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    _log.warning("%s", " ".join(str(message).split()), extra={"fields": {"category": category.__name__}})
+def _warned(message: str, category: str) -> None:
+    _log.warning("%s", message, extra={"fields": {"category": category}})
 
 
-def _process_broke(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-    if not isinstance(error, KeyboardInterrupt):
-        _log.error("the process broke", exc_info=(kind, error, trace))
+def _process_broke(error: BaseException) -> None:
+    _log.error("the process broke", exc_info=error)

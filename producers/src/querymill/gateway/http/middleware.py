@@ -22,7 +22,7 @@ from querymill.gateway.http.context import GatewayContext
 from querymill.gateway.http.log_lines import REQUEST_ID
 from querymill.gateway.http.problems import Problem
 from querymill.keys import LOOPBACK_CALLER, ApiKey
-from querymill_shared.tracing import current_traceparent, span, trace_id_of, traceparent_of
+from querymill_shared.tracing import span, traceparent_of
 
 _log = logging.getLogger(__name__)
 
@@ -74,31 +74,26 @@ class GatewayMiddleware:
         state: dict[str, Any] = {**scope.get("state", {}), "request_id": request_id, "is_head": is_head}
         came, scope = scope, {**scope, "state": state} | ({"method": "GET"} if is_head else {})
         reply = _Reply(send, served)
-        try:
-            answer = await self._enter(scope, reply)
-            if answer is None:
-                await self._answer(scope, _Body(receive, limit_of(scope), came), reply)
-            else:
-                await answer(scope, receive, reply.send)
-        except ClientDisconnect:
-            pass  # nobody is there to be answered
-        except Exception as error:  # noqa: BLE001  # whatever it is, the caller gets an answer
-            await self._fail(error, scope, receive, reply)
-        finally:
-            self._metrics.note(scope, served, trace_id=reply.trace_id)
-            REQUEST_ID.reset(token)
-
-    async def _answer(self, scope: Scope, receive: Receive, reply: "_Reply") -> None:
-        """Let a route answer, as a part of the trace that the request names."""
-        parent = traceparent_of(Headers(scope=scope).get("traceparent"))
         with span(
-            scope["method"], "SERVER", parent=parent, http__request__method=scope["method"],
-            querymill__request_id=reply.request_id,
+            scope["method"], "SERVER", parent=traceparent_of(Headers(scope=scope).get("traceparent")),
+            http__request__method=scope["method"], querymill__request_id=request_id,
         ) as begun:  # fmt: skip
-            reply.trace_id = trace_id_of(current_traceparent())
-            await self._app(scope, receive, reply.send)
-            route = getattr(scope.get("route"), "path", None)
-            begun.set(http__route=route, http__response__status_code=reply.status)
+            try:
+                answer = await self._enter(scope, reply)
+                if answer is None:
+                    await self._app(scope, _Body(receive, limit_of(scope), came), reply.send)
+                else:
+                    await answer(scope, receive, reply.send)
+            except ClientDisconnect as error:
+                begun.fail(type(error).__name__)  # nobody is there to be answered
+            except Exception as error:  # noqa: BLE001  # whatever it is, the caller gets an answer
+                begun.fail(type(error).__name__)
+                await self._fail(error, scope, receive, reply)
+            finally:
+                route = getattr(scope.get("route"), "path", None)
+                begun.set(http__route=route, http__response__status_code=reply.status)
+                self._metrics.note(scope, served)
+                REQUEST_ID.reset(token)
 
     async def _fail(self, error: Exception, scope: Scope, receive: Receive, reply: "_Reply") -> None:
         problem = problems.of(error)
@@ -177,7 +172,6 @@ class _Reply:
         self._send = send
         self._served = served
         self.request_id = served.request_id
-        self.trace_id = ""
         self.has_begun = False
         self.status: int | None = None
         self.extra: dict[str, str] = {}
