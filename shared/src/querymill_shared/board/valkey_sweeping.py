@@ -43,9 +43,7 @@ class SweptBoard(Board):
         """See `Board.due`. On one server, this takes one round trip for all shards if nothing is due."""
         grace = self._settings.querymill_ring_grace_s
         due_now = [shard for shard, left_ms in self._heads(shards).items() if left_ms <= 0]
-        asked = [
-            sweeping.sweep(shard, ring_grace_s=grace, waits=waits, sweeper=sweeper) for shard in due_now
-        ]
+        asked = [sweeping.sweep(shard, ring_grace_s=grace, waits=waits, sweeper=sweeper) for shard in due_now]
         found = list[Due]()
         for shard, due in zip(due_now, self._run_each(asked) if asked else (), strict=True):
             if isinstance(due, Exception):  # the jobs of the other shards have deadlines too
