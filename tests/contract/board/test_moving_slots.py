@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from random import Random
+from threading import Timer
 from typing import Any, Final
 
 import pytest
@@ -10,6 +11,7 @@ from redis.exceptions import AskError, MovedError, ResponseError, TryAgainError
 
 from querymill_shared.board import Claim, Outcome, ValkeyBoard, Verdict, calls, dead, erasure, lives, results, sweeping
 from querymill_shared.board.calls import NO_BACKLOG, ScriptCall
+from querymill_shared.board.connections import open_commands, run_command, run_commands
 from querymill_shared.board.copying import PARTS
 from querymill_shared.board.keys import of_job, prefix
 from querymill_shared.board.open_jobs import open_jobs
@@ -17,6 +19,7 @@ from querymill_shared.board.queue_work import queue_work
 from querymill_shared.board.scripts import command_of, source
 from querymill_shared.board.submitting import submit
 from querymill_shared.board.summaries import summary
+from querymill_shared.contracts.errors import Unavailable
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import empty_board
@@ -181,3 +184,39 @@ def test_a_list_that_has_moved_before_its_jobs_loses_none_of_them(
             with asking(target) as ask:
                 ask("EVAL", source(call.script), len(call.keys), *call.keys, *call.args)
     assert list(kept((source_server, target), [key.encode()]).values()) == [before]
+
+
+def test_what_has_run_beside_a_slot_that_moves_is_not_run_again(valkeys: ValkeyCluster) -> None:
+    names = [f"qm:{{beside {number}}}:n" for number in range(40)]
+    home = valkeys.primary_of(names[0]).port
+    beside, moves = [name for name in names if valkeys.primary_of(name).port == home][:2]
+    pair = [moves, moves + "2"]
+    with open_commands(valkeys.url) as client:
+        client.set(pair[0], 1)
+        client.set(pair[1], 1)
+        source_server, target, slot = valkeys.begin_move(moves)
+        source_server.ask("MIGRATE", "127.0.0.1", target.port, pair[0], 0, 5000)
+
+        def end() -> None:
+            valkeys.move_keys(source_server, target, slot)
+            valkeys.end_move(source_server, target, slot)
+
+        ending = Timer(0.3, end)
+        ending.start()
+        replies = run_commands(
+            client, [("INCR", beside), ("EVAL", "return redis.call('EXISTS', unpack(KEYS))", 2, *pair)]
+        )
+        ending.join()
+        assert replies == [1, 2]
+        assert client.get(beside) == "1"
+
+
+def test_a_slot_that_moves_for_too_long_is_unavailable(valkeys: ValkeyCluster) -> None:
+    key = "qm:{stuck}:n"
+    with open_commands(valkeys.url) as client:
+        client.set(key, 1)
+        client.set(key + "2", 1)
+        with moving(valkeys, key) as (source_server, target, _):
+            source_server.ask("MIGRATE", "127.0.0.1", target.port, key, 0, 5000)
+            with pytest.raises(Unavailable, match="try again"):
+                run_command(client, ("EVAL", "return redis.call('EXISTS', unpack(KEYS))", 2, key, key + "2"))

@@ -41,6 +41,10 @@ MOVING_BRIEFLY_S: Final = 0.1
 READ_AGAIN_S: Final = 0.2
 
 
+#: What a server says of a command whose key it has not, or not yet.
+REDIRECTS: Final = (MovedError, AskError, TryAgainError)
+
+
 def is_moving(error: BaseException) -> bool:
     """Whether an error says that the keys of a command are being moved to another server."""
     return isinstance(error, TryAgainError) or isinstance(error.__cause__, TryAgainError)
@@ -51,6 +55,11 @@ def was_refused(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, ConnectionRefusedError):
         error = error.__cause__ or error.__context__
     return error is not None
+
+
+def raise_moving(reply: redis.ResponseError) -> NoReturn:
+    """Raise Unavailable for a command whose key has been moving for too long."""
+    raise BoardRefuses(f"board: {reply}; its cluster is moving keys: try again") from reply
 
 
 def raise_uncovered(error: NoServer) -> NoReturn:
@@ -130,7 +139,7 @@ class Cluster:
         Raises:
             Unavailable: The server is away, or the slot has been moving for ``moving_s`` seconds.
         """
-        slot, until = slot_of(command), time.monotonic() + moving_s
+        slot, until, tries = slot_of(command), time.monotonic() + moving_s, -1
         asked, commands = self.server_of(slot), [command]
         while True:
             try:
@@ -141,15 +150,25 @@ class Cluster:
                 time.sleep(MOVING_PAUSE_S)
                 asked, commands = self.server_of(slot), [command]
                 continue
-            if time.monotonic() > until:
+            if not isinstance(reply, REDIRECTS):
                 return reply
-            match reply:
-                case MovedError():
-                    asked, commands = self.follow_move(reply, asked), [command]
-                case AskError():
-                    asked, commands = redirected_to(reply, asked), [("ASKING",), command]
-                case _:
-                    return reply
+            if time.monotonic() > until:
+                raise_moving(reply)
+            asked, commands = self._redirected(reply, asked, command)
+            if tries := tries + 1:  # two servers may each name the other
+                time.sleep(MOVING_PAUSE_S)
+
+    def _redirected(
+        self, reply: redis.ResponseError, asked: Address, command: Sequence[Any]
+    ) -> tuple[Address, list[Sequence[Any]]]:
+        """Return which server to ask next, and what."""
+        match reply:
+            case MovedError():
+                return self.follow_move(reply, asked), [command]
+            case AskError():
+                return redirected_to(reply, asked), [("ASKING",), command]
+            case _:
+                return self.server_of(slot_of(command)), [command]
 
     def follow_move(self, moved: MovedError, asked: Address) -> Address:
         """Note where a slot is now, as the server said that was ``asked``. Return its new server."""
@@ -196,7 +215,7 @@ class Cluster:
                     raise
             else:
                 return [
-                    self.follow(command, run) if isinstance(reply, (MovedError, AskError, TryAgainError)) else reply
+                    self.follow(command, run) if isinstance(reply, REDIRECTS) else reply
                     for command, reply in zip(commands, replies, strict=True)
                 ]
         return [self.follow(command, run) for command in commands]

@@ -8,14 +8,16 @@ from weakref import WeakKeyDictionary
 
 import redis.asyncio
 from redis.asyncio.client import Pipeline
-from redis.exceptions import AskError, MovedError, TryAgainError
+from redis.exceptions import AskError, MovedError
 from typing_extensions import override
 
 from querymill_shared.board.cluster import (
     MOVING_PAUSE_S,
     MOVING_S,
     READ_AGAIN_S,
+    REDIRECTS,
     is_moving,
+    raise_moving,
     raise_uncovered,
     was_refused,
 )
@@ -79,7 +81,7 @@ class AsyncCluster:
 
     async def follow(self, command: Sequence[Any], run: Runs) -> Any:
         """Run a command where its key is; see `Cluster.follow`."""
-        slot, until = slot_of(command), time.monotonic() + MOVING_S
+        slot, until, tries = slot_of(command), time.monotonic() + MOVING_S, -1
         asked, commands = await self.server_of(slot), [command]
         while True:
             try:
@@ -90,16 +92,26 @@ class AsyncCluster:
                 await asyncio.sleep(MOVING_PAUSE_S)
                 asked, commands = await self.server_of(slot), [command]
                 continue
-            if time.monotonic() > until:
+            if not isinstance(reply, REDIRECTS):
                 return reply
-            match reply:
-                case MovedError():
-                    asked, commands = redirected_to(reply, asked), [command]
-                    self.map = self.map.moved(reply.slot_id, asked)
-                case AskError():
-                    asked, commands = redirected_to(reply, asked), [("ASKING",), command]
-                case _:
-                    return reply
+            if time.monotonic() > until:
+                raise_moving(reply)
+            asked, commands = await self._redirected(reply, asked, command)
+            if tries := tries + 1:  # two servers may each name the other
+                await asyncio.sleep(MOVING_PAUSE_S)
+
+    async def _redirected(
+        self, reply: redis.ResponseError, asked: Address, command: Sequence[Any]
+    ) -> tuple[Address, list[Sequence[Any]]]:
+        match reply:
+            case MovedError():
+                asked = redirected_to(reply, asked)
+                self.map = self.map.moved(reply.slot_id, asked)
+                return asked, [command]
+            case AskError():
+                return redirected_to(reply, asked), [("ASKING",), command]
+            case _:
+                return await self.server_of(slot_of(command)), [command]
 
     async def _is_elsewhere(self, slot: int, asked: Address, error: BaseException) -> bool:
         await self.refresh(away=asked)
@@ -124,9 +136,7 @@ class AsyncCluster:
                     raise
             else:
                 return [
-                    await self.follow(command, run)
-                    if isinstance(reply, (MovedError, AskError, TryAgainError))
-                    else reply
+                    await self.follow(command, run) if isinstance(reply, REDIRECTS) else reply
                     for command, reply in zip(commands, replies, strict=True)
                 ]
         return [await self.follow(command, run) for command in commands]

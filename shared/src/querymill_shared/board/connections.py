@@ -16,6 +16,7 @@ from typing import Any, Final
 import hiredis
 import redis
 import redis.asyncio
+from redis.exceptions import TryAgainError
 
 from querymill_shared.board.away import raise_explained
 from querymill_shared.board.cluster import BoardClient, cluster_of
@@ -139,6 +140,11 @@ def _reply_on(connection: Any) -> Any:
         return connection.read_response()
     except redis.ResponseError as error:
         return error
+    except redis.RedisError as error:
+        # What others of the round trip have done must not be done again.
+        if isinstance(error.__cause__, TryAgainError):
+            return error.__cause__
+        raise
 
 
 def open_commands(

@@ -98,10 +98,11 @@ class ValkeyBoard(SweptBoard):
         if len(asked) == 1:
             return [self._run(asked[0])]
         replies = run_commands(self._client, [command_of(call) for call in asked])
-        # A server that was restarted has no scripts yet. What came after the first of them came too early.
-        known = next((place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)), len(asked))
-        found = [parsed(call, reply) for call, reply in zip(asked[:known], replies, strict=False)]
-        return found + [self._run(call) for call in asked[known:]]
+        # A server that was restarted has no scripts yet. Others of a cluster have, and have run what they were asked.
+        return [
+            self._run(call) if isinstance(reply, NoScriptError) else parsed(call, reply)
+            for call, reply in zip(asked, replies, strict=True)
+        ]
 
     def _carry_out(self, exchange: Exchange[T]) -> T:
         try:

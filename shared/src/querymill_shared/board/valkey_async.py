@@ -64,10 +64,11 @@ class AsyncValkeyBoard:
         for call in asked:
             pipeline.execute_command(*command_of(call))
         replies = await pipeline.execute(raise_on_error=False)
-        # A server that was restarted has no scripts yet. What came after the first of them came too early.
-        known = next((place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)), len(asked))
-        found = [parsed(call, reply) for call, reply in zip(asked[:known], replies, strict=False)]
-        return found + [await self._run(call) for call in asked[known:]]
+        # A server that was restarted has no scripts yet. Others of a cluster have, and have run what they were asked.
+        return [
+            await self._run(call) if isinstance(reply, NoScriptError) else parsed(call, reply)
+            for call, reply in zip(asked, replies, strict=True)
+        ]
 
     async def _carry_out(self, exchange: Exchange[T]) -> T:
         try:
