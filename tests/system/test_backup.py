@@ -219,6 +219,7 @@ def test_everything_is_lost_and_comes_back(
         assert counting <= stored
 
 
+@pytest.mark.nightly
 def test_the_servers_of_an_embedded_stack_are_started_for_it(
     empty_url: str, valkey_url: str, tmp_path: Path, kept: Stack
 ) -> None:

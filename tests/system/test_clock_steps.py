@@ -134,6 +134,7 @@ def test_what_is_written_and_dropped_after_a_step_is_what_stands(fleet: Fleet, k
     assert (dropped.outcome, dropped.total) == ("forgotten", 2)
 
 
+@pytest.mark.nightly
 def test_doctor_names_the_clocks_that_differ(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:  # fmt: skip

@@ -162,6 +162,7 @@ def test_none_is_lost_or_doubled_while_slots_move(
                 assert fleet.submitted.acquire(timeout=60)
             for key in [*(f"{prefix(shard)}due" for shard in shards), WORKERS, COLLECTIONS]:
                 move(cluster, key)
+                assert fleet.submitted.acquire(timeout=60)
         finally:
             moved.set()
         ingested = sum(each.result() for each in ingesting)

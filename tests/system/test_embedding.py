@@ -14,6 +14,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.embedded import INGESTS, PASSAGES
+from tests.fixtures.short_forms import all_at_night
 from tests.fixtures.tallies import until
 from tests.system.retrievers.messages.test_life import NEW, OLD, mirrored, models_asked, moved
 
@@ -71,7 +72,7 @@ def test_a_refused_text_is_listed_and_tried_again_by_reembed(
 
 
 @pytest.mark.usefixtures("worker")
-@pytest.mark.parametrize("kind", INGESTS)
+@pytest.mark.parametrize("kind", all_at_night(INGESTS, short=["reports", "conversations"]))
 def test_a_collection_that_grows_while_it_changes_its_model_ends_with_the_new_one(
     mill: Querymill, moved: Deployment, openai_server: OpenAIServer, kind: Retriever
 ) -> None:

@@ -192,6 +192,7 @@ def test_no_sample_is_left_of_a_file_that_is_not_in_its_code_base_any_more(
     assert sampled_in_the_end(ada, deployment) == []
 
 
+@pytest.mark.nightly
 def test_nothing_is_left_of_a_collection_that_is_dropped(
     stack: Stack, deployment: Deployment, fleet: WorkerProcess, mill: Querymill
 ) -> None:

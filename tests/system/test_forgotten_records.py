@@ -20,6 +20,7 @@ from tests.fixtures import people
 from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.gateways import GatewayProcess, gateway_process
 from tests.fixtures.people import Person, document, document_id, dropping, ingestion, search
+from tests.fixtures.short_forms import all_at_night
 
 KINDS: tuple[Retriever, ...] = get_args(Retriever)
 #: A search that has ended stays readable at least this long, in seconds: longer than one that goes.
@@ -57,7 +58,7 @@ def _strings(written: Any) -> Iterator[str]:
             return
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", all_at_night(KINDS, short=["reports", "messages"]))
 def test_a_drop_of_one_document_leaves_the_records_of_all_writes_and_of_other_searches(
     worker: WorkerProcess, deployment: Deployment, mill: Querymill, kind: Retriever
 ) -> None:

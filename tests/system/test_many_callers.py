@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import redis
 
 from querymill import AsyncQuerymill, Querymill, ReportSearch
@@ -29,6 +30,7 @@ def outcome_of(result: ReportResult | BaseException) -> str:
     return f"degraded: {lacking}" if lacking or not result.results else "answered"
 
 
+@pytest.mark.nightly
 def test_1000_threads_wait_in_one_process(mill: Querymill, filings: str) -> None:
     def ask(number: int) -> str:
         try:

@@ -18,6 +18,7 @@ from tests.fixtures.command_line import NO_MODELS, CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import GatewayHere
 from tests.fixtures.refusing_boards import WAYS, RefusingBoard, refusing, refusing_board
+from tests.fixtures.short_forms import all_at_night
 
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 TOOL_CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -108,7 +109,7 @@ def test_commands_end_with_3_and_name_the_remedy(
     assert "Traceback" not in ran.stderr
 
 
-@pytest.mark.parametrize("way", ["NOREPLICAS", "MISCONF", "READONLY"])
+@pytest.mark.parametrize("way", all_at_night(["NOREPLICAS", "MISCONF", "READONLY"], short=["MISCONF"]))
 def test_workers_wait_until_the_board_takes_writes_again(
     environment: dict[str, str], settings: Settings, server: RefusingBoard, way: str, openai_server: OpenAIServer
 ) -> None:

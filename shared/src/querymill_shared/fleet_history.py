@@ -97,12 +97,12 @@ def keep_minute(client: redis.Redis) -> bool:
 
 
 def read_minutes(client: redis.Redis, limit: int = MINUTES) -> list[Minute]:
-    """Return the minutes that were kept in the last ``limit`` minutes, the earliest first."""
+    """Return the last ``limit`` minutes, the earliest first. One in which no worker lived is not among them."""
     pipeline: Any = client.pipeline(transaction=False)
     clock.ask(pipeline)
     pipeline.xrevrange(HISTORY, count=limit)
     server, noted, listed = pipeline.execute(raise_on_error=False)
-    since = clock.board_s(server, noted) - limit * 60
+    since = clock.board_s(server, noted) - (limit + 1) * 60  # the minute that has begun may not be kept yet
     found = [_read_minute(fields) for _, fields in listed] if isinstance(listed, list) else []
     return [minute for minute in reversed(found) if minute is not None and minute.at > since]
 

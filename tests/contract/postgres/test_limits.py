@@ -125,6 +125,7 @@ def test_a_statement_without_a_time_limit_may_take_longer(pool: Pool, monkeypatc
         connection.execute("SELECT pg_sleep(2.4)")
 
 
+@pytest.mark.nightly
 def test_a_pool_reconnects_at_once_after_a_server_was_away_for_long(pool: Pool, net: Network) -> None:
     fetch_all(pool, ("SELECT 1", {}))
     net.cut()

@@ -16,6 +16,7 @@ from querymill_workers.postgres.migrate import WritesRefused, check, check_writa
 from querymill_workers.postgres.reading import fetch_all, snapshot
 from querymill_workers.services.ports import TextVector
 from querymill_workers.services.stores.postgres import PostgresTextVectors
+from tests.fixtures.tallies import until
 
 Lend = Callable[[Pool], AbstractContextManager[CheckedConnection]]
 WRITE = "INSERT INTO conversation_collections (collection) VALUES ('c') ON CONFLICT DO NOTHING"
@@ -36,6 +37,7 @@ def test_what_took_no_writes_is_not_asked_again(empty_url: str, lend: Lend) -> N
     with open_pool(empty_url, max_size=3) as pool:
         with lent(pool), lend(pool) as connection:  # two connections are open
             connection.execute("SELECT 1")
+        until(lambda: pool.get_stats()["pool_size"] == pool.get_stats()["pool_available"], within_s=10)  # none is begun
         refuse_writes(empty_url, "off")
         with pytest.raises(Unavailable, match="ReadOnlySqlTransaction"), lend(pool) as connection:
             connection.execute(WRITE)

@@ -262,6 +262,7 @@ def test_a_refusal_comes_with_its_transaction_or_not_at_all(pool: Pool, kind: st
     assert stored.vectors.counts(collection, model="m") == PassageCounts(1, 1, 0)
 
 
+@pytest.mark.nightly
 def test_many_vectors_of_other_models_are_dropped(pool: Pool, collection: str) -> None:
     stored = IN_POSTGRES["files"](pool)
     stored.put(collection, {"a.js": [f"soup {number}" for number in range(2_100)]})

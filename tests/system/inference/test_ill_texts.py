@@ -33,6 +33,7 @@ from tests.fakes.openai_server import (
 )
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.inference import Provider
+from tests.fixtures.short_forms import all_at_night
 
 DURABLE = Caller("acme", Lane.BULK)
 SAID = "failed to encode response: json: unsupported value: NaN"
@@ -75,10 +76,11 @@ ILL = {
 }
 
 
-@pytest.mark.parametrize(("answer", "reason"), ILL.values(), ids=ILL.keys())
+@pytest.mark.parametrize("ill_by", all_at_night(ILL, short=["500", "reset", "null"]))
 def test_the_others_get_their_vectors_and_the_text_is_given_up_with_the_providers_words(
-    provider: Provider, well: OpenAIServer, answer: Answer, reason: str
+    provider: Provider, well: OpenAIServer, ill_by: str
 ) -> None:
+    answer, reason = ILL[ill_by]
     well.script.embeddings = ill("xyzzy", answer)
     asked = texts(ill_at=(4, 11))
     model = provider.embeddings(timeout_s=0.5 if answer.after_s else 10)
