@@ -185,6 +185,11 @@ def is_harmless(request: dict[str, Any]) -> bool:
     return said in (["hello"], ["Say hello."], list(PLAIN_PASSAGES))
 
 
+class _Http(ThreadingHTTPServer):
+    #: With five, as by default, connections of a fleet that calls all at once are reset now and then.
+    request_queue_size = 128
+
+
 class OpenAIServer:
     """The server, its script, what it saw as (path, body), and how many streams were heard to their end.
 
@@ -197,7 +202,7 @@ class OpenAIServer:
         self.probes: list[tuple[str, dict[str, Any]]] = []
         self.streamed_whole = 0
         self._last: dict[str, Answer] = {}
-        self._http = ThreadingHTTPServer(place, self._handler())
+        self._http = _Http(place, self._handler())
         self._http.daemon_threads = True
 
     def reset(self) -> None:
