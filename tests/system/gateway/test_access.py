@@ -59,6 +59,7 @@ def test_each_request_is_one_line_by_its_route_with_its_id(gateway: GatewayProce
             events.read()
         refused = http.get(f"/v1/jobs/{job}", headers={"Host": SECRET})
         assert refused.status_code == 421
+    until(lambda: bool(requests_of(gateway, status=421)), within_s=PATIENCE_S)  # written once it has been answered
     (line,) = requests_of(gateway, request_id=shown.headers["Request-Id"])
     assert {name: line[name] for name in ("level", "logger", "method", "route", "status")} == {
         "level": "info", "logger": "querymill.access", "method": "GET", "route": "/v1/jobs/{job_id}", "status": 200,

@@ -6,7 +6,7 @@ breaks, and asks for rights that the board's users lack.
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 import redis
@@ -43,6 +43,7 @@ READ_AGAIN_S: Final = 0.2
 
 #: What a server says of a command whose key it has not, or not yet.
 REDIRECTS: Final = (MovedError, AskError, TryAgainError)
+_NAMES: Final[Mapping[type, str]] = {MovedError: "MOVED", AskError: "ASK", TryAgainError: "TRYAGAIN"}
 
 
 def is_moving(error: BaseException) -> bool:
@@ -59,7 +60,7 @@ def was_refused(error: BaseException | None) -> bool:
 
 def raise_moving(reply: redis.ResponseError) -> NoReturn:
     """Raise Unavailable for a command whose key has been moving for too long."""
-    raise BoardRefuses(f"board: {reply}; its cluster is moving keys: try again") from reply
+    raise BoardRefuses(f"board: {_NAMES[type(reply)]} {reply}; its cluster is moving keys: try again") from reply
 
 
 def raise_uncovered(error: NoServer) -> NoReturn:
