@@ -167,7 +167,7 @@ def of_feature(*features: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("asked", "feature", "exchange"), named, ids=list(found), indirect=["asked"])
 
 
-def failures_of(provider: Provider) -> dict[bytes, dict[bytes, bytes]]:
+def failures_of(provider: Provider) -> dict[Any, dict[Any, Any]]:
     """Return the accounts whose breaker has counted a failure."""
     accounts = {key: provider.client.hgetall(key) for key in provider.client.scan_iter("qm:account:*", _type="hash")}
     return {key: fields for key, fields in accounts.items() if fields.get(b"failures")}
