@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import kombu
@@ -19,6 +19,7 @@ import pytest
 from amqp import AMQPError
 
 from querymill_embedded import free_ports
+from querymill_shared.queues import Queue
 from tests.fixtures.certificates import Authority, Issued
 
 _PLACES: Final = Path("/usr/lib/rabbitmq/lib")
@@ -181,3 +182,12 @@ def purge(url: str, queues: list[str]) -> None:
     with kombu.Connection(url) as connection:
         for queue in queues:
             kombu.Queue(queue, channel=connection.default_channel).purge()
+
+
+@contextmanager
+def channel_to_empty(rabbit: Rabbit, host: str) -> Iterator[Any]:
+    """Yield a channel to a virtual host whose queues are deleted before."""
+    with kombu.Connection(rabbit.url(host)) as connection:
+        for queue in Queue:
+            kombu.Queue(queue.value, channel=connection.default_channel).delete()
+        yield connection.default_channel

@@ -23,7 +23,7 @@ from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.counters import FleetCounters
 from querymill_shared.settings import Settings
 from querymill_workers.inference.account import Account
-from tests.fixtures.boards import claimed, empty_board
+from tests.fixtures.boards import claimed, empty_board, let_pass
 from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
 
 SEARCH = ReportSearch(query="q", collection="c")
@@ -72,6 +72,16 @@ def test_writes_have_versions_of_one_clock_whatever_the_clocks_of_the_servers_sa
     accepted = [claimed(board, job_id, write.steps[0]).accepted_us or 0 for job_id in submitted[:20]]
     assert sorted(set(accepted)) == accepted
     assert accepted[0] >= ahead
+
+
+def test_every_due_entry_is_returned_though_one_server_has_lost_its_scripts(
+    board: ValkeyBoard, valkeys: ValkeyCluster
+) -> None:
+    submitted = {board.submit(asked(number))[0] for number in range(JOBS)}
+    board._load("sweep")
+    let_pass(board, 10)
+    valkeys.primary_of(keys.CLOCK).client.script_flush()
+    assert {due.job_id for due in board.due()} == submitted
 
 
 def test_one_listener_hears_of_all_shards(board: ValkeyBoard, settings: Settings) -> None:

@@ -16,7 +16,7 @@ from querymill_shared.broker import QUEUE_ARGUMENTS
 from querymill_shared.doorbell import AWAY_S, MAX_ON_BOARD, RING_S, Doorbell
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
-from tests.fakes.rabbit import Rabbit
+from tests.fakes.rabbit import Rabbit, channel_to_empty
 from tests.fixtures.tallies import until
 
 pytestmark = pytest.mark.one_server
@@ -27,11 +27,8 @@ JOB = "0" * 32
 
 @pytest.fixture
 def channel(shared_rabbit: Rabbit) -> Iterator[Any]:
-    """A channel to a virtual host without queues."""
-    with kombu.Connection(shared_rabbit.url(HOST)) as connection:
-        for queue in Queue:
-            kombu.Queue(queue.value, channel=connection.default_channel).delete()
-        yield connection.default_channel
+    with channel_to_empty(shared_rabbit, HOST) as channel:
+        yield channel
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from querymill import IngestReports, IngestReportsResult
 from querymill.client.events.watch import Watch
 from querymill.client.job import Job
 from querymill_shared.board import Board, Outcome, ValkeyBoard, ValkeyWatchedBoard, Verdict, keys
-from querymill_shared.board.cluster import cluster_of
+from querymill_shared.board.board_client import cluster_of
 from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.errors import ClientClosed, UnknownJob
 from querymill_shared.contracts.events import Progress

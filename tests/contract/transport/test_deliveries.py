@@ -18,7 +18,7 @@ from querymill_workers.delivery_listener import HOLD_S, DeliveryListener
 from querymill_workers.dispatch.step_pool import StepPool
 from querymill_workers.jobs.bell import Bell
 from tests.fakes.bells import NO_BELLS
-from tests.fakes.rabbit import Rabbit
+from tests.fakes.rabbit import Rabbit, channel_to_empty
 from tests.fixtures.tallies import until
 
 PATIENCE_S = 20
@@ -68,11 +68,8 @@ class Listening:
 
 @pytest.fixture
 def channel(shared_rabbit: Rabbit) -> Iterator[Any]:
-    """A channel to a virtual host without queues."""
-    with kombu.Connection(shared_rabbit.url(HOST)) as connection:
-        for queue in Queue:
-            kombu.Queue(queue.value, channel=connection.default_channel).delete()
-        yield connection.default_channel
+    with channel_to_empty(shared_rabbit, HOST) as channel:
+        yield channel
 
 
 @pytest.fixture
@@ -126,9 +123,12 @@ def test_bells_wait_in_the_queue_for_threads_and_none_is_held(
     # No thread is free for longer than RabbitMQ lets anybody hold a message.
     time.sleep(4)
     assert len(heard.bells) == 3
-    waiting = queues_of(shared_rabbit, "messages_ready", "messages_unacknowledged")
-    assert sum(int(ready) for ready, _ in waiting.values()) == 8
-    assert {held for _, held in waiting.values()} == {"0"}
+
+    def waiting() -> list[list[str]]:
+        return list(queues_of(shared_rabbit, "messages_ready", "messages_unacknowledged").values())
+
+    until(lambda: sum(int(ready) for ready, _ in waiting()) == 8)  # quorum queues are counted every few seconds
+    assert {held for _, held in waiting()} == {"0"}
     heard.may_end.set()
     assert sorted(heard.wait_for(11)) == sorted([*(f"step-{number}" for number in range(10)), "further"])
 

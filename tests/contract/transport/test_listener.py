@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -174,6 +175,18 @@ def test_a_broker_that_is_away_is_asked_again(server: redis.Redis, heard: Heard,
     server.client_kill_filter(_type="normal", skipme=True)
     ring(server, "second")
     assert [bell.step for bell in heard.wait_for(2)] == ["first", "second"]
+
+
+def test_a_listener_that_hangs_up_closes_its_connections(server: redis.Redis, heard: Heard) -> None:
+    name = f"bells-{uuid4().hex}"
+    opened = redis.Redis.from_pool(
+        type(server.connection_pool)(**server.connection_pool.connection_kwargs, client_name=name)
+    )
+    listener = BellListener(lambda: opened, lambda: ("search",), StepPool(), heard, lambda jobs: [""] * len(jobs))
+    listener.listen()
+    assert [client for client in server.client_list() if client["name"] == name]
+    listener.hang_up()
+    assert [client for client in server.client_list() if client["name"] == name] == []
 
 
 def blocked_of(server: redis.Redis) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 import redis
 import structlog
 
-from querymill_shared.board.cluster import cluster_of
+from querymill_shared.board.board_client import cluster_of
 from querymill_shared.board.connections import run_command, run_commands
 from querymill_shared.queues import Queue
 from querymill_workers.dispatch.step_pool import StepPool
@@ -61,7 +61,10 @@ class BellListener(Listener):
 
     def hang_up(self) -> None:
         """Drop the connection: an address that leads to several servers is looked up again."""
-        self._client = None
+        client, self._client = self._client, None
+        if client is not None:
+            with suppress(redis.RedisError):
+                client.close()
 
     def _listen(self, client: redis.Redis) -> None:
         free = self._step_pool.wait_until_free(LOOK_PAST_S if self._step_pool.spare else WAIT_S)

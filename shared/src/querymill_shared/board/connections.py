@@ -19,7 +19,7 @@ import redis.asyncio
 from redis.exceptions import TryAgainError
 
 from querymill_shared.board.away import raise_explained
-from querymill_shared.board.cluster import BoardClient, cluster_of
+from querymill_shared.board.board_client import BoardClient, cluster_of
 from querymill_shared.board.cluster_async import AsyncBoardClient
 from querymill_shared.board.keys import SHARDS
 from querymill_shared.board.sockets import Sound, options_of

@@ -10,9 +10,10 @@ from typing_extensions import override
 
 from querymill_shared.board import calls, dead, erasure, exchanges, keys, lives, ordering, results
 from querymill_shared.board.attempts import AttemptPart
+from querymill_shared.board.board_client import cluster_of
 from querymill_shared.board.calls import ScriptCall, VersionUnknown
 from querymill_shared.board.clock import server_ahead_s
-from querymill_shared.board.cluster import cluster_of, refuse_bells
+from querymill_shared.board.cluster import refuse_bells
 from querymill_shared.board.connections import COMMANDS, open_commands, run_command, run_commands
 from querymill_shared.board.counts import JobCounts, read_counts
 from querymill_shared.board.endings import OnEnd, log_end

@@ -92,11 +92,13 @@ class SweptBoard(Board):
 
     def _run_each(self, asked: Sequence[ScriptCall[Any]]) -> list[Any]:
         """Run calls for shards that must not wait for each other. An error stands in the place of what it returns."""
-        commands = [command_of(call) for call in asked]
-        replies = run_each(self._client, commands)
-        if any(isinstance(reply, NoScriptError) for reply in replies):
+        replies = run_each(self._client, [command_of(call) for call in asked])
+        unknown = [place for place, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+        if unknown:  # other servers of a cluster know the script, and have run it: an entry is returned once
             self._load(asked[0].script)
-            replies = run_each(self._client, commands)
+            again = run_each(self._client, [command_of(asked[place]) for place in unknown])
+            for place, reply in zip(unknown, again, strict=True):
+                replies[place] = reply
         return [
             reply if isinstance(reply, Exception) else call.parse(reply)
             for call, reply in zip(asked, replies, strict=True)

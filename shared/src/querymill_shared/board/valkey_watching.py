@@ -9,7 +9,7 @@ from redis.exceptions import NoScriptError
 from typing_extensions import override
 
 from querymill_shared.board import keys, lives, results
-from querymill_shared.board.cluster import BoardClient, cluster_of
+from querymill_shared.board.board_client import BoardClient, cluster_of
 from querymill_shared.board.connections import open_watching, run_commands
 from querymill_shared.board.listening import ClusterListener, ValkeyListener
 from querymill_shared.board.results import read_result
