@@ -17,6 +17,7 @@ from querymill_shared.settings import Settings
 from querymill_workers.postgres.migrate import migrate
 from tests.fakes.answers import judgement
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
+from tests.fakes.rabbit import Rabbit
 from tests.fakes.vectors import DIMENSIONS
 from tests.fixtures.command_line import NO_MODELS, CommandLine
 from tests.fixtures.deployment import Deployment
@@ -80,7 +81,6 @@ def test_a_local_socket_is_probed(found: Diagnosis, tmp_path_factory: pytest.Tem
         server.bind(str(folder / ".s.PGSQL.5432"))
         server.listen()
         assert found(DATABASE_URL=f"host={folder} password=HUNTER")["PostgreSQL"].ok
-        assert found(CELERY_BROKER_URL=f"redis+socket://:HUNTER@{folder}/.s.PGSQL.5432")["broker"].ok
     assert not found(DATABASE_URL=f"postgresql:///db?host={folder}&port=1")["PostgreSQL"].ok
 
 
@@ -94,6 +94,44 @@ def test_what_names_no_host_is_not_called_broken(found: Diagnosis) -> None:
 def test_a_broker_is_probed_at_the_port_of_its_scheme(found: Diagnosis) -> None:
     assert "127.0.0.1:5671: " in found(CELERY_BROKER_URL="amqps://guest:HUNTER@127.0.0.1//")["broker"].mend
     assert "127.0.0.1:5672: " in found(CELERY_BROKER_URL="amqp://guest:HUNTER@127.0.0.1//")["broker"].mend
+
+
+@pytest.mark.parametrize(("name", "setting"), [("broker", "CELERY_BROKER_URL"), ("cache", "QUERYMILL_CACHE_URL")])
+def test_a_valkey_is_asked_with_the_password_of_its_address(
+    found: Diagnosis, valkey_url: str, name: str, setting: str
+) -> None:
+    other = valkey_url.rpartition("/")[0] + "/9"
+    assert found(**{setting: other})[name].ok
+    refused = found(
+        **{
+            setting: urlsplit(other)
+            ._replace(netloc=f"nobody:HUNTER@{urlsplit(other).netloc.rpartition('@')[2]}")
+            .geturl()
+        }
+    )
+    assert refused[name].ok is False
+    assert refused[name].mend.startswith(f"{setting}: ")
+    assert "password" in refused[name].mend
+
+
+def test_a_rabbitmq_is_asked_whether_the_user_may_ring(found: Diagnosis, shared_rabbit: Rabbit) -> None:
+    """The permissions are those of `deploy/README.md`."""
+    shared_rabbit.ask("add_user", "client", "HUNTER")
+    try:
+        address = urlsplit(shared_rabbit.url("3"))
+        url = address._replace(netloc=f"client:HUNTER@127.0.0.1:{shared_rabbit.port}").geturl()
+        assert "3" in (refused := found(CELERY_BROKER_URL=url)["broker"]).mend, "no permission in the virtual host"
+        assert refused.ok is False
+        shared_rabbit.ask("set_permissions", "-p", "3", "client", "^$", "^$", "^$")
+        assert "amq.default" in (refused := found(CELERY_BROKER_URL=url)["broker"]).mend
+        assert refused.ok is False
+        shared_rabbit.ask("set_permissions", "-p", "3", "client", "^$", r"^amq\.default$", "^$")
+        assert found(CELERY_BROKER_URL=url)["broker"].ok
+        wrong = found(CELERY_BROKER_URL=url.replace("HUNTER", "HUNTERS"))["broker"]
+        assert wrong.ok is False
+        assert "password" in wrong.mend
+    finally:
+        shared_rabbit.ask("delete_user", "client")
 
 
 UNREADABLE = [

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Final, Self
+from uuid import uuid4
 
 import redis
 from kombu import Connection, Producer
@@ -130,6 +131,24 @@ def connection_to(broker_url: str) -> Connection:
         transport_options=options["broker_transport_options"],
         connect_timeout=OPEN_S,
     )
+
+
+def refusal_of(broker_url: str) -> str | None:
+    """Return what a broker says that does not take a message from the user of its address, or None if it takes one.
+
+    No queue gets the message. On RabbitMQ nothing less shows whether the user may ring.
+    """
+    connection = connection_to(broker_url)
+    try:
+        _open(connection).publish(
+            "", routing_key=f"probe-{uuid4()}", exchange="", timeout=ANSWER_S, confirm_timeout=ANSWER_S
+        )
+    except Exception as error:  # noqa: BLE001  # whatever a broker does, somebody is told
+        return str(error) or type(error).__name__
+    finally:
+        with suppress(Exception):
+            connection.collect()
+    return None
 
 
 def _open(connection: Connection) -> Producer:

@@ -15,6 +15,7 @@ import pydantic
 import redis
 
 from querymill import keys
+from querymill.cli.broker_probe import probe_login
 from querymill.cli.probing import TIMEOUT_S, DoctorFinding, probe_address
 from querymill_shared.board import ValkeyBoard, lives
 from querymill_shared.board.clock import MAX_APART_S, read_clock, server_ahead_s
@@ -72,11 +73,11 @@ def _services(settings: Settings) -> Iterator[DoctorFinding]:
         yield _workers(settings)
         yield from _keys(settings)
     if settings.broker_url != settings.redis_url:
-        yield _broker_on_cluster(settings) or probe_address("broker", settings.broker_url, "CELERY_BROKER_URL")
+        yield _broker_on_cluster(settings) or probe_login("broker", settings.broker_url, "CELERY_BROKER_URL")
     elif (misplaced := _broker_on_cluster(settings)) is not None:
         yield misplaced
     if settings.querymill_cache_url:
-        yield probe_address("cache", settings.querymill_cache_url, "QUERYMILL_CACHE_URL")
+        yield probe_login("cache", settings.querymill_cache_url, "QUERYMILL_CACHE_URL")
     database, modules = settings.database_url.get_secret_value(), settings.mongodb_uri.get_secret_value()
     postgres = probe_address("PostgreSQL", database, "DATABASE_URL", schemes=_DATABASE_SCHEMES, rule=_DATABASE_RULE)
     yield postgres
