@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.counters import refusals_key
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import PLAIN_PASSAGES, HttpJudge, RerankEndpoint, open_endpoint
@@ -170,7 +171,11 @@ def of_feature(*features: str) -> pytest.MarkDecorator:
 def failures_of(provider: Provider) -> dict[Any, dict[Any, Any]]:
     """Return the accounts whose breaker has counted a failure."""
     accounts = {key: provider.client.hgetall(key) for key in provider.client.scan_iter("qm:account:*", _type="hash")}
-    return {key: fields for key, fields in accounts.items() if fields.get(b"failures")}
+    return {
+        key: fields | {b"refusals": provider.client.lrange(refusals_key(key.decode()), 0, -1)}
+        for key, fields in accounts.items()
+        if fields.get(b"failures")
+    }
 
 
 READ = ("chat", "stream", "structured", "reasoning", "embeddings", "rerank", "broken JSON", "rerank, raw scores",
