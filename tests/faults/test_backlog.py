@@ -17,6 +17,7 @@ from tests.fakes.openai_server import OpenAIServer, embedded
 from tests.fakes.rabbit import of_board
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment, finished
+from tests.fixtures.tallies import until
 
 JOBS = 2_000
 
@@ -77,7 +78,8 @@ def test_a_queue_that_nobody_empties_is_not_rung_without_bound(
         assert int(client.info("memory")["used_memory"]) - before < JOBS * 1_000
         with WorkerProcess(environment, queues="embed"):
             assert {mill.job(job_id).result(timeout=60).state for job_id in jobs} == {"done"}
-        assert bells_waiting(environment, client, "embed") <= JOBS * 0.02
+            # A slow machine empties the queue so slowly that some bells are rung twice. They name steps that are done.
+            until(lambda: bells_waiting(environment, client, "embed") <= JOBS * 0.02, within_s=30)
 
 
 def question(number: object, deadline: float) -> ReportSearch:
