@@ -219,6 +219,19 @@ def test_a_database_that_nobody_migrated_is_a_finding_with_its_mend(
     assert walls.mend.endswith("run querymill migrate")
 
 
+def test_a_database_that_refuses_the_password_is_a_finding_of_the_database(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (deployment.environment | NO_MODELS).items():
+        monkeypatch.setenv(name, value)
+    place = urlsplit(deployment.environment["DATABASE_URL"])
+    wrong = place._replace(netloc=f"{place.username}:HUNTER@{place.hostname}:{place.port}").geturl()
+    shown = Diagnosis(monkeypatch)(DATABASE_URL=wrong)
+    assert shown["PostgreSQL"].ok is False
+    assert "password authentication failed" in shown["PostgreSQL"].mend
+    assert "walls" not in shown
+
+
 def test_a_board_that_keeps_nothing_on_disk_is_named(found: Diagnosis, board_client: redis.Redis) -> None:
     kept = str(board_client.config_get("appendonly")["appendonly"])
     try:
@@ -230,6 +243,18 @@ def test_a_board_that_keeps_nothing_on_disk_is_named(found: Diagnosis, board_cli
         assert found()["board"].ok is True
     finally:
         board_client.config_set("appendonly", kept)
+
+
+def test_a_board_without_memory_is_named_although_it_answers(found: Diagnosis, board_client: redis.Redis) -> None:
+    kept = str(board_client.config_get("maxmemory")["maxmemory"])
+    try:
+        board_client.config_set("maxmemory", "1")
+        board = found()["board"]
+        assert board.ok is False
+        assert "memory" in board.mend
+    finally:
+        board_client.config_set("maxmemory", kept)
+    assert found()["board"].ok
 
 
 def test_the_walls_of_a_client_without_workers_are_not_probed(found: Diagnosis) -> None:
@@ -292,6 +317,13 @@ def test_a_model_that_does_not_serve_the_workers_is_a_finding(tried: Diagnosis, 
     assert shown["chat models"].mend == "OPENAI_BASE_URL: no connection; is it running, is the address right?"
     assert shown["embedding models"].mend == "EMBEDDING_MODEL: an HTML page instead of JSON"
     assert (shown["chat models"].ok, shown["embedding models"].ok) == (False, False)
+
+
+def test_a_board_that_is_away_hides_no_other_finding(tried: Diagnosis, openai_server: OpenAIServer) -> None:
+    openai_server.script.chat = lambda _: Answer(b"{}", status=401)
+    shown = tried(REDIS_URL="redis://127.0.0.1:1/0")
+    assert (shown["board"].ok, shown["PostgreSQL"].ok, shown["walls"].ok) == (False, True, True)
+    assert (shown["chat models"].ok, shown["embedding models"].ok) == (False, True)
 
 
 def test_a_proxy_that_no_call_needs_is_named_and_fails_nothing(tried: Diagnosis) -> None:

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from querymill.cli.terminal import Console
 from querymill.keys import Keyring, Scope
 from querymill_embedded import free_ports
 from querymill_embedded.wheels import valkey_server
-from querymill_shared.board import ValkeyBoard
+from querymill_shared.board import ValkeyBoard, Verdict
 from querymill_shared.doorbell import Doorbell
 from querymill_shared.settings import Settings
 from tests.fakes.openai_server import OpenAIServer, chat_answer
@@ -345,6 +346,31 @@ def test_what_a_role_is_not_for_is_refused(server: Server, role: str, command: t
     with server.client(role) as client, pytest.raises(redis.exceptions.NoPermissionError):
         client.execute_command(*command)
     server.tester.acl_log_reset()
+
+
+@pytest.mark.parametrize("role", ["producer", "worker", "gateway"])
+def test_every_command_of_the_boards_scripts_is_allowed(server: Server, role: str) -> None:
+    lua = "".join(path.read_text() for path in (files("querymill_shared.board") / "lua").iterdir())
+    commands = {found.lower() for found in re.findall(r"""redis\.p?call\(\s*['"](\w+)""", lua)}
+    assert {"hset", "zadd", "persist"} <= commands
+    ask: Any = server.tester.execute_command
+    refused = set()
+    for command in commands:
+        known = ask("COMMAND", "INFO", command)
+        needed = abs(known[command]["arity"] if isinstance(known, dict) else known[0][1]) - 1
+        said = ask("ACL", "DRYRUN", role, command, *["qm:{0}:x"] * needed)
+        if said not in ("OK", b"OK", True):
+            refused.add((role, "command", command))
+    assert refused - WITHHELD - {(role, "command", "restore")} == set()
+
+
+@pytest.mark.parametrize("role", ["producer", "worker", "gateway"])
+def test_a_dead_job_is_replayed_by_every_role_that_submits(server: Server, deployment: Deployment, role: str) -> None:
+    with closing(ValkeyBoard.connect(of_role(deployment, server, "worker").settings)) as board:
+        dead, _ = board.submit(search(f"a question of a {role}"))[:2]
+        board.settle(dead, Verdict("dead", reason="PostgreSQL: PoolTimeout"))
+    run = CommandLine(of_role(deployment, server, role).environment)("job", "replay", dead)
+    assert (run.returncode, server.refused()) == (0, set()), run.stderr
 
 
 @pytest.mark.parametrize("role", ROLES)

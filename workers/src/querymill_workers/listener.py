@@ -6,7 +6,7 @@ from typing import Final
 
 import structlog
 
-from querymill_workers import wiring
+from querymill_workers import logs, wiring
 
 _log = structlog.get_logger(__name__)
 
@@ -58,5 +58,5 @@ class Listener(ABC):
         """Log a failure, but not again and again."""
         if self._failure != type(error).__name__:
             self._failure = type(error).__name__
-            detail = wiring.settings().mask_secrets(str(error))[:200]
+            detail = wiring.settings().mask_secrets(str(error))[: logs.MAX_DETAIL_CHARS]
             _log.warning("cannot fetch bells", source=self.source, error=self._failure, detail=detail)

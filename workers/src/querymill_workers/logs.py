@@ -17,6 +17,8 @@ from querymill_shared.urls import mask_text
 
 #: Exceptions of one type from one place are logged at most this often, in seconds. The next line counts the others.
 REPEAT_S: Final = 10.0
+#: Of what a server said, so many characters are logged.
+MAX_DETAIL_CHARS: Final = 500
 #: So many types and places are remembered.
 _REMEMBERED: Final = 1_000
 

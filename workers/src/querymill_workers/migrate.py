@@ -9,6 +9,7 @@ import sys
 import psycopg
 
 from querymill_shared.settings import Settings
+from querymill_workers import logs
 from querymill_workers.postgres.faults import fault_of
 from querymill_workers.postgres.migrate import (
     SchemaMismatch,
@@ -26,6 +27,7 @@ def main() -> int:
     Returns 0 if the schema fits, 3 if the database is away or takes no writes for now, else 1.
     """
     settings = Settings()
+    logs.configure(settings.querymill_log_level)
     try:
         if "--check" in sys.argv[1:]:
             _check(settings)

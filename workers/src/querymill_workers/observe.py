@@ -88,7 +88,7 @@ def serve_operators() -> None:
 
 def give_up(error: Exception) -> NoReturn:
     """End the process, for its supervisor to start it again."""
-    detail = wiring.settings().mask_secrets(str(error))[:200]
+    detail = wiring.settings().mask_secrets(str(error))[: logs.MAX_DETAIL_CHARS]
     _log.error("could not start", error=type(error).__name__, detail=detail)
     os._exit(os.EX_TEMPFAIL)
 

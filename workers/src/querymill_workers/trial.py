@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from querymill_shared.settings import Settings
-from querymill_workers import wiring
+from querymill_workers import logs, wiring
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.chat import in_shape
 from querymill_workers.inference.client import Limited, NoResponse, Rejected, TimedOut, worded
@@ -60,6 +60,7 @@ class Lacking(Exception):
 def main() -> int:
     """Try every model that the settings name. Return 0, also if some do not work."""
     settings = wiring.settings()
+    logs.configure(settings.querymill_log_level)  # to the other stream: the caller reads a JSON object from each line
     trials: dict[str, Callable[[], str]] = {
         "chat models": lambda: try_chat(settings),
         "embedding models": lambda: try_embeddings(

@@ -35,6 +35,8 @@ _TRIAL = ("-P", "-m", "querymill_workers.trial")
 _TRIAL_S = 120.0
 _DATABASE_SCHEMES = ("", "postgresql", "postgres")
 _DATABASE_RULE = "begin with postgresql://, or be keywords such as host=… dbname=…"
+#: How the driver begins its reason why there is no connection.
+_NO_LOGIN = "connection failed: "
 _MONGODB_SCHEMES = ("mongodb", "mongodb+srv")
 _MONGODB_RULE = "begin with mongodb:// or mongodb+srv://"
 
@@ -78,17 +80,26 @@ def _services(settings: Settings) -> Iterator[DoctorFinding]:
         yield misplaced
     if settings.querymill_cache_url:
         yield probe_login("cache", settings.querymill_cache_url, "QUERYMILL_CACHE_URL")
-    database, modules = settings.database_url.get_secret_value(), settings.mongodb_uri.get_secret_value()
-    postgres = probe_address("PostgreSQL", database, "DATABASE_URL", schemes=_DATABASE_SCHEMES, rule=_DATABASE_RULE)
-    yield postgres
-    walls, database_s = _walls() if postgres.ok else (None, None)
-    if walls is not None:
-        yield walls
+    modules = settings.mongodb_uri.get_secret_value()
+    database, database_s = _database(settings)
+    yield from database
     if board.ok is not False:
         yield _clocks(settings, database_s)
     if modules:
         yield probe_address("MongoDB", modules, "MONGODB_URI", schemes=_MONGODB_SCHEMES, rule=_MONGODB_RULE)
     yield from _models(settings)
+
+
+def _database(settings: Settings) -> tuple[list[DoctorFinding], float | None]:
+    """Look at the database. Return also by how many seconds its clock is ahead of this machine's, or None."""
+    url = settings.database_url.get_secret_value()
+    postgres = probe_address("PostgreSQL", url, "DATABASE_URL", schemes=_DATABASE_SCHEMES, rule=_DATABASE_RULE)
+    if not postgres.ok:
+        return [postgres], None
+    walls, ahead_s = _walls()
+    if _NO_LOGIN in walls.mend:  # its port answers, but it lets nobody in
+        return [replace(postgres, ok=False, mend=walls.mend)], None
+    return [postgres, walls], ahead_s
 
 
 def _models(settings: Settings) -> Iterator[DoctorFinding]:
@@ -248,6 +259,9 @@ def _keys(settings: Settings) -> Iterator[DoctorFinding]:
         yield DoctorFinding(
             "API keys", "none", ok=False, mend=f"{keys.NONE_STORED}; until then the gateway refuses everybody"
         )
+    else:
+        mend = "a gateway that requires keys refuses everybody until `querymill keys add` has made one"
+        yield DoctorFinding("API keys", "none", mend=mend)
 
 
 def _walls() -> tuple[DoctorFinding, float | None]:

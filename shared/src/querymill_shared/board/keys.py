@@ -5,6 +5,7 @@ All keys of one job share a hash tag with the due list of that job, so that a Re
 
 import hashlib
 from secrets import token_hex
+from typing import Final
 
 #: The hash tags: the first hex digit of a job id. There is one due list per tag, in the slot of its jobs.
 SHARDS = "0123456789abcdef"
@@ -51,6 +52,10 @@ def idempotency_digest(scope: str) -> str:
 def prefix(shard: str) -> str:
     """Return the prefix of every key of a shard."""
     return f"qm:{{{shard}}}:"
+
+
+#: The key of a write that changes nothing: only a server that takes writes accepts it.
+READY: Final = f"{prefix('0')}ready"
 
 
 def of_job(job_id: str, *parts: str) -> list[str]:

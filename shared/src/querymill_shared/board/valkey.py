@@ -67,12 +67,12 @@ class ValkeyBoard(SweptBoard):
         self._client.close()
 
     def ping(self) -> None:
-        """Check that the server responds.
+        """Check that the server responds and takes writes, by a write that changes nothing.
 
         Raises:
-            redis.RedisError: It does not.
+            redis.RedisError: It does not, as one that is full or a replica.
         """
-        self._client.ping()
+        self._client.set(keys.READY, "", xx=True)
 
     def shelf(self) -> BatchShelf:
         """Return the records of ingestions."""

@@ -14,6 +14,7 @@ from pymongo.errors import ConnectionFailure
 
 from querymill_shared.contracts.errors import Unavailable
 from querymill_shared.settings import Settings
+from querymill_workers import logs
 from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.manifest import Manifest
 from querymill_workers.backup.restoring import Restored, restore
@@ -27,6 +28,7 @@ def main(given: Sequence[str] | None = None) -> int:
     options = _options(given)
     os.umask(0o077)
     settings = Settings()
+    logs.configure(settings.querymill_log_level)
     try:
         if options.what == "back-up":
             print_backup(back_up(settings, options.place), options.place, as_json=options.json)

@@ -24,11 +24,12 @@ from querymill.keys import (
     are_required,
     parts_of,
 )
-from querymill_shared.board import AsyncValkeyBoard, keys
+from querymill_shared.board import AsyncValkeyBoard
 from querymill_shared.board.away import AWAY
 from querymill_shared.board.clock import read_clock_later
 from querymill_shared.board.cluster import refuse_bells
 from querymill_shared.board.connections import open_async_commands
+from querymill_shared.board.keys import READY
 from querymill_shared.settings import Settings
 
 #: Connections to the board for the commands of all requests of a process.
@@ -115,7 +116,7 @@ class GatewayContext:
         """
         if self._rings_on_board:
             refuse_bells(await self._client.its_cluster())
-        await self._client.set(f"{keys.prefix('0')}ready", "", xx=True)
+        await self._client.set(READY, "", xx=True)
 
     async def has_keys(self) -> bool:
         """Return whether the board has keys.
