@@ -16,7 +16,9 @@ from querymill_shared.settings import Settings
 from querymill_shared.urls import mask_text
 
 #: How a server says that the rights of a user do not suffice, wherever in its reply, such as that of a script.
-_MAY_NOT: Final = re.compile(r"User \S+ has no permissions to (?:run the '\S+' command|access [^:]*?)(?=\s*(?:[:.]|script|$))")
+_MAY_NOT: Final = re.compile(
+    r"User (\S+ has no permissions to (?:run the '\S+' command|access [^:]*?))(?=\s*(?:[:.]|script|$))"
+)
 _WHOSE_ADDRESS: Final = (
     "use the address of the user `worker` for status, doctor, backup and restore, of `keeper` for keys,"
     " of `producer` for everything else"
@@ -53,10 +55,12 @@ def rules_broken(error: pydantic.ValidationError) -> list[str]:
     return [f"{place}: {rule_text(entry)}" for place, entry in zip(named, error.errors(), strict=True)]
 
 
-def why_not_allowed(error: redis.ResponseError) -> str:
-    """Say what the user of REDIS_URL may not do, and whose address may do it, or "" if the error says another thing."""
+def what_is_not_allowed(error: redis.ResponseError) -> str:
+    """Say what the user of REDIS_URL may not do, and whose address helps. Raises any other error again."""
     said = _MAY_NOT.search(str(error))
-    return f"REDIS_URL: {said[0].lower()}; {_WHOSE_ADDRESS}" if said else ""
+    if said is None:
+        raise error
+    return f"REDIS_URL: the user {said[1]}; {_WHOSE_ADDRESS}"
 
 
 def guarded(run: Callable[[], object]) -> None:
@@ -73,10 +77,7 @@ def guarded(run: Callable[[], object]) -> None:
         mend = "`querymill up` prints the exports that lead to its stack; see `querymill doctor`"
         _exit(Exit.UNREACHABLE, f"{error} ({mend})")
     except redis.ResponseError as error:
-        may_not = why_not_allowed(error)
-        if not may_not:
-            raise
-        _exit(Exit.UNREACHABLE, may_not)
+        _exit(Exit.UNREACHABLE, what_is_not_allowed(error))
     except (QuerymillError, UnreadableSetting, WrongUse) as error:
         _exit(Exit.WRONG_USE, str(error))
     except KeyboardInterrupt:
