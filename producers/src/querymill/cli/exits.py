@@ -15,9 +15,9 @@ from querymill_shared.secret_files import UnreadableSetting
 from querymill_shared.settings import Settings
 from querymill_shared.urls import mask_text
 
-#: How a server says that the rights of a user do not suffice, wherever in its reply, such as that of a script.
+#: How servers say that the rights of a user do not suffice, wherever in a reply, such as that of a script.
 _MAY_NOT: Final = re.compile(
-    r"User (\S+ has no permissions to (?:run the '\S+' command|access [^:]*?))(?=\s*(?:[:.]|script|$))"
+    r"(?:User \S+ has n|N)o permissions to (?:run the '\S+' command|access [\w ]*\w)", re.IGNORECASE
 )
 _WHOSE_ADDRESS: Final = (
     "use the address of the user `worker` for status, doctor, backup and restore, of `keeper` for keys,"
@@ -60,7 +60,7 @@ def what_is_not_allowed(error: redis.ResponseError) -> str:
     said = _MAY_NOT.search(str(error))
     if said is None:
         raise error
-    return f"REDIS_URL: the user {said[1]}; {_WHOSE_ADDRESS}"
+    return f"REDIS_URL: {said[0]}; {_WHOSE_ADDRESS}"
 
 
 def guarded(run: Callable[[], object]) -> None:

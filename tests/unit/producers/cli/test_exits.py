@@ -43,17 +43,18 @@ def test_the_secret_of_an_address_in_an_error_is_hidden(
         (
             "Command # 1 (ZRANGE qm:{workers} 0 -1) of pipeline caused error:"
             " User keeper has no permissions to run the 'zrange' command",
-            "the user keeper has no permissions to run the 'zrange' command",
+            "User keeper has no permissions to run the 'zrange' command",
         ),
         (
             "ACL failure in script: User producer has no permissions to run the 'persist' command"
             " script: ccc39b1a2ccdb4, on @user_script:181.",
-            "the user producer has no permissions to run the 'persist' command",
+            "User producer has no permissions to run the 'persist' command",
         ),
         (
             "User worker has no permissions to access one of the keys used as arguments",
-            "the user worker has no permissions to access one of the keys used as arguments",
+            "User worker has no permissions to access one of the keys used as arguments",
         ),
+        ("No permissions to access a key", "No permissions to access a key"),
     ],
 )
 @pytest.mark.parametrize("kind", [redis.exceptions.NoPermissionError, redis.ResponseError])

@@ -69,7 +69,7 @@ _KEPT: Final = {
 #: A pool gives up connecting after this long, in seconds; the next caller makes it connect again. With the library's
 #: own limit of five minutes, the waits between its attempts grow to two minutes.
 _RECONNECT_S: Final = 2.0
-#: Where the server is silent, who waits for a connection looks this often whether the pool has given up, in seconds.
+#: Where the server is silent, who waits for a connection looks this often whether the pool gave up, in seconds.
 _LOOK_S: Final = 0.5
 
 
@@ -322,9 +322,9 @@ def _take(pool: Pool) -> CheckedConnection:
     began = time.monotonic()
     while True:
         try:
-            # In the queue of a server that responds, who came first is served first.
+            # A caller that looks loses its place in the queue, so where the server responds it looks more rarely.
             is_silent = CheckedConnection.any_answered_at < time.monotonic() - _LOOK_S
-            return pool.getconn(timeout=min(pool.timeout, _LOOK_S if is_silent else math.inf))
+            return pool.getconn(timeout=min(pool.timeout, _LOOK_S if is_silent else _RECONNECT_S))
         except psycopg_pool.PoolTimeout:
             now, answered_at = time.monotonic(), CheckedConnection.any_answered_at
             if answered_at < began < pool.gave_up_at:
