@@ -128,7 +128,7 @@ def _remark_on_api_keys(*, restored: bool, kept: bool) -> list[str]:
         return []
     if kept:
         return [
-            "the backup has no API keys: the board keeps the API keys that it had, which let in whoever has them"
+            "the backup has no API keys: the board keeps the API keys that it had, and they are valid"
             " (`querymill keys list`)"
         ]
     return ["no API keys were restored: `querymill keys add`, before anybody can reach the gateway"]
