@@ -239,6 +239,32 @@ def test_a_keeper_makes_keys_and_a_gateway_asks_for_them(server: Server, deploym
     assert server.refused() == set()
 
 
+@pytest.mark.parametrize(
+    ("role", "command"), [("keeper", ("status",)), ("keeper", ("doctor",)), ("worker", ("keys", "list"))]
+)
+def test_an_operator_with_the_address_of_another_role_is_told_whose_to_use(
+    server: Server, deployment: Deployment, role: str, command: tuple[str, ...]
+) -> None:
+    run = CommandLine(of_role(deployment, server, role).environment)(*command)
+    assert run.returncode == 3
+    (line,) = run.stderr.splitlines()
+    # Whether a server names the user depends on its version, and on what is forbidden.
+    assert re.match(rf"REDIS_URL: (User {role} has n|N)o permissions to ", line)
+    assert "use the address of the user `worker` for status" in line
+    server.tester.acl_log_reset()
+
+
+def test_a_status_says_that_the_board_refuses_a_password(server: Server, deployment: Deployment) -> None:
+    environment = of_role(deployment, server, "worker").environment
+    wrong = environment["REDIS_URL"].replace(password("worker"), "another")
+    run = CommandLine(environment | {"REDIS_URL": wrong})("status")
+    assert run.returncode == 3
+    assert "does not answer" not in run.stderr
+    assert "invalid username-password pair" in run.stderr
+    assert "are the user and the password in REDIS_URL right?" in run.stderr
+    server.tester.acl_log_reset()
+
+
 def test_nobody_forges_a_session_of_the_console_and_a_gateway_keeps_them(
     server: Server, deployment: Deployment
 ) -> None:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from querymill_shared import capabilities, counters
 from querymill_shared.board import JobCounts, WorkerLife, lives
+from querymill_shared.board.away import BoardLocked
 from querymill_shared.board.connections import open_commands
 from querymill_shared.board.counts import MINUTES, Ends, joined, read_counts
 from querymill_shared.board.queue_work import QueueWork, read_work
@@ -28,7 +29,12 @@ MISTAKES = ("not_found", "refused")
 
 
 def figures(settings: Settings) -> dict[str, Any] | None:
-    """Return the fleet's workers, queues, jobs, providers and counters. Return None if the board's server is away."""
+    """Return the fleet's workers, queues, jobs, providers and counters. Return None if the board's server is away.
+
+    Raises:
+        BoardLocked: The server does not accept the user or the password.
+        redis.exceptions.NoPermissionError: The user may not read the figures.
+    """
     try:
         with open_commands(settings.redis_url) as client:
             states = _providers(client)
@@ -45,6 +51,8 @@ def figures(settings: Settings) -> dict[str, Any] | None:
                 "refusals": _refusals(client),
                 "counts": dict(sorted(counters.read(client).items())),
             }
+    except (BoardLocked, redis.exceptions.NoPermissionError):
+        raise
     except redis.RedisError:
         return None
 

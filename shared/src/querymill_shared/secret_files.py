@@ -54,4 +54,15 @@ def read_files(names: Iterable[str]) -> Iterator[tuple[str, str]]:
         try:
             yield name, Path(path).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise UnreadableSetting(f"{name}{IN_A_FILE}: cannot be read ({type(error).__name__})") from error
+            raise UnreadableSetting(f"{name}{IN_A_FILE}: {_named(path)}cannot be read ({_why(error)})") from error
+
+
+def _named(path: str) -> str:
+    """Return the path of a file and a space. What may be the secret itself, given in place of a file, is not shown."""
+    return f"{path} " if Path(path).is_absolute() else ""
+
+
+def _why(error: OSError | UnicodeDecodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8"
+    return "no such file" if isinstance(error, FileNotFoundError) else (error.strerror or str(error)).lower()

@@ -370,6 +370,7 @@ def test_a_worker_of_the_users_file_may_copy_all_but_the_api_keys(
         finally:
             client.execute_command("ACL", "DELUSER", "backup-test")
         assert (manifest.board.jobs, manifest.board.has_api_keys) == (1, False)
-        restore(target, tmp_path / "backup", replace=True)
+        restored = restore(target, tmp_path / "backup", replace=True)
         assert mill.job(job.id).picture().record.state == "queued"
+        assert "the board keeps the API keys that it had" in restored.remarks[0]
         assert client.hget("qm:keys", "web") == b"{}"  # without any key, a gateway would ask for none

@@ -28,8 +28,8 @@ from tests.fixtures.tallies import until
 
 pytestmark = pytest.mark.nightly
 RUNBOOK: Final = DEPLOY / "docs" / "runbook.md"
-#: Programs of a machine with systemd, which only that machine has.
-ELSEWHERE: Final = ("systemctl", "journalctl")
+#: Commands for a machine with systemd: its programs, and the files that its units read.
+ELSEWHERE: Final = ("systemctl", "journalctl", "cp /etc/", "sed --in-place")
 ENDS: Final = {
     "dead": Verdict("dead", reason="its workers died", code="lost"),
     "unwanted": Verdict("dead", reason="its workers died", code="lost"),
@@ -45,6 +45,7 @@ class OnCall:
     folder: Path
     environment: dict[str, str]
     gateway: str
+    collection: str
     jobs: dict[str, str]
 
     def run(self, command: str) -> str:
@@ -77,8 +78,10 @@ class OnCall:
         job = "unwanted" if "drop" in command else "failed" if section == "QuerymillJobsFail" else "dead"
         client = next(name for name in ("valkey-cli", "redis-cli") if shutil.which(name))
         values = {
-            r"\bID\b": self.jobs[job], r"\bPASSWORD\b": url.password or "''", r"\bHOST\b": url.hostname or "",
-            r"\bPORT\b": str(url.port), "valkey-cli": client, "http://127.0.0.1:8080": self.gateway,
+            r"\bID\b": self.jobs[job], r"\bKIND\b": "reports", r"--collection C\b": f"--collection {self.collection}",
+            r"\$\(cat \S+/valkey-admin\)": url.password or "''", "--user admin": f"--user {url.username or 'default'}",
+            r"\bHOST\b": url.hostname or "", r"\bPORT\b": str(url.port), "valkey-cli": client,
+            "http://127.0.0.1:8080": self.gateway,
         }  # fmt: skip
         for written, value in values.items():
             command = re.sub(written, value, command)
@@ -97,7 +100,7 @@ def on_call(
             board.settle(jobs[name], verdict)
         programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         environment = os.environ | deployment.environment | {"PATH": programs}
-        yield OnCall(tmp_path, environment, gateway.url, jobs)
+        yield OnCall(tmp_path, environment, gateway.url, filings, jobs)
 
 
 def commands() -> Iterator[tuple[str, str]]:

@@ -47,8 +47,12 @@ def test_a_file_named_in_dot_env_is_found_by_a_process_in_another_folder(folder:
             {"OPENAI_API_KEY": "a", "OPENAI_API_KEY_FILE": "key"},
             "OPENAI_API_KEY: give either OPENAI_API_KEY or OPENAI_API_KEY_FILE, not both",
         ),
-        ({"OPENAI_API_KEY_FILE": "nowhere"}, "OPENAI_API_KEY_FILE: cannot be read (FileNotFoundError)"),
-        ({"OPENAI_API_KEY_FILE": "binary"}, "OPENAI_API_KEY_FILE: cannot be read (UnicodeDecodeError)"),
+        ({"OPENAI_API_KEY_FILE": "/no/such/key"}, "OPENAI_API_KEY_FILE: /no/such/key cannot be read (no such file)"),
+        ({"OPENAI_API_KEY_FILE": "/"}, "OPENAI_API_KEY_FILE: / cannot be read (is a directory)"),
+        # It may be the key itself, or an address.
+        ({"OPENAI_API_KEY_FILE": "sk-sekret"}, "OPENAI_API_KEY_FILE: cannot be read (no such file)"),
+        ({"DATABASE_URL_FILE": "postgresql://u:sekret@h"}, "DATABASE_URL_FILE: cannot be read (no such file)"),
+        ({"OPENAI_API_KEY_FILE": "binary"}, "OPENAI_API_KEY_FILE: cannot be read (it is not UTF-8)"),
     ],
 )
 def test_what_cannot_be_read_is_named_without_its_value(

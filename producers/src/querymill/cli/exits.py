@@ -1,9 +1,10 @@
 """Exit codes, and the one place where errors become messages and codes."""
 
+import re
 import sys
 from collections.abc import Callable
 from enum import IntEnum
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import pydantic
 import redis
@@ -13,6 +14,15 @@ from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillErr
 from querymill_shared.secret_files import UnreadableSetting
 from querymill_shared.settings import Settings
 from querymill_shared.urls import mask_text
+
+#: How servers say that the rights of a user do not suffice, wherever in a reply, such as that of a script.
+_MAY_NOT: Final = re.compile(
+    r"(?:User \S+ has n|N)o permissions to (?:run the '\S+' command|access [\w ]*\w)", re.IGNORECASE
+)
+_WHOSE_ADDRESS: Final = (
+    "use the address of the user `worker` for status, doctor, backup and restore, of `keeper` for keys,"
+    " of `producer` for everything else"
+)
 
 
 class Exit(IntEnum):
@@ -45,6 +55,14 @@ def rules_broken(error: pydantic.ValidationError) -> list[str]:
     return [f"{place}: {rule_text(entry)}" for place, entry in zip(named, error.errors(), strict=True)]
 
 
+def what_is_not_allowed(error: redis.ResponseError) -> str:
+    """Say what the user of REDIS_URL may not do, and whose address helps. Raises any other error again."""
+    said = _MAY_NOT.search(str(error))
+    if said is None:
+        raise error
+    return f"REDIS_URL: {said[0]}; {_WHOSE_ADDRESS}"
+
+
 def guarded(run: Callable[[], object]) -> None:
     """Run a command; turn what it raises into a message on stderr and an exit code."""
     try:
@@ -58,6 +76,8 @@ def guarded(run: Callable[[], object]) -> None:
     except (Unavailable, redis.ConnectionError, redis.TimeoutError) as error:
         mend = "`querymill up` prints the exports that lead to its stack; see `querymill doctor`"
         _exit(Exit.UNREACHABLE, f"{error} ({mend})")
+    except redis.ResponseError as error:
+        _exit(Exit.UNREACHABLE, what_is_not_allowed(error))
     except (QuerymillError, UnreadableSetting, WrongUse) as error:
         _exit(Exit.WRONG_USE, str(error))
     except KeyboardInterrupt:

@@ -54,7 +54,7 @@ def show(job_id: JobId, as_json: JsonOption = False) -> None:
     with Querymill() as mill:
         job = job_named(mill, job_id)
         picture = job.picture()
-        described, drawn = describe(picture), waterfall(picture, now=time.time())
+        described, drawn = described_with_gap(mill, picture), waterfall(picture, now=time.time())
         if picture.record.state == "done":
             described["hits"] = _hits_of(job)
     if as_json:
@@ -131,7 +131,7 @@ def recent(
 ) -> None:
     """List the latest jobs, newest first. Dead jobs are listed for a week, all others for as long as their results."""
     with Querymill() as mill:
-        rows = [describe(picture) for picture in islice(latest(mill, limit, state), limit)]
+        rows = [described_with_gap(mill, picture) for picture in islice(latest(mill, limit, state), limit)]
     if as_json:
         echo(json.dumps(rows, ensure_ascii=False))
         return
@@ -140,6 +140,16 @@ def recent(
         console.print(table_of(rows))
     else:
         console.print("no jobs" if state is None else f"no {state} jobs")
+
+
+def described_with_gap(mill: Querymill, picture: Picture) -> dict[str, Any]:
+    """Describe a snapshot of a job. The reason of an incomplete one is the first part that its result lacks."""
+    described, record = describe(picture), picture.record
+    if record.state == "done" and not record.is_complete:
+        with suppress(QuerymillError, TimeoutError):
+            lacking = mill.job(record.job_id).result(timeout=5).degraded[:1]
+            described["reason"] = "".join(f"{part.stage}: {part.reason or part.code}" for part in lacking)
+    return described
 
 
 def latest(mill: Querymill, limit: int, state: str | None) -> Iterator[Picture]:

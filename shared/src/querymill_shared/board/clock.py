@@ -14,8 +14,14 @@ NOTED: Final = "at"
 MAX_APART_S: Final = 2.0
 
 
-def board_s(server: tuple[int, int], noted: object) -> float:
-    """Return the board's time, in seconds since the epoch, by a server's TIME and what the clock noted."""
+def board_s(server: tuple[int, int] | redis.RedisError, noted: object) -> float:
+    """Return the board's time, in seconds since the epoch, by a server's TIME and what the clock noted.
+
+    Raises:
+        redis.RedisError: The server refused TIME, as it does to a user without that right.
+    """
+    if isinstance(server, redis.RedisError):
+        raise server
     seconds, micros = server
     server_us = seconds * 1_000_000 + micros
     text = noted.decode(errors="replace") if isinstance(noted, bytes) else noted

@@ -6,8 +6,9 @@ from querymill import Querymill, ReportSearch
 from querymill.cli import jobs
 from querymill.testing import MemoryMill
 from querymill_shared.board import Verdict
-from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
+from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import JobFailed, UnknownJob
+from querymill_shared.contracts.results import Degradation
 
 EMBED = EmbedTexts(collection="c", texts=(TextToEmbed(id="1", text="nine ships"),))
 
@@ -49,6 +50,17 @@ def test_dead_jobs_are_found_however_many_came_after_them() -> None:
         assert [picture.record.job_id for picture in jobs.latest(mill, 20, "dead")] == [job_id]
         assert len(list(jobs.latest(mill, 20, "failed"))) == 30
         assert len(list(jobs.latest(mill, 20, None))) == 20
+
+
+def test_an_incomplete_job_names_the_first_part_that_it_lacks() -> None:
+    gaps = (Degradation(stage="hyde", reason="HTTP 500"), Degradation(stage="judge", reason="cut by the deadline"))
+    with MemoryMill() as mill:
+        job_id, _ = mill._board.submit(EMBED)
+        result = EmbedResult(job_id=job_id, total=1, complete=False, degraded=gaps, model="m", dimensions=2)
+        mill._board.settle(job_id, Verdict("done", result=result.model_dump_json(), complete=False, degraded=len(gaps)))
+        (picture,) = jobs.latest(mill, 20, "incomplete")
+        described = jobs.described_with_gap(mill, picture)
+    assert (described["state"], described["reason"]) == ("done", "hyde: HTTP 500")
 
 
 def test_a_step_shows_why_it_was_put_back() -> None:

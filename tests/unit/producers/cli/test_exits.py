@@ -37,6 +37,42 @@ def test_the_secret_of_an_address_in_an_error_is_hidden(
     assert "HUNTER" not in said
 
 
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (
+            "Command # 1 (ZRANGE qm:{workers} 0 -1) of pipeline caused error:"
+            " User keeper has no permissions to run the 'zrange' command",
+            "User keeper has no permissions to run the 'zrange' command",
+        ),
+        (
+            "ACL failure in script: User producer has no permissions to run the 'persist' command"
+            " script: ccc39b1a2ccdb4, on @user_script:181.",
+            "User producer has no permissions to run the 'persist' command",
+        ),
+        (
+            "User worker has no permissions to access one of the keys used as arguments",
+            "User worker has no permissions to access one of the keys used as arguments",
+        ),
+        ("No permissions to access a key", "No permissions to access a key"),
+    ],
+)
+@pytest.mark.parametrize("kind", [redis.exceptions.NoPermissionError, redis.ResponseError])
+def test_a_user_of_another_role_is_told_whose_address_to_use(
+    reply: str, said: str, kind: type[redis.ResponseError], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        guarded(raising(kind(reply)))
+    assert ended.value.code == Exit.UNREACHABLE
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"REDIS_URL: {said}; use the address of the user `worker` for status")
+
+
+def test_another_refusal_of_the_server_is_a_mistake_of_ours() -> None:
+    with pytest.raises(redis.ResponseError, match="unknown command"):
+        guarded(raising(redis.ResponseError("unknown command 'NONSENSE'")))
+
+
 def test_a_setting_that_breaks_a_rule_is_named_as_in_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         guarded(lambda: Settings(redis_url="127.0.0.1:6379"))

@@ -49,7 +49,12 @@ def refuse_workers(client: redis.Redis) -> None:
 def holds(client: redis.Redis, *, api_keys: bool) -> bool:
     """Whether the board holds a job, or API keys if the backup has some, too."""
     is_worked = next(iter(client.scan_iter(match="qm:{?}:*:job", count=LOOKED_AT)), None) is not None
-    return is_worked or (api_keys and bool(client.exists(API_KEYS)))
+    return is_worked or (api_keys and has_api_keys(client))
+
+
+def has_api_keys(client: redis.Redis) -> bool:
+    """Whether the board holds API keys. A user that may not read them may know that."""
+    return bool(client.exists(API_KEYS))
 
 
 def empty(client: redis.Redis, *, api_keys: bool) -> None:

@@ -50,6 +50,7 @@ def restore(settings: Settings, source: Path, *, replace: bool) -> Restored:
     has_api_keys = manifest is not None and manifest.board.has_api_keys
     with closing(open_commands(settings.redis_url, decode_responses=False)) as client:
         jobs.refuse_workers(client)
+        keeps_api_keys = not has_api_keys and jobs.has_api_keys(client)
         if not replace:
             _refuse_what_is_kept(url, uri, client, api_keys=has_api_keys)
         database.prepare(url)
@@ -65,7 +66,11 @@ def restore(settings: Settings, source: Path, *, replace: bool) -> Restored:
         code_documents=(documents or {}).get("module_documents", 0),
         jobs=restored_jobs,
         migrations=applied,
-        remarks=[*_remarks(manifest, expected), *_remark_of(lacking)],
+        remarks=[
+            *_remarks(manifest, expected),
+            *_remark_on_api_keys(restored=has_api_keys, kept=keeps_api_keys),
+            *_remark_of(lacking),
+        ],
     )
 
 
@@ -115,9 +120,18 @@ def _remarks(manifest: Manifest | None, tables: Mapping[str, int]) -> list[str]:
     remarks = []
     if manifest is None and _needs_mongodb(tables):
         remarks.append("a dump of PostgreSQL has no code documents of a MongoDB: restore them now, with mongorestore")
-    if manifest is None or not manifest.board.has_api_keys:
-        remarks.append("no API keys were restored: `querymill keys add`, before anybody can reach the gateway")
     return remarks
+
+
+def _remark_on_api_keys(*, restored: bool, kept: bool) -> list[str]:
+    if restored:
+        return []
+    if kept:
+        return [
+            "the backup has no API keys: the board keeps the API keys that it had, and they are valid"
+            " (`querymill keys list`)"
+        ]
+    return ["no API keys were restored: `querymill keys add`, before anybody can reach the gateway"]
 
 
 def _remark_of(lacking: int) -> list[str]:
