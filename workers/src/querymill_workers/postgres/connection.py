@@ -322,9 +322,9 @@ def _take(pool: Pool) -> CheckedConnection:
     began = time.monotonic()
     while True:
         try:
-            # A caller that looks loses its place in the queue, so where the server responds it looks more rarely.
+            # A caller that looks loses its place in the queue, so it does not where the server responds.
             is_silent = CheckedConnection.any_answered_at < time.monotonic() - _LOOK_S
-            return pool.getconn(timeout=min(pool.timeout, _LOOK_S if is_silent else _RECONNECT_S))
+            return pool.getconn(timeout=min(pool.timeout, _LOOK_S) if is_silent else pool.timeout)
         except psycopg_pool.PoolTimeout:
             now, answered_at = time.monotonic(), CheckedConnection.any_answered_at
             if answered_at < began < pool.gave_up_at:
