@@ -240,17 +240,20 @@ def test_a_keeper_makes_keys_and_a_gateway_asks_for_them(server: Server, deploym
 
 
 @pytest.mark.parametrize(
-    ("role", "command"), [("keeper", ("status",)), ("keeper", ("doctor",)), ("worker", ("keys", "list"))]
+    ("role", "command"), [("keeper", ("status",)), ("keeper", ("doctor", "--json")), ("worker", ("keys", "list"))]
 )
 def test_an_operator_with_the_address_of_another_role_is_told_whose_to_use(
     server: Server, deployment: Deployment, role: str, command: tuple[str, ...]
 ) -> None:
-    run = CommandLine(of_role(deployment, server, role).environment)(*command)
+    run = CommandLine(of_role(deployment, server, role).environment | NO_MODELS)(*command)
     assert run.returncode == 3
-    (line,) = run.stderr.splitlines()
+    (line,) = run.stderr.splitlines() or [
+        finding["mend"] for finding in json.loads(run.stdout) if finding["name"] == "board"
+    ]
     # Whether a server names the user depends on its version, and on what is forbidden.
     assert re.match(rf"REDIS_URL: (User {role} has n|N)o permissions to ", line)
-    assert "use the address of the user `worker` for status" in line
+    # The passwords of this file hold the word "the", which the doctor masks.
+    assert re.search(r"use \S+ address of \S+ user `worker` for status", line)
     server.tester.acl_log_reset()
 
 

@@ -99,10 +99,10 @@ def test_a_server_that_does_not_is_named(
     assert (run.returncode, said in run.stderr) == (3, True), run.stderr
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    walls = {finding.name: finding for finding in diagnose()}["walls"]
-    assert (walls.ok, said in walls.mend) == (False, True), walls
+    found = {finding.name: finding for finding in diagnose()}["PostgreSQL"]
+    assert (found.ok, said in found.mend) == (False, True), found
     password = urlsplit(url).password or "none"
-    assert password not in run.stderr + walls.mend
+    assert password not in run.stderr + found.mend
 
 
 @contextmanager

