@@ -16,7 +16,7 @@ import redis
 
 from querymill import keys
 from querymill.cli.broker_probe import probe_login
-from querymill.cli.exits import what_is_not_allowed
+from querymill.cli.exits import explain_denial
 from querymill.cli.probing import TIMEOUT_S, DoctorFinding, probe_address
 from querymill_shared.board import ValkeyBoard, lives
 from querymill_shared.board.clock import MAX_APART_S, read_clock, server_ahead_s
@@ -191,7 +191,7 @@ def _board(settings: Settings) -> DoctorFinding:
         board.ping()
         policy, appends = board.server_setting("maxmemory-policy"), board.server_setting("appendonly")
     except redis.exceptions.NoPermissionError as error:
-        return DoctorFinding("board", shown, ok=False, mend=what_is_not_allowed(error))
+        return DoctorFinding("board", shown, ok=False, mend=explain_denial(error))
     except redis.RedisError as error:
         return DoctorFinding(
             "board", shown, ok=False, mend=f"REDIS_URL: {error.__cause__ or error}; `querymill up` starts one"

@@ -55,8 +55,12 @@ def rules_broken(error: pydantic.ValidationError) -> list[str]:
     return [f"{place}: {rule_text(entry)}" for place, entry in zip(named, error.errors(), strict=True)]
 
 
-def what_is_not_allowed(error: redis.ResponseError) -> str:
-    """Say what the user of REDIS_URL may not do, and whose address helps. Raises any other error again."""
+def explain_denial(error: redis.ResponseError) -> str:
+    """Return what the user of REDIS_URL may not do, and whose address helps.
+
+    Raises:
+        redis.ResponseError: The error is of another kind.
+    """
     said = _MAY_NOT.search(str(error))
     if said is None:
         raise error
@@ -77,7 +81,7 @@ def guarded(run: Callable[[], object]) -> None:
         mend = "`querymill up` prints the exports that lead to its stack; see `querymill doctor`"
         _exit(Exit.UNREACHABLE, f"{error} ({mend})")
     except redis.ResponseError as error:
-        _exit(Exit.UNREACHABLE, what_is_not_allowed(error))
+        _exit(Exit.UNREACHABLE, explain_denial(error))
     except (QuerymillError, UnreadableSetting, WrongUse) as error:
         _exit(Exit.WRONG_USE, str(error))
     except KeyboardInterrupt:
