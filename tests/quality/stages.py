@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.files.search import FileSearch
-from querymill_shared.contracts.jobs import Search, validate_request
+from querymill_shared.contracts.jobs import validate_request
+from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -50,7 +51,7 @@ class Stage:
 
 
 #: The search of each kind.
-REQUESTS: Final[Mapping[str, type[Search]]] = {
+REQUESTS: Final[Mapping[str, type[KindSearch]]] = {
     "reports": ReportSearch,
     "modules": ModuleSearch,
     "messages": MessageSearch,

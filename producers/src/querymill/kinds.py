@@ -3,10 +3,10 @@
 from importlib.metadata import EntryPoint
 from typing import Any, Final, get_args
 
-from querymill_shared.contracts.jobs import Search
+from querymill_shared.contracts.kinds import KindSearch
 
 #: In the order of help texts and of the demo.
-NAMES: Final[tuple[str, ...]] = tuple(search.model_fields["kind"].default for search in get_args(Search))
+NAMES: Final[tuple[str, ...]] = tuple(search.model_fields["kind"].default for search in get_args(KindSearch))
 
 
 def part_of(room: str, kind: str, name: str) -> Any:

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from querymill_shared.contracts.jobs import Search
+from querymill_shared.contracts.kinds import KindSearch
 from querymill_workers.dispatch import announce
 from querymill_workers.dispatch.announce import Announcer, announce_all, announcing_stores
 from querymill_workers.documents.memory import MemoryDocuments
@@ -39,7 +39,7 @@ class SilentDocuments(MemoryDocuments):
 
 def test_every_kind_of_search_has_a_store_that_announces_its_collections() -> None:
     kinds = {store.kind for store in announcing_stores(memory_ports())}
-    assert kinds == {search.model_fields["kind"].default for search in get_args(Search)}
+    assert kinds == {search.model_fields["kind"].default for search in get_args(KindSearch)}
 
 
 def test_what_is_stored_is_known_to_a_board_that_was_emptied(world: World) -> None:

@@ -14,7 +14,7 @@ from querymill.adapters.passages import RetrievedPassage
 from querymill.adapters.searching import Searching
 from querymill.client.mill import AsyncQuerymill, Querymill
 from querymill.install_hints import install_hint
-from querymill_shared.contracts.jobs import Search
+from querymill_shared.contracts.kinds import KindSearch
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -138,7 +138,7 @@ class QuerymillRetriever:
         """`run`, awaitable. If the task is cancelled, so is the search."""
         return {"documents": _documents(await self._searching.run_async(self._request(query, filters, top_k)))}
 
-    def _request(self, query: str, filters: dict[str, Any] | None, top_k: int | None) -> Search:
+    def _request(self, query: str, filters: dict[str, Any] | None, top_k: int | None) -> KindSearch:
         chosen = apply_filter_policy(self.filter_policy, self.filters, filters)
         fields: dict[str, Any] = {}
         if chosen:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from querymill.presenting.hit import HitView, views_of
 from querymill_shared.contracts.files.search import FileHit
-from querymill_shared.contracts.jobs import SearchResult
+from querymill_shared.contracts.kinds import KindResult
 
 #: Documents by their ids, as ingestion reads them.
 Documents = Mapping[str, Mapping[str, Any]]
@@ -34,7 +34,7 @@ class RetrievedPassage:
     metadata: dict[str, Any]
 
 
-def passages_of(result: SearchResult, documents: Documents) -> list[RetrievedPassage]:
+def passages_of(result: KindResult, documents: Documents) -> list[RetrievedPassage]:
     """Return the hits of a result, best first.
 
     Args:
@@ -50,7 +50,7 @@ def passages_of(result: SearchResult, documents: Documents) -> list[RetrievedPas
     ]
 
 
-def files_to_read(result: SearchResult) -> list[str]:
+def files_to_read(result: KindResult) -> list[str]:
     """Return the paths of the files whose lines a result names but does not hold."""
     return [hit.path for hit in result.results if isinstance(hit, FileHit)]
 

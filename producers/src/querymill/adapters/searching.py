@@ -12,13 +12,13 @@ from querymill.adapters.passages import Documents, RetrievedPassage, files_to_re
 from querymill.client.job import AsyncJob
 from querymill.client.mill import AsyncQuerymill
 from querymill_shared.contracts.errors import JobEnded, QuerymillError
-from querymill_shared.contracts.jobs import Search, SearchResult
+from querymill_shared.contracts.kinds import KindResult, KindSearch
 from querymill_shared.contracts.modules.search import CANDIDATES
 from querymill_shared.contracts.results import Asks, JobResult
 
 #: The searches by the name of their kind.
-SEARCHES: Final[Mapping[str, type[Search]]] = {
-    search.model_fields["kind"].default: search for search in get_args(Search)
+SEARCHES: Final[Mapping[str, type[KindSearch]]] = {
+    search.model_fields["kind"].default: search for search in get_args(KindSearch)
 }
 #: A job ends by its deadline; this is how much longer its result may take to come, in seconds.
 MARGIN_S: Final = 5.0
@@ -50,7 +50,7 @@ class Searching:
         """Check everything but the question. Raises as `request` does."""
         self.request(_ANY_QUESTION, limit)
 
-    def request(self, query: str, limit: int, fields: Mapping[str, Any] | None = None) -> Search:
+    def request(self, query: str, limit: int, fields: Mapping[str, Any] | None = None) -> KindSearch:
         """Return the request of a question for so many passages; ``fields`` take the place of the ones for all.
 
         Raises:
@@ -72,7 +72,7 @@ class Searching:
             defaults["candidates"] = max(CANDIDATES, limit)
         return search.model_validate({**defaults, **given, **own})
 
-    def run(self, request: Search) -> list[RetrievedPassage]:
+    def run(self, request: KindSearch) -> list[RetrievedPassage]:
         """Search, and wait for the passages, best first.
 
         Raises:
@@ -83,29 +83,29 @@ class Searching:
         """
         client = self.clients.of_threads()
         job = client.submit(cast("Asks[JobResult]", request))
-        result = cast("SearchResult", job.result(_wait_s(request)))
+        result = cast("KindResult", job.result(_wait_s(request)))
         files: dict[str, Mapping[str, Any]] = {}
         for path in files_to_read(result):
             with suppress(JobEnded):  # it was dropped since it was found
                 files[path] = client.show("files", path, collection=self.collection)
         return _told(result, files)
 
-    async def run_async(self, request: Search) -> list[RetrievedPassage]:
+    async def run_async(self, request: KindSearch) -> list[RetrievedPassage]:
         """`run`, awaitable. If the task is cancelled, so is the job."""
         client = self.clients.of_loop()
         if client is None:
             return await asyncio.to_thread(self.run, request)
-        result = cast("SearchResult", await _result(client, request))
+        result = cast("KindResult", await _result(client, request))
         paths = files_to_read(result)
         read = await asyncio.gather(*(_file(client, self.collection, path) for path in paths))
         return _told(result, {path: file for path, file in zip(paths, read, strict=True) if file is not None})
 
 
-def _wait_s(request: Search) -> float | None:
+def _wait_s(request: KindSearch) -> float | None:
     return None if request.deadline is None else request.deadline + MARGIN_S
 
 
-async def _result(client: AsyncQuerymill, request: Search) -> JobResult:
+async def _result(client: AsyncQuerymill, request: KindSearch) -> JobResult:
     # In a task of its own, so that a caller that goes while the job is being submitted leaves none behind.
     submission = asyncio.ensure_future(client.submit(cast("Asks[JobResult]", request)))
     try:
@@ -129,7 +129,7 @@ async def _file(client: AsyncQuerymill, collection: str, path: str) -> Mapping[s
         return None
 
 
-def _told(result: SearchResult, files: Documents) -> list[RetrievedPassage]:
+def _told(result: KindResult, files: Documents) -> list[RetrievedPassage]:
     """Return the passages, and log what is missing, which a list without passages could not tell."""
     if result.degraded:
         missing = ", ".join(f"{part.stage} ({part.code or 'unknown'})" for part in result.degraded)

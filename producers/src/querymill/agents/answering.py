@@ -19,7 +19,7 @@ from querymill_shared.contracts.documents import ShowDocument
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import AnswerPart
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.jobs import SearchResult
+from querymill_shared.contracts.kinds import KindResult
 from querymill_shared.contracts.results import Asks, Degradation, JobResult
 
 #: Hits that an answer is written from, and of these, how many documents are read for their texts.
@@ -80,7 +80,7 @@ class NoAnswer(Exception):
 async def sources_of(access: Access, question: AgentQuestion) -> Sources:
     """Search for the passages that a question is answered from."""
     search = search_of(question.kind, question.collection, question.text, limit=HITS, conditions=question.conditions)
-    result = cast("SearchResult", await run(access, cast("Asks[JobResult]", search)))
+    result = cast("KindResult", await run(access, cast("Asks[JobResult]", search)))
     found = await texts_of(access, found_in(result), every=question.kind in _READ)
     return Sources([hit for hit in found if not lacks_text(hit)], result.job_id, result.degraded)
 

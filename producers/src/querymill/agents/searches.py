@@ -6,7 +6,7 @@ from typing import Any, Final
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.jobs import Search
+from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.reports.search import ReportSearch
@@ -33,7 +33,7 @@ def search_of(
     limit: int,
     conditions: Mapping[str, Any],
     deadline: float = SEARCH_S,
-) -> Search:
+) -> KindSearch:
     """Make the request that searches a collection for so many hits.
 
     Raises:

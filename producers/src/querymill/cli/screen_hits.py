@@ -9,7 +9,7 @@ from rich.text import Text
 from querymill.cli.terminal import Console
 from querymill.presenting.excerpts import excerpt
 from querymill.presenting.hit import HitView, views_of
-from querymill_shared.contracts.jobs import SearchResult
+from querymill_shared.contracts.kinds import KindResult
 
 _INDENT = 6
 _MARK = "bold yellow"
@@ -29,7 +29,7 @@ def _nothing(_: Any) -> Iterable[str]:
 
 def show_hits(
     console: Console,
-    result: SearchResult,
+    result: KindResult,
     *,
     limit: int | None = None,
     heading: Callable[[HitView], Text] = _title,

@@ -17,9 +17,9 @@ from querymill.cli.request_file import fields_in
 from querymill.cli.terminal import Console, echo
 from querymill.client.job import Job
 from querymill.client.mill import Querymill
-from querymill_shared.contracts.jobs import Search
+from querymill_shared.contracts.kinds import KindSearch
 
-_SEARCHES: Final[TypeAdapter[Search]] = TypeAdapter(Annotated[Search, Field(discriminator="kind")])
+_SEARCHES: Final[TypeAdapter[KindSearch]] = TypeAdapter(Annotated[KindSearch, Field(discriminator="kind")])
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 class CommandBody(Protocol):
     """Does what a command is for."""
 
-    def __call__(self, kind: Kind[Any], request: Search, *, as_json: bool) -> None:
+    def __call__(self, kind: Kind[Any], request: KindSearch, *, as_json: bool) -> None:
         """Do it."""
         ...
 
@@ -51,7 +51,7 @@ def command_of(kind: Kind[Any], run: CommandBody) -> Callable[..., None]:
     return command
 
 
-def request_of(kind: Kind[Any], parameters: Mapping[str, Any]) -> Search:
+def request_of(kind: Kind[Any], parameters: Mapping[str, Any]) -> KindSearch:
     """Make the request from a command's parameters; options override the fields of the request file.
 
     Raises:
@@ -69,7 +69,7 @@ def request_of(kind: Kind[Any], parameters: Mapping[str, Any]) -> Search:
     return search_of(fields)
 
 
-def search_of(fields: Mapping[str, Any]) -> Search:
+def search_of(fields: Mapping[str, Any]) -> KindSearch:
     """Make a request from its fields.
 
     Raises:
@@ -78,7 +78,7 @@ def search_of(fields: Mapping[str, Any]) -> Search:
     return _SEARCHES.validate_json(json.dumps(fields, default=datetime.isoformat))
 
 
-def run(kind: Kind[Any], request: Search, *, as_json: bool) -> None:
+def run(kind: Kind[Any], request: KindSearch, *, as_json: bool) -> None:
     """Submit a search, follow it, and print its result."""
     timeout = request.deadline + 10
     with Querymill() as mill:

@@ -20,7 +20,8 @@ from querymill_shared.board.jobs_of_batch import BatchShelf
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.errors import UnknownCollection
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.jobs import JobRequest, Search
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.settings import Settings
 
@@ -245,7 +246,7 @@ def _doorbell_of(settings: Settings) -> Rings | None:
 
 
 def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:
-    searches = isinstance(request, Search)
+    searches = isinstance(request, KindSearch)
     return searches and request.collection not in known.get(request.kind, set())
 
 

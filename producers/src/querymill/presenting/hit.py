@@ -7,7 +7,7 @@ from querymill.kinds import part_of
 from querymill.presenting.explain.score_trees import score_tree
 from querymill.presenting.explain.scores import ScorePart
 from querymill.presenting.places import Place
-from querymill_shared.contracts.jobs import SearchResult
+from querymill_shared.contracts.kinds import KindResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class HitView:
         return score_tree(kind, self.hit.model_dump(mode="json"))
 
 
-def views_of(result: SearchResult, *, start: int = 0, limit: int | None = None) -> list[HitView]:
+def views_of(result: KindResult, *, start: int = 0, limit: int | None = None) -> list[HitView]:
     """Return the hits of a result, best first: ``limit`` of them, from one on."""
     view_of = part_of("presenting.kinds", result.kind, "view_of")
     chosen = result.results[start : None if limit is None else start + limit]

@@ -11,12 +11,13 @@ from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.documents import ExportDocuments, ListDocuments, ShowDocument
 from querymill_shared.contracts.embed import EmbedTexts
-from querymill_shared.contracts.jobs import JobRequest, Search
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.rerank import Rerank
 
 #: Jobs that change nothing that a search finds.
-Reads = Search | RankList | AnswerQuestion | Rerank | EmbedTexts | ListDocuments | ShowDocument | ExportDocuments
+Reads = KindSearch | RankList | AnswerQuestion | Rerank | EmbedTexts | ListDocuments | ShowDocument | ExportDocuments
 
 #: The share of its deadline after which a job is joined no more, because who joins it is answered by then.
 SHARE_OF_DEADLINE: Final = 0.25

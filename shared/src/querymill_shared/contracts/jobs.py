@@ -7,27 +7,19 @@ from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
 from querymill_shared.contracts.conversations import ConversationJobResult, ConversationRequest
-from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
 from querymill_shared.contracts.documents import DocumentJobResult, DocumentRequest
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.fields import from_board
 from querymill_shared.contracts.files import FileJobResult, FileRequest
-from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.ingest import ExtendResult
 from querymill_shared.contracts.messages import MessageJobResult, MessageRequest
-from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.modules import ModuleJobResult, ModuleRequest
-from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports import ReportJobResult, ReportRequest
-from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankResult
 from querymill_shared.contracts.set_aside import ListSetAside, SetAsideResult
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult, Reembed, ReembedResult
 
-#: Searches. A search of a collection that holds nothing of the kind is rejected.
-Search = ReportSearch | ModuleSearch | MessageSearch | ConversationSearch | FileSearch
-SearchResult = ReportResult | ModuleResult | MessageResult | ConversationResult | FileResult
 JobRequest = (
     ReportRequest
     | MessageRequest

@@ -8,7 +8,8 @@ from querymill import kinds
 from querymill.presenting.hit import views_of, written_in
 from querymill_shared.contracts.conversations.search import ConversationResult
 from querymill_shared.contracts.files.search import FileResult, LineRange
-from querymill_shared.contracts.jobs import SearchResult, decode_result
+from querymill_shared.contracts.jobs import decode_result
+from querymill_shared.contracts.kinds import KindResult
 from querymill_shared.contracts.messages.search import MessageResult
 from querymill_shared.contracts.modules.search import ModuleResult
 from querymill_shared.contracts.reports.search import ReportResult
@@ -17,7 +18,7 @@ from tests.fixtures.wire import GOLDEN
 RESULTS = json.loads((GOLDEN / "now" / "results.json").read_text())
 
 
-def result_of(kind: str, **fields: object) -> SearchResult:
+def result_of(kind: str, **fields: object) -> KindResult:
     """Return a result whose one hit has these fields, as it is stored."""
     stored = RESULTS[kind]
     hit = stored["results"][0] | fields

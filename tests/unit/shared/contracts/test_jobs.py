@@ -8,7 +8,8 @@ from pydantic import ValidationError
 
 from querymill_shared import contracts
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.contracts.jobs import AnyResult, JobRequest, Search, SearchResult
+from querymill_shared.contracts.jobs import AnyResult, JobRequest
+from querymill_shared.contracts.kinds import KindResult, KindSearch
 from querymill_shared.queues import Queue
 
 FOLDERS = [module.name for module in pkgutil.iter_modules(contracts.__path__) if module.ispkg]
@@ -31,8 +32,8 @@ def test_every_job_of_a_folder_is_a_job(folder: str) -> None:
 
 
 def test_every_folder_has_one_search_named_after_it() -> None:
-    assert {kind_of(search) for search in get_args(Search)} == set(FOLDERS)
-    assert {kind_of(result) for result in get_args(SearchResult)} == set(FOLDERS)
+    assert {kind_of(search) for search in get_args(KindSearch)} == set(FOLDERS)
+    assert {kind_of(result) for result in get_args(KindResult)} == set(FOLDERS)
 
 
 def test_kinds_are_distinct_and_every_request_has_a_result_of_its_kind() -> None:

@@ -21,7 +21,8 @@ from querymill_evaluation.module_sets import module_request, read_module_set
 from querymill_evaluation.sets import Routing, SetQuery, read_report_set, routing_fields
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.conversations.search import ConversationResult, ConversationSearch
-from querymill_shared.contracts.jobs import Search, validate_request
+from querymill_shared.contracts.jobs import validate_request
+from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.messages.search import MessageResult, MessageSearch
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.modules.search import ModuleResult, ModuleSearch
@@ -70,7 +71,7 @@ class Evaluation:
     name: str
     lines: Lines[Any]
     documents: Mapping[str, Sequence[Any]]
-    requests: Sequence[tuple[str, Search]]
+    requests: Sequence[tuple[str, KindSearch]]
     qrels: Mapping[str, Mapping[str, int]]
     groups: Mapping[str, str]
     scores: Callable[[Any], dict[str, float]]

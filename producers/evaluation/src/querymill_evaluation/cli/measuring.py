@@ -20,7 +20,7 @@ from querymill_evaluation.cli.evaluate_kinds import PREPARED, Evaluation, Sample
 from querymill_evaluation.runs import QueryOutcome, RunHead
 from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.errors import JobFailed
-from querymill_shared.contracts.jobs import Search
+from querymill_shared.contracts.kinds import KindSearch
 
 KINDS: Final = PREPARED | {"files": prepare_files}
 #: Fields of requests that are lists: a single value is a list of one.
@@ -128,7 +128,7 @@ def ask_set(
     return [found[query_id] for query_id, _ in chosen.requests]
 
 
-def ask(mill: Querymill, query_id: str, request: Search, chosen: Evaluation, say: Console) -> QueryOutcome:
+def ask(mill: Querymill, query_id: str, request: KindSearch, chosen: Evaluation, say: Console) -> QueryOutcome:
     """Ask one question; a question that fails finds nothing, and is named."""
     started = time.perf_counter()
     try:

@@ -20,7 +20,7 @@ from querymill.agents.tools.replies import Budget, compose, entry_of
 from querymill.agents.tools.scope import chosen
 from querymill_shared.contracts.fields import MAX_QUERY_CHARS
 from querymill_shared.contracts.filters import Retriever
-from querymill_shared.contracts.jobs import SearchResult
+from querymill_shared.contracts.kinds import KindResult
 from querymill_shared.contracts.results import Asks, Degradation, JobResult
 
 DESCRIPTION: Final = (
@@ -60,7 +60,7 @@ async def call(access: Access, arguments: SearchArguments) -> str:
     start = 0 if arguments.cursor is None else _start(arguments.cursor, name)
     begun = time.monotonic()
     search = search_of(kind, collection, arguments.query, limit=start + arguments.limit, conditions=meant.filter)
-    result = cast("SearchResult", await run(access, cast("Asks[JobResult]", search)))
+    result = cast("KindResult", await run(access, cast("Asks[JobResult]", search)))
     hits = await texts_of(access, found_in(result)[start:])
     took = f"{time.monotonic() - begun:.2f} s"
     entries = [entry_of(number, hit, access.link(hit.place)) for number, hit in enumerate(hits, start=start + 1)]

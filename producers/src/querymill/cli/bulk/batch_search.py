@@ -17,7 +17,7 @@ from querymill.client.job import Job
 from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import BadLine, numbered_lines
 from querymill_shared.contracts.errors import JobEnded, Overloaded
-from querymill_shared.contracts.jobs import Search
+from querymill_shared.contracts.kinds import KindSearch
 
 #: The lane of a question that names none: questions of people come first.
 LANE: Final = "bulk"
@@ -36,7 +36,7 @@ class BatchQuestion:
     """A line that can be asked. ``fingerprint`` tells it from another question with the same id."""
 
     id: str
-    request: Search
+    request: KindSearch
     fingerprint: str
 
 
@@ -60,7 +60,7 @@ class Answered:
 
 
 def read_questions(
-    path: Path, kind: str, collection: str, make: Callable[[dict[str, Any]], Search]
+    path: Path, kind: str, collection: str, make: Callable[[dict[str, Any]], KindSearch]
 ) -> Iterator[BatchQuestion | BadLine]:
     """Read a file of JSON lines: the fields of a search of this kind, and ``_id``, by default the line's number.
 
@@ -90,7 +90,7 @@ def read_questions(
 
 
 def _question(
-    number: int, line: bytes, kind: str, collection: str, make: Callable[[dict[str, Any]], Search]
+    number: int, line: bytes, kind: str, collection: str, make: Callable[[dict[str, Any]], KindSearch]
 ) -> BatchQuestion:
     fields = json.loads(line)
     if not isinstance(fields, dict):
@@ -135,7 +135,7 @@ def _ask(mill: Querymill, question: BatchQuestion) -> Answered:
     return Answered(question, job.id, result=result.model_dump_json())
 
 
-def _submit(mill: Querymill, request: Search) -> Job[Any]:
+def _submit(mill: Querymill, request: KindSearch) -> Job[Any]:
     while True:
         try:
             return mill.submit(request)

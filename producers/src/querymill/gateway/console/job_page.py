@@ -28,7 +28,8 @@ from querymill.presenting.explain.verdict import verdict
 from querymill.presenting.explain.waterfall import waterfall
 from querymill_shared.board import Picture, StreamedEvent
 from querymill_shared.contracts.answer import WrittenAnswer
-from querymill_shared.contracts.jobs import AnyResult, Search, decode_result
+from querymill_shared.contracts.jobs import AnyResult, decode_result
+from querymill_shared.contracts.kinds import KindSearch
 
 router = APIRouter()
 
@@ -152,7 +153,7 @@ def _read(text: str | None) -> AnyResult | None:
 def _missing(picture: Picture, result: AnyResult | None) -> tuple[MissingPart, ...]:
     record, asked = picture.record, picture.asked
     deadline_s = None if record.deadline is None else round(record.deadline - record.created, 1)
-    branches = asked.steps if isinstance(asked, Search) else ()
+    branches = asked.steps if isinstance(asked, KindSearch) else ()
     return missing(result.degraded if result else (), branches=branches, deadline_s=deadline_s)
 
 

@@ -12,7 +12,8 @@ from querymill.cli.kind import Kind
 from querymill.cli.kinds import KINDS, kind_named
 from querymill.cli.main import app
 from querymill.cli.options import NOT_FIELDS, given_fields, signature_of
-from querymill_shared.contracts.jobs import JobRequest, Search, SearchResult
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.kinds import KindResult, KindSearch
 from querymill_shared.contracts.reindex import IndexedKind
 from querymill_shared.contracts.reports.search import ReportSearch
 from tests.fixtures.options import fields_of
@@ -25,9 +26,9 @@ def printed_by(*arguments: str) -> str:
 
 
 def test_the_kinds_are_those_that_can_be_searched() -> None:
-    assert {kind.search for kind in KINDS} == set(get_args(Search))
-    assert {kind.result for kind in KINDS} == set(get_args(SearchResult))
-    assert len(KINDS) == len(get_args(Search))
+    assert {kind.search for kind in KINDS} == set(get_args(KindSearch))
+    assert {kind.result for kind in KINDS} == set(get_args(KindResult))
+    assert len(KINDS) == len(get_args(KindSearch))
 
 
 @KIND
