@@ -10,6 +10,7 @@ import redis
 from querymill_shared.board import Board, Claim, Outcome, Picture, Step, ValkeyBoard, Verdict
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 from querymill_shared.settings import Settings
 from querymill_workers.jobs.bell import Heartbeat
 from querymill_workers.jobs.heartbeat import NoHeartbeat
@@ -33,10 +34,10 @@ class KeepingBoard(ValkeyBoard):
         super().__init__(client, settings)
         self._kept: dict[str, Picture] = {}
 
-    def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
+    def submit(self, request: JobRequest, options: SubmitOptions = PLAIN) -> tuple[str, bool]:
         """Accept jobs more than a millisecond apart, as over a network: the order of acceptance is by milliseconds."""
         time.sleep(0.0011)
-        return super().submit(request, idempotency_key=idempotency_key)
+        return super().submit(request, options)
 
     def finish(self, held: Claim, outcome: Outcome, *, verdict: Verdict | None = None) -> Picture | None:
         picture = super().finish(held, outcome)

@@ -19,6 +19,7 @@ from querymill_shared.contracts.events import (
     StageStarted,
 )
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.hits import BoardHit
 from tests.fixtures.boards import claimed, let_pass, on_both_servers, with_settings
 
@@ -56,15 +57,15 @@ def test_an_empty_id_is_that_of_no_job(board: Board) -> None:
 
 @on_both_servers
 def test_an_idempotency_key_with_another_request_is_refused(board: Board) -> None:
-    board.submit(SEARCH, idempotency_key="turn-1")
+    board.submit(SEARCH, SubmitOptions(idempotency_key="turn-1"))
     with pytest.raises(IdempotencyConflict, match="turn-1"):
-        board.submit(SEARCH.model_copy(update={"query": "profit?"}), idempotency_key="turn-1")
+        board.submit(SEARCH.model_copy(update={"query": "profit?"}), SubmitOptions(idempotency_key="turn-1"))
 
 
 def test_the_same_idempotency_key_in_another_collection_is_another_job(board: Board) -> None:
-    first, _ = board.submit(SEARCH, idempotency_key="turn-1")
+    first, _ = board.submit(SEARCH, SubmitOptions(idempotency_key="turn-1"))
     elsewhere = SEARCH.model_copy(update={"collection": "minutes"})
-    assert board.submit(elsewhere, idempotency_key="turn-1")[0] != first
+    assert board.submit(elsewhere, SubmitOptions(idempotency_key="turn-1"))[0] != first
 
 
 def test_a_step_is_claimed_by_one_worker_only(board: Board) -> None:

@@ -9,6 +9,7 @@ from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import Overloaded
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import claimed, empty_board
@@ -78,13 +79,13 @@ def test_a_held_step_is_due_whatever_is_queued(settings: Settings) -> None:
 def test_work_that_cannot_begin_in_time_is_refused_and_nothing_is_enqueued(board: Board) -> None:
     board.report_backlog({"search": 12.5})
     with pytest.raises(Overloaded, match="try again in 13 s") as refused:
-        board.submit(SEARCH, idempotency_key="turn-1")
+        board.submit(SEARCH, SubmitOptions(idempotency_key="turn-1"))
     assert refused.value.retry_after_s == 12.5
     assert board.recent() == []
     assert board.counts().submitted == {}
     # The key was not used up.
     board.report_backlog({})
-    assert board.submit(SEARCH, idempotency_key="turn-1")[1]
+    assert board.submit(SEARCH, SubmitOptions(idempotency_key="turn-1"))[1]
 
 
 def test_work_that_can_begin_in_time_is_accepted(board: Board) -> None:
@@ -103,9 +104,9 @@ def test_work_without_a_deadline_waits_as_long_as_it_takes(board: Board) -> None
 
 
 def test_a_known_key_returns_its_job_whatever_waits(board: Board) -> None:
-    job_id, _ = board.submit(SEARCH, idempotency_key="turn-1")
+    job_id, _ = board.submit(SEARCH, SubmitOptions(idempotency_key="turn-1"))
     board.report_backlog({"search": 900})
-    assert board.submit(SEARCH, idempotency_key="turn-1") == (job_id, False)
+    assert board.submit(SEARCH, SubmitOptions(idempotency_key="turn-1")) == (job_id, False)
 
 
 def test_an_old_report_refuses_nothing(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from querymill_shared.board import Outcome, ValkeyBoard, Verdict
 from querymill_shared.board.connections import open_commands
 from querymill_shared.board.copying import CopiedKey, copy_jobs, put_keys
 from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.settings import Settings
 from tests.contract.board.test_board_dead import dead
 from tests.contract.board.test_board_joining import INGEST, SEARCH, finish, result_of, state_of, submitted
@@ -75,11 +76,11 @@ def test_those_who_follow_a_job_are_told_its_end(board: ValkeyBoard, moved: Call
 def test_a_job_that_ended_keeps_its_result_its_time_and_its_idempotency_key(
     board: ValkeyBoard, moved: Callable[[], int], raw: redis.Redis
 ) -> None:
-    job_id, _ = board.submit(SEARCH, idempotency_key="once")
+    job_id, _ = board.submit(SEARCH, SubmitOptions(idempotency_key="once"))
     finish(board, job_id)
     assert moved() == 1
     assert board.result(job_id) == result_of(job_id)
-    assert board.submit(SEARCH, idempotency_key="once") == (job_id, False)
+    assert board.submit(SEARCH, SubmitOptions(idempotency_key="once")) == (job_id, False)
     assert 0 < raw.pttl(f"qm:{{{job_id[0]}}}:{job_id}:job") <= 60_000
     assert board.open_jobs(limit=9) == []
 

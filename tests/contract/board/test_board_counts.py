@@ -13,6 +13,7 @@ from querymill_shared.board.counts import BOUNDS
 from querymill_shared.board.scripts import source
 from querymill_shared.contracts.embed import EmbedTexts, TextToEmbed
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import claimed, empty_board
 
@@ -37,8 +38,8 @@ def test_an_empty_board_has_counted_nothing(board: Board) -> None:
 
 
 def test_a_job_counts_once_when_it_is_submitted_and_once_when_it_ends(board: Board) -> None:
-    first, _ = board.submit(SEARCH, idempotency_key="turn-1")
-    board.submit(SEARCH, idempotency_key="turn-1")
+    first, _ = board.submit(SEARCH, SubmitOptions(idempotency_key="turn-1"))
+    board.submit(SEARCH, SubmitOptions(idempotency_key="turn-1"))
     board.submit(EMBED)
     for _ in range(3):
         board.settle(first, Verdict("done", result="{}"))

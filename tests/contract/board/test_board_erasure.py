@@ -15,6 +15,7 @@ from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Hits, PartialHit, Progress
 from querymill_shared.contracts.jobs import JobRequest, fingerprint
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import claimed, empty_board, let_expire, let_pass, on_both_servers
 
@@ -210,7 +211,7 @@ WRITE = DropDocuments(collection="acme", retriever="messages", ids=(CANARY,))
 def test_how_a_write_under_way_ends_stays_without_what_was_forgotten(
     board: Board, settings: Settings, names: list[str]
 ) -> None:
-    job_id, _ = board.submit(WRITE, idempotency_key="key")
+    job_id, _ = board.submit(WRITE, SubmitOptions(idempotency_key="key"))
     held = claimed(board, job_id, WRITE.steps[0])
     board.postpone(held, delay_s=0, reason=f"{CANARY} is locked", cause="conflict")
     held = claimed(board, job_id, WRITE.steps[0])
@@ -226,8 +227,11 @@ def test_how_a_write_under_way_ends_stays_without_what_was_forgotten(
     told = json.loads(board.result(job_id) or "")
     assert [document["document"] for document in told["documents"]] == ["forgotten"] * len(names) + [CANARY + "2"]
     assert [event.type for _, event in board.events(job_id)] == ["done"]
-    assert board.submit(WRITE, idempotency_key="key") == (job_id, False)
-    assert board.submit(WRITE.model_copy(update={"ids": ("b",)}), idempotency_key="key") == (job_id, False)
+    assert board.submit(WRITE, SubmitOptions(idempotency_key="key")) == (job_id, False)
+    assert board.submit(WRITE.model_copy(update={"ids": ("b",)}), SubmitOptions(idempotency_key="key")) == (
+        job_id,
+        False,
+    )
     assert fingerprint(WRITE) not in raw(settings)
     assert f'{CANARY}"' not in raw(settings)
     assert not board.mark_forgotten(job_id, names, is_write=True)
@@ -261,7 +265,7 @@ def test_a_search_under_way_goes_only_if_its_result_names_what_was_forgotten(
 
 
 def test_a_write_that_is_done_is_scrubbed_and_one_that_is_not_stays_as_it_is(board: Board, settings: Settings) -> None:
-    done, open_ = (board.submit(WRITE, idempotency_key=key)[0] for key in ("a", "b"))
+    done, open_ = (board.submit(WRITE, SubmitOptions(idempotency_key=key))[0] for key in ("a", "b"))
     board.settle(done, Verdict("done", result=f'{{"session_id":"{CANARY}"}}'))
     kept = board.kept_of([done, open_, "0" * 32])
     assert kept[done].result == f'{{"session_id":"{CANARY}"}}'
@@ -270,5 +274,5 @@ def test_a_write_that_is_done_is_scrubbed_and_one_that_is_not_stays_as_it_is(boa
     board.scrub_jobs([Scrubbed(job_id, is_write=True, result='{"session_id":"forgotten"}') for job_id in (done, open_)])
     assert board.result(done) == '{"session_id":"forgotten"}'
     assert board.picture(done).record.state == "done"
-    assert board.submit(WRITE, idempotency_key="a") == (done, False)
+    assert board.submit(WRITE, SubmitOptions(idempotency_key="a")) == (done, False)
     assert board.picture(open_).request == WRITE

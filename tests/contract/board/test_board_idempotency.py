@@ -12,6 +12,7 @@ from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.ingest import IngestReports
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import empty_board, with_settings
 
@@ -37,28 +38,28 @@ def done(board: Board, job_id: str) -> None:
 
 
 def test_the_key_of_an_ended_job_leads_to_it(board: Board, asked: JobRequest) -> None:
-    first, _ = board.submit(asked, idempotency_key=KEY)
+    first, _ = board.submit(asked, SubmitOptions(idempotency_key=KEY))
     done(board, first)
-    assert board.submit(asked, idempotency_key=KEY) == (first, False)
+    assert board.submit(asked, SubmitOptions(idempotency_key=KEY)) == (first, False)
 
 
 def test_after_its_job_was_released_a_key_starts_the_work_again(board: Board, asked: JobRequest) -> None:
-    first, _ = board.submit(asked, idempotency_key=KEY)
+    first, _ = board.submit(asked, SubmitOptions(idempotency_key=KEY))
     done(board, first)
     board.release(first)
-    again, is_new = board.submit(asked, idempotency_key=KEY)
+    again, is_new = board.submit(asked, SubmitOptions(idempotency_key=KEY))
     assert is_new
     assert again != first
     assert not board.picture(again).record.is_over
-    assert board.submit(asked, idempotency_key=KEY) == (again, False)
+    assert board.submit(asked, SubmitOptions(idempotency_key=KEY)) == (again, False)
 
 
 @with_settings(querymill_result_ttl_s=RESULT_TTL)
 def test_after_its_job_has_expired_a_key_starts_the_work_again(board: Board, asked: JobRequest) -> None:
-    first, _ = board.submit(asked, idempotency_key=KEY)
+    first, _ = board.submit(asked, SubmitOptions(idempotency_key=KEY))
     done(board, first)
     time.sleep(RESULT_TTL + 0.05)
-    again, is_new = board.submit(asked, idempotency_key=KEY)
+    again, is_new = board.submit(asked, SubmitOptions(idempotency_key=KEY))
     assert is_new
     assert again != first
     assert not board.picture(again).record.is_over
@@ -67,20 +68,20 @@ def test_after_its_job_has_expired_a_key_starts_the_work_again(board: Board, ask
 @pytest.mark.one_server  # on a cluster, keys of writes are in one slot, so a search with the same key is not noticed
 def test_a_key_whose_job_is_gone_takes_another_request(board: Board, asked: JobRequest) -> None:
     other = INGEST if asked is SEARCH else SEARCH
-    first, _ = board.submit(asked, idempotency_key=KEY)
+    first, _ = board.submit(asked, SubmitOptions(idempotency_key=KEY))
     done(board, first)
     with pytest.raises(IdempotencyConflict, match=KEY):
-        board.submit(other, idempotency_key=KEY)
+        board.submit(other, SubmitOptions(idempotency_key=KEY))
     board.release(first)
-    again, is_new = board.submit(other, idempotency_key=KEY)
+    again, is_new = board.submit(other, SubmitOptions(idempotency_key=KEY))
     assert is_new
     with pytest.raises(IdempotencyConflict, match=again):
-        board.submit(asked, idempotency_key=KEY)
+        board.submit(asked, SubmitOptions(idempotency_key=KEY))
 
 
 def test_repeats_of_a_key_at_once_are_one_job(board: Board, asked: JobRequest) -> None:
     with ThreadPoolExecutor(16) as callers:
-        submitted = list(callers.map(lambda _: board.submit(asked, idempotency_key=KEY), range(64)))
+        submitted = list(callers.map(lambda _: board.submit(asked, SubmitOptions(idempotency_key=KEY)), range(64)))
     assert len({job_id for job_id, _ in submitted}) == 1
     assert Counter(is_new for _, is_new in submitted) == {True: 1, False: 63}
     assert board.recent() == [submitted[0][0]]
@@ -92,7 +93,7 @@ def test_a_key_takes_no_memory_after_its_job(settings: Settings, request_: JobRe
     with empty_board(settings) as board, open_commands(settings.redis_url, decode_responses=False) as server:
         hurried = request_ if request_.deadline is None else request_.model_copy(update={"deadline": 0.2})
         submitted = time.monotonic()
-        job_id, _ = board.submit(hurried, idempotency_key=KEY)
+        job_id, _ = board.submit(hurried, SubmitOptions(idempotency_key=KEY))
         assert list(server.scan_iter("*idem*")) or time.monotonic() - submitted >= 0.2, "unless the machine stood still"
         done(board, job_id)
         time.sleep(RESULT_TTL + 0.25)

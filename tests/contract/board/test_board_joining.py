@@ -16,6 +16,7 @@ from querymill_shared.contracts.events import Cancelled, Done, Failed, Hits, Que
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.reports.ingest import IngestReports
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.hits import BoardHit
 from tests.fixtures.boards import claimed, on_both_servers, with_settings
 
@@ -317,24 +318,26 @@ def test_rebuilds_are_joined_and_ingestions_are_not(board: Board) -> None:
 
 def test_each_caller_has_an_idempotency_key_of_its_own(board: Board) -> None:
     keys = [f"turn-{number}" for number in range(8)]
-    jobs = [board.submit(SEARCH, idempotency_key=key) for key in keys]
+    jobs = [board.submit(SEARCH, SubmitOptions(idempotency_key=key)) for key in keys]
     assert [starts_work for _, starts_work in jobs] == [True] + [False] * 7
     assert len({job_id for job_id, _ in jobs}) == 8
-    assert [board.submit(SEARCH, idempotency_key=key) for key in keys] == [(job_id, False) for job_id, _ in jobs]
+    assert [board.submit(SEARCH, SubmitOptions(idempotency_key=key)) for key in keys] == [
+        (job_id, False) for job_id, _ in jobs
+    ]
     finish(board, jobs[0][0])
     for key, (job_id, _) in zip(keys, jobs, strict=True):
-        assert board.submit(SEARCH, idempotency_key=key) == (job_id, False)
+        assert board.submit(SEARCH, SubmitOptions(idempotency_key=key)) == (job_id, False)
         assert json.loads(board.result(job_id) or "")["job_id"] == job_id
         board.release(job_id)
-        assert board.submit(SEARCH, idempotency_key=key)[0] != job_id
+        assert board.submit(SEARCH, SubmitOptions(idempotency_key=key))[0] != job_id
 
 
 def test_the_key_of_a_released_leader_starts_the_work_again(board: Board) -> None:
-    first, _ = board.submit(SEARCH, idempotency_key="turn-1")
+    first, _ = board.submit(SEARCH, SubmitOptions(idempotency_key="turn-1"))
     board.submit(SEARCH)
     finish(board, first)
     board.release(first)
-    again, starts_work = board.submit(SEARCH, idempotency_key="turn-1")
+    again, starts_work = board.submit(SEARCH, SubmitOptions(idempotency_key="turn-1"))
     assert starts_work
     assert again != first
 

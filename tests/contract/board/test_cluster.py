@@ -20,6 +20,7 @@ from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.counters import FleetCounters
 from querymill_shared.settings import Settings
 from querymill_workers.inference.account import Account
@@ -46,7 +47,7 @@ def asked(number: int) -> ReportSearch:
 
 
 def test_jobs_of_all_shards_live_from_submission_to_result(board: ValkeyBoard) -> None:
-    submitted = [board.submit(asked(number), idempotency_key=str(number))[0] for number in range(JOBS)]
+    submitted = [board.submit(asked(number), SubmitOptions(idempotency_key=str(number)))[0] for number in range(JOBS)]
     assert {job_id[0] for job_id in submitted} == set(keys.SHARDS)
     for job_id in submitted:
         assert board.finish(claimed(board, job_id), Outcome()) is not None
@@ -65,10 +66,10 @@ def test_writes_have_versions_of_one_clock_whatever_the_clocks_of_the_servers_sa
         ahead = (server_s + 3600) * 1_000_000 + micros
         client.hset(keys.CLOCK, "at", f"{ahead} {ahead}")
     write = DropDocuments(retriever="reports", collection="c", ids=("r1",))
-    submitted = [board.submit(write, idempotency_key=f"k{number % 20}")[0] for number in range(40)]
+    submitted = [board.submit(write, SubmitOptions(idempotency_key=f"k{number % 20}"))[0] for number in range(40)]
     assert submitted[:20] == submitted[20:]
     with pytest.raises(IdempotencyConflict):
-        board.submit(write.model_copy(update={"ids": ("r2",)}), idempotency_key="k3")
+        board.submit(write.model_copy(update={"ids": ("r2",)}), SubmitOptions(idempotency_key="k3"))
     accepted = [claimed(board, job_id, write.steps[0]).accepted_us or 0 for job_id in submitted[:20]]
     assert sorted(set(accepted)) == accepted
     assert accepted[0] >= ahead
@@ -167,7 +168,7 @@ def test_no_job_is_lost_or_doubled_while_slots_move(board: ValkeyBoard, valkeys:
     def submit(number: int) -> str:
         while True:
             try:
-                job_id, _ = board.submit(asked(number), idempotency_key=f"moving {number}")
+                job_id, _ = board.submit(asked(number), SubmitOptions(idempotency_key=f"moving {number}"))
                 held = claimed(board, job_id)
                 board.finish(held, Outcome())
                 board.settle(job_id, Verdict("done", result="{}"))
@@ -195,14 +196,17 @@ def outcome_of(ask: Callable[[], object]) -> str:
 
 def test_a_replica_takes_over_for_a_primary_that_was_killed() -> None:
     with valkey_cluster() as cluster, closing(ValkeyBoard.connect(Settings(redis_url=cluster.url))) as board:
-        submitted = [board.submit(asked(number), idempotency_key=str(number))[0] for number in range(JOBS)]
+        submitted = [
+            board.submit(asked(number), SubmitOptions(idempotency_key=str(number)))[0] for number in range(JOBS)
+        ]
         cluster.kill_primary_of("qm:{5}:due")
         refused = [
-            outcome_of(partial(board.submit, asked(number), idempotency_key=str(number))) for number in range(JOBS)
+            outcome_of(partial(board.submit, asked(number), SubmitOptions(idempotency_key=str(number))))
+            for number in range(JOBS)
         ]
         assert any(refused)
         cluster.await_whole()
-        again = [board.submit(asked(number), idempotency_key=str(number))[0] for number in range(JOBS)]
+        again = [board.submit(asked(number), SubmitOptions(idempotency_key=str(number)))[0] for number in range(JOBS)]
         assert again == submitted
         assert sum(board.counts().submitted.values()) == JOBS
         assert [board.has_ended(job_id) for job_id in submitted] == [False] * JOBS

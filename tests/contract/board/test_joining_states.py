@@ -17,6 +17,7 @@ from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.events import LAST
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import empty_board
 
@@ -74,7 +75,7 @@ class Callers(RuleBasedStateMachine):
     def submit(self, collection: str, key: str | None) -> None:
         request = ReportSearch(query="revenue?", collection=collection, deadline=600)
         prior = self.keys.get((collection, key or ""))
-        job_id, starts_work = self.board.submit(request, idempotency_key=key)
+        job_id, starts_work = self.board.submit(request, SubmitOptions(idempotency_key=key))
         if key is not None and prior is not None and not prior.is_released:
             assert (job_id, starts_work) == (prior.job_id, False)
             return
@@ -97,7 +98,7 @@ class Callers(RuleBasedStateMachine):
         if prior.is_released:
             return
         with pytest.raises(IdempotencyConflict):
-            self.board.submit(LearnLexicon(collection=collection), idempotency_key=key)
+            self.board.submit(LearnLexicon(collection=collection), SubmitOptions(idempotency_key=key))
 
     @rule(collection=st.sampled_from(COLLECTIONS))
     def change_what_is_stored(self, collection: str) -> None:

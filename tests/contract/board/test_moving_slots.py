@@ -21,6 +21,7 @@ from querymill_shared.board.submitting import submit
 from querymill_shared.board.summaries import summary
 from querymill_shared.contracts.errors import Unavailable
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.settings import Settings
 from tests.fixtures.boards import empty_board
 from tests.fixtures.valkey_clusters import Server, ValkeyCluster
@@ -39,7 +40,9 @@ def board(valkeys: ValkeyCluster) -> Iterator[ValkeyBoard]:
 def job_of(board: ValkeyBoard, shard: str, number: int = 0) -> str:
     """Submit jobs until one of them is in a shard."""
     while True:
-        job_id, _ = board.submit(SEARCH.model_copy(update={"query": f"q{number}"}), idempotency_key=str(number))
+        job_id, _ = board.submit(
+            SEARCH.model_copy(update={"query": f"q{number}"}), SubmitOptions(idempotency_key=str(number))
+        )
         if job_id[0] == shard:
             return job_id
         number += 1

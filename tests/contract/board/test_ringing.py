@@ -11,6 +11,7 @@ from querymill_shared.board import AsyncValkeyBoard, ValkeyBoard, keys
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 from querymill_shared.queues import Queue, task_of
 from querymill_shared.settings import Settings
 from querymill_workers.jobs.bell_codec import Rung, heard
@@ -44,11 +45,11 @@ def submit(request: pytest.FixtureRequest, board: ValkeyBoard, settings: Setting
     if request.param == "sync":
         return board.submit_and_ring
 
-    def submit(asked: ReportSearch, *, idempotency_key: str | None = None) -> Submitted:
+    def submit(asked: ReportSearch, options: SubmitOptions = PLAIN) -> Submitted:
         async def run() -> Submitted:
             opened = AsyncValkeyBoard.connect(settings)
             try:
-                return await opened.submit(asked, idempotency_key=idempotency_key, rings=True)
+                return await opened.submit(asked, options, rings=True)
             finally:
                 await opened.close()
 
@@ -87,10 +88,10 @@ def test_a_server_that_forgot_the_script_gets_it_again(board: ValkeyBoard, submi
 
 
 def test_an_idempotency_key_returns_the_first_job(submit: Submit, server: redis.Redis) -> None:
-    first = submit(SEARCH, idempotency_key="turn").job_id
-    assert submit(SEARCH, idempotency_key="turn") == Submitted(first, is_replayed=True)
+    first = submit(SEARCH, SubmitOptions(idempotency_key="turn")).job_id
+    assert submit(SEARCH, SubmitOptions(idempotency_key="turn")) == Submitted(first, is_replayed=True)
     with pytest.raises(IdempotencyConflict):
-        submit(SEARCH.model_copy(update={"query": "soup"}), idempotency_key="turn")
+        submit(SEARCH.model_copy(update={"query": "soup"}), SubmitOptions(idempotency_key="turn"))
     # Only the new job is rung for.
     assert rung(server, Queue.SEARCH) == [(first, "original")]
 

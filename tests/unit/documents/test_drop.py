@@ -19,6 +19,7 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_shared.queues import Queue
 from querymill_workers.documents import drop
@@ -232,11 +233,11 @@ def test_jobs_that_can_hold_a_text_go_and_writes_of_others_stay(
 def test_how_a_write_ended_stays_without_what_was_forgotten(
     world: World, kept: KeptBody, board: ValkeyBoard, fields: Mapping[str, Any]
 ) -> None:
-    mine, _ = board.submit(session("d0", "Ada"), idempotency_key="mine")
+    mine, _ = board.submit(session("d0", "Ada"), SubmitOptions(idempotency_key="mine"))
     board.settle(mine, Verdict("done", result=written("d0")))
     loaded = {"documents": [{"document": "d0", "reason": "d0 is empty"}, {"document": "e1", "reason": "too long"}]}
     many = ended(board, session("d0"), "done", json.dumps(loaded))
-    other, _ = board.submit(session("e1"), idempotency_key="other")
+    other, _ = board.submit(session("e1"), SubmitOptions(idempotency_key="other"))
     board.settle(other, Verdict("done", result=written("e1")))
     dropped(world, **fields)
     left = [json.loads(board.result(job_id) or "") for job_id in (mine, many, other)]
@@ -247,11 +248,11 @@ def test_how_a_write_ended_stays_without_what_was_forgotten(
     assert left[2]["documents"][0]["document"] == ("forgotten" if is_all else "e1")
     assert board.picture(mine).asked is None
     # What the first job asked is not known any more, so whoever has its key is led to it.
-    assert board.submit(session("d0", "Ada"), idempotency_key="mine") == (mine, False)
-    assert board.submit(session("d0", "Bob"), idempotency_key="mine") == (mine, False)
+    assert board.submit(session("d0", "Ada"), SubmitOptions(idempotency_key="mine")) == (mine, False)
+    assert board.submit(session("d0", "Bob"), SubmitOptions(idempotency_key="mine")) == (mine, False)
     if not is_all:
         with pytest.raises(IdempotencyConflict):
-            board.submit(session("e2"), idempotency_key="other")
+            board.submit(session("e2"), SubmitOptions(idempotency_key="other"))
 
 
 def test_a_search_under_way_stays_if_it_finds_nothing_of_what_was_forgotten(

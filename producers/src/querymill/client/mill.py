@@ -23,6 +23,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 from querymill_shared.settings import Settings
 
 R = TypeVar("R", bound=JobResult)
@@ -31,7 +32,7 @@ R = TypeVar("R", bound=JobResult)
 class Accepts(Protocol):
     """Puts a job on the board and tells the workers of it."""
 
-    def __call__(self, request: JobRequest, *, idempotency_key: str | None = None) -> Submitted:
+    def __call__(self, request: JobRequest, options: SubmitOptions = PLAIN) -> Submitted:
         """Return the job that it led to."""
         ...
 
@@ -51,8 +52,8 @@ class Rings(Protocol):
 def ringing_after(board: Board, doorbell: Rings) -> Accepts:
     """Submit, and then ring elsewhere than on the board."""
 
-    def accept(request: JobRequest, *, idempotency_key: str | None = None) -> Submitted:
-        job_id, is_new = board.submit(request, idempotency_key=idempotency_key)
+    def accept(request: JobRequest, options: SubmitOptions = PLAIN) -> Submitted:
+        job_id, is_new = board.submit(request, options)
         if is_new:
             doorbell.ring(job_id, request)
         return Submitted(job_id, starts_work=is_new)
@@ -88,8 +89,8 @@ class Querymill(DocumentCalls, LoadCalls):
         """Return this client as one that also tells of each job that it submits: the request, and the job's id."""
         accept = self._accept
 
-        def told(request: JobRequest, *, idempotency_key: str | None = None) -> Submitted:
-            submitted = accept(request, idempotency_key=idempotency_key)
+        def told(request: JobRequest, options: SubmitOptions = PLAIN) -> Submitted:
+            submitted = accept(request, options)
             sent(request, submitted.job_id)
             return submitted
 
@@ -118,16 +119,21 @@ class Querymill(DocumentCalls, LoadCalls):
         events, a result and an end of its own.
 
         Raises:
+            pydantic.ValidationError: What accompanies the request breaks a rule; the error names both.
             UnknownCollection: Nothing was ever ingested into the collection; nothing is enqueued.
             IdempotencyConflict: The key belongs to another request.
             Overloaded: So much work waits that no worker could begin the job before its deadline; nothing is enqueued.
             Unavailable: The board is away.
         """
+        return self.submit_with(request, SubmitOptions(idempotency_key=idempotency_key))
+
+    def submit_with(self, request: Asks[R], options: SubmitOptions) -> Job[R]:
+        """Submit a job with what accompanies it as one value; see `submit`."""
         asked = cast("JobRequest", request)
         if _asks_unknown(asked, self._known):
             self._known[asked.kind] = self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
-        submitted = self._accept(asked, idempotency_key=idempotency_key)
+        submitted = self._accept(asked, options)
         return Job(submitted.job_id, self._board, self._watch, is_new=submitted.starts_work)
 
     def job(self, job_id: str) -> Job[Any]:
@@ -168,11 +174,15 @@ class AsyncQuerymill(AsyncDocumentCalls):
 
     async def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> AsyncJob[R]:
         """See `Querymill.submit`."""
+        return await self.submit_with(request, SubmitOptions(idempotency_key=idempotency_key))
+
+    async def submit_with(self, request: Asks[R], options: SubmitOptions) -> AsyncJob[R]:
+        """See `Querymill.submit_with`."""
         asked = cast("JobRequest", request)
         if _asks_unknown(asked, self._known):
             self._known[asked.kind] = await self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
-        submitted = await self._board.submit(asked, idempotency_key=idempotency_key, rings=self._doorbell is None)
+        submitted = await self._board.submit(asked, options, rings=self._doorbell is None)
         if submitted.starts_work and self._doorbell is not None:
             await asyncio.to_thread(self._doorbell.ring, submitted.job_id, asked)
         return AsyncJob(

@@ -13,6 +13,7 @@ from querymill_shared.board.picture import Claim, Ended, Outcome, Picture, Verdi
 from querymill_shared.board.submitting import Submitted
 from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
+from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 from querymill_shared.settings import Settings
 
 T = TypeVar("T")
@@ -23,7 +24,7 @@ RESERVATION_MS: Final = 10_000
 
 
 def submit(
-    request: JobRequest, settings: Settings, idempotency_key: str | None, *, rings: bool = False,
+    request: JobRequest, settings: Settings, options: SubmitOptions = PLAIN, *, rings: bool = False,
     is_on_cluster: bool = False,
 ) -> Exchange[Submitted]:  # fmt: skip
     """Accept a job. If it starts work, it must be rung, unless ``rings`` has done that.
@@ -37,19 +38,19 @@ def submit(
     written = request.model_dump_json()
     shard = keys.CLOCK_SHARD if is_on_cluster and joining.is_ordered(request) else ""
     if joining.join_s(request) == 0:
-        return (yield from _submit_alone(request, written, settings, idempotency_key, rings=rings, shard=shard))
+        return (yield from _submit_alone(request, written, settings, options, rings=rings, shard=shard))
     # The shard of work that may be joined is that of its fingerprint.
     digest = fingerprint_of(written)
     job_id = keys.new_job_id(shard or digest)
-    if idempotency_key is not None:
-        job_id, is_there = yield from _reserve(job_id, digest, request, idempotency_key)
+    if options.idempotency_key is not None:
+        job_id, is_there = yield from _reserve(job_id, digest, request, options)
         if is_there:
             return Submitted(job_id, is_replayed=True)
     (job,) = yield [_submission(request, written, job_id, settings, rings=rings)]
-    if idempotency_key is None:
+    if options.idempotency_key is None:
         return job  # type: ignore[no-any-return]  # what a call returns is known where it is read
     ttl_s = None if request.deadline is None else request.deadline + settings.querymill_result_ttl_s
-    (holder,) = yield [submitting.keep(request, idempotency_key, job_id, digest, ttl_s=ttl_s)]
+    (holder,) = yield [submitting.keep(request, options, job_id, digest, ttl_s=ttl_s)]
     if holder != job_id:
         # This process was so slow that its reservation expired, and another one has submitted the job.
         yield from settle(job_id, Verdict("cancelled", reason="submitted twice"), settings)
@@ -58,43 +59,41 @@ def submit(
 
 
 def _submission(
-    request: JobRequest, written: str, job_id: str, settings: Settings, idempotency_key: str | None = None, *,
-    rings: bool,
+    request: JobRequest, written: str, job_id: str, settings: Settings, options: SubmitOptions = PLAIN, *, rings: bool
 ) -> ScriptCall[Submitted]:  # fmt: skip
     bells = ringing.bells_of(job_id, request) if rings else ()
     grace_s = settings.querymill_ring_grace_s
-    return submitting.submit(
-        request, written, job_id, ring_grace_s=grace_s, idempotency_key=idempotency_key, bells=bells
-    )
+    return submitting.submit(request, written, job_id, ring_grace_s=grace_s, options=options, bells=bells)
 
 
 def _submit_alone(
-    request: JobRequest, written: str, settings: Settings, idempotency_key: str | None, *, rings: bool, shard: str
+    request: JobRequest, written: str, settings: Settings, options: SubmitOptions, *, rings: bool, shard: str
 ) -> Exchange[Submitted]:
     """Accept a job that is not joined. It is in the slot of its idempotency key, so that one call is enough.
 
     The key of a job with a given ``shard`` is there, too. So nobody notices if it is also the key of a search.
     """
-    scope = None if idempotency_key is None else keys.idempotency_digest(submitting.scope_of(request, idempotency_key))
+    key = options.idempotency_key
+    scope = None if key is None else keys.idempotency_digest(submitting.scope_of(request, options))
     job_id = keys.new_job_id(shard or scope)
     while True:
-        (job,) = yield [_submission(request, written, job_id, settings, idempotency_key, rings=rings)]
-        if not job.elsewhere or idempotency_key is None:
+        (job,) = yield [_submission(request, written, job_id, settings, options, rings=rings)]
+        if not job.elsewhere or key is None:
             return job  # type: ignore[no-any-return]  # as above
         # The key belongs to a job that was joined, in another slot.
         prior, _, _ = job.elsewhere.partition(" ")
         (is_there,) = yield [submitting.is_there(prior)]
         if is_there:
-            raise IdempotencyConflict(idempotency_key, prior)
-        yield [submitting.drop_key(request, idempotency_key, job.elsewhere)]
+            raise IdempotencyConflict(key, prior)
+        yield [submitting.drop_key(request, options, job.elsewhere)]
 
 
-def _reserve(job_id: str, digest: str, request: JobRequest, idempotency_key: str) -> Exchange[tuple[str, bool]]:
+def _reserve(job_id: str, digest: str, request: JobRequest, options: SubmitOptions) -> Exchange[tuple[str, bool]]:
     """Reserve a key for a job. Return the id of the job that has the key, and whether it is on the board."""
     void = ""
     while True:
         (known,) = yield [
-            submitting.reserve(request, idempotency_key, job_id, digest, reservation_ms=RESERVATION_MS, void=void)
+            submitting.reserve(request, options, job_id, digest, reservation_ms=RESERVATION_MS, void=void)
         ]
         if not known:
             return job_id, False
@@ -102,7 +101,7 @@ def _reserve(job_id: str, digest: str, request: JobRequest, idempotency_key: str
         (is_there,) = yield [submitting.is_there(prior)]
         if is_there or coming:
             if first != digest:
-                raise IdempotencyConflict(idempotency_key, prior)
+                raise IdempotencyConflict(options.idempotency_key or "", prior)
             # If it is not there yet, submit it for the one that reserved the key. The board accepts it once.
             return prior, is_there
         void = known

@@ -10,13 +10,14 @@ from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, P
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import Event, ProgressEvent
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 from querymill_shared.queues import Queue
 
 
 class Board(Protocol):
     """The record of every job. Safe to call from many threads. Every write is atomic."""
 
-    def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
+    def submit(self, request: JobRequest, options: SubmitOptions = PLAIN) -> tuple[str, bool]:
         """Accept a job. Return its id and whether it starts work, so that its steps must be rung.
 
         An idempotency key leads to its first job for as long as that is on the board. After that the work starts again.

@@ -9,6 +9,7 @@ from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_MARGIN_MS, ScriptCa
 from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.events import Queued
 from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
+from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 from querymill_shared.queues import Queue
 from querymill_shared.tracing import current_traceparent
 from querymill_shared.values import value
@@ -33,13 +34,13 @@ class Submitted:
     is_replayed: bool = False
 
 
-def scope_of(request: JobRequest, idempotency_key: str) -> str:
-    """Return what makes an idempotency key unique: each collection has its own keys."""
-    return f"{request.collection}\n{idempotency_key}"
+def scope_of(request: JobRequest, options: SubmitOptions) -> str:
+    """Return what makes an idempotency key unique: each collection has its own keys, and in it each owner."""
+    return "\n".join(filter(None, (request.collection, options.owner, options.idempotency_key)))
 
 
 def submit(
-    request: JobRequest, written: str, job_id: str, *, ring_grace_s: float, idempotency_key: str | None = None,
+    request: JobRequest, written: str, job_id: str, *, ring_grace_s: float, options: SubmitOptions = PLAIN,
     bells: Sequence[tuple[Queue, str]] = (),
 ) -> ScriptCall[Submitted]:  # fmt: skip
     """Accept a job under an id, or follow identical work in flight. An idempotency key must be in the slot of the id.
@@ -54,10 +55,10 @@ def submit(
     digest = fingerprint_of(written)
 
     def parse(returned: list[Any]) -> Submitted:
-        return _submitted(returned, job_id, idempotency_key)
+        return _submitted(returned, job_id, options)
 
     names = keys.of_job(job_id, "job", "steps", "events", "due", "recent", "request")
-    scope = job_id if idempotency_key is None else scope_of(request, idempotency_key)
+    scope = job_id if options.idempotency_key is None else scope_of(request, options)
     shard = keys.prefix(job_id[0])
     return ScriptCall(
         "submit",
@@ -78,7 +79,7 @@ def submit(
             int((request.deadline or 0) * 1000),
             SETTLE_MARGIN_MS,
             int(ring_grace_s * 1000),
-            0 if idempotency_key is None else IDEMPOTENCY_TTL_MS,
+            0 if options.idempotency_key is None else IDEMPOTENCY_TTL_MS,
             int(joining.reads_only(request)),
             int(joining.join_s(request) * 1000),
             DEAD_TTL_MS,
@@ -92,14 +93,14 @@ def submit(
     )
 
 
-def _submitted(returned: list[Any], job_id: str, idempotency_key: str | None) -> Submitted:
+def _submitted(returned: list[Any], job_id: str, options: SubmitOptions) -> Submitted:
     match returned:
         case ["elsewhere", known]:
             return Submitted(job_id, elsewhere=known)
         case ["late", wait_ms]:
             raise Overloaded(float(wait_ms) / 1000)
         case ["conflict", prior]:
-            raise IdempotencyConflict(idempotency_key or "", prior)
+            raise IdempotencyConflict(options.idempotency_key or "", prior)
         case ["created", submitted, failed]:
             if failed:
                 _log.warning("job %s is on the board, %d of its bells are not rung yet", submitted, failed)
@@ -116,27 +117,27 @@ def is_there(job_id: str) -> ScriptCall[bool]:
 
 
 def reserve(
-    request: JobRequest, idempotency_key: str, job_id: str, digest: str, *, reservation_ms: int, void: str
+    request: JobRequest, options: SubmitOptions, job_id: str, digest: str, *, reservation_ms: int, void: str
 ) -> ScriptCall[str]:
     """Reserve an idempotency key for a job. Return "", or what the key says of the job that has it, unless ``void``."""
-    return ScriptCall("reserve", [_idempotency(request, idempotency_key)], [job_id, digest, reservation_ms, void], str)
+    return ScriptCall("reserve", [_idempotency(request, options)], [job_id, digest, reservation_ms, void], str)
 
 
 def keep(
-    request: JobRequest, idempotency_key: str, job_id: str, digest: str, *, ttl_s: float | None
+    request: JobRequest, options: SubmitOptions, job_id: str, digest: str, *, ttl_s: float | None
 ) -> ScriptCall[str]:
     """Note that the job of a reserved key is on the board. Return the id of the job that has the key."""
     ttl_ms = IDEMPOTENCY_TTL_MS if ttl_s is None else int(ttl_s * 1000)
-    return ScriptCall("keep", [_idempotency(request, idempotency_key)], [job_id, digest, ttl_ms], str)
+    return ScriptCall("keep", [_idempotency(request, options)], [job_id, digest, ttl_ms], str)
 
 
-def drop_key(request: JobRequest, idempotency_key: str, void: str) -> ScriptCall[bool]:
+def drop_key(request: JobRequest, options: SubmitOptions, void: str) -> ScriptCall[bool]:
     """Delete an idempotency key whose job is gone."""
-    return ScriptCall("forget_key", [_idempotency(request, idempotency_key)], [void], bool)
+    return ScriptCall("forget_key", [_idempotency(request, options)], [void], bool)
 
 
-def _idempotency(request: JobRequest, idempotency_key: str) -> str:
-    scope = scope_of(request, idempotency_key)
+def _idempotency(request: JobRequest, options: SubmitOptions) -> str:
+    scope = scope_of(request, options)
     return keys.idempotency(keys.idempotency_digest(scope), scope)
 
 

@@ -30,6 +30,7 @@ from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Event, ProgressEvent
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 
@@ -114,21 +115,19 @@ class ValkeyBoard(SweptBoard):
             return end.value  # type: ignore[no-any-return]
 
     @override
-    def submit(self, request: JobRequest, *, idempotency_key: str | None = None) -> tuple[str, bool]:
+    def submit(self, request: JobRequest, options: SubmitOptions = PLAIN) -> tuple[str, bool]:
         is_on_cluster = cluster_of(self._client) is not None
-        submitted = self._carry_out(
-            exchanges.submit(request, self._settings, idempotency_key, is_on_cluster=is_on_cluster)
-        )
+        submitted = self._carry_out(exchanges.submit(request, self._settings, options, is_on_cluster=is_on_cluster))
         return submitted.job_id, submitted.starts_work
 
-    def submit_and_ring(self, request: JobRequest, *, idempotency_key: str | None = None) -> Submitted:
+    def submit_and_ring(self, request: JobRequest, options: SubmitOptions = PLAIN) -> Submitted:
         """Submit a job and ring for it, if the broker is this server.
 
         Raises:
             Unavailable: The board is away, or on a cluster, which cannot be the broker.
         """
         refuse_bells(cluster_of(self._client))
-        return self._carry_out(exchanges.submit(request, self._settings, idempotency_key, rings=True))
+        return self._carry_out(exchanges.submit(request, self._settings, options, rings=True))
 
     @override
     def claim(self, job_id: str, step: str) -> Claim | None:

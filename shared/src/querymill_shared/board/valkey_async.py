@@ -21,6 +21,7 @@ from querymill_shared.board.submitting import Submitted
 from querymill_shared.board.summaries import JobSummary
 from querymill_shared.board.watching import StreamedEvent
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 from querymill_shared.settings import Settings
 
 T = TypeVar("T")
@@ -78,9 +79,7 @@ class AsyncValkeyBoard:
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
 
-    async def submit(
-        self, request: JobRequest, *, idempotency_key: str | None = None, rings: bool = False
-    ) -> Submitted:
+    async def submit(self, request: JobRequest, options: SubmitOptions = PLAIN, *, rings: bool = False) -> Submitted:
         """Accept a job as `Board.submit` does. With ``rings`` the board, if it is the broker, rings too.
 
         Raises:
@@ -91,7 +90,7 @@ class AsyncValkeyBoard:
             refuse_bells(cluster)
         is_on_cluster = cluster is not None
         return await self._carry_out(
-            exchanges.submit(request, self._settings, idempotency_key, rings=rings, is_on_cluster=is_on_cluster)
+            exchanges.submit(request, self._settings, options, rings=rings, is_on_cluster=is_on_cluster)
         )
 
     async def settle(self, job_id: str, verdict: Verdict) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ports import Common
 
@@ -21,7 +22,7 @@ def submit_once(request: JobRequest, key: str, ports: Common) -> tuple[str | Non
         if failed == MAX_FAILED:
             key = f"{key} at {int(ports.clock() // THEN_RETRY_EVERY_S)}"
         try:
-            job_id, is_new = ports.board.submit(request, idempotency_key=key)
+            job_id, is_new = ports.board.submit(request, SubmitOptions(idempotency_key=key))
         except IdempotencyConflict as conflict:
             job_id, is_new = conflict.job_id, False
         if is_new:

@@ -30,6 +30,7 @@ from querymill.gateway.http.waiting import (
 from querymill_shared.board import Record
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.fields import CollectionName, Lane
+from querymill_shared.contracts.submit_options import SubmitOptions
 
 router = APIRouter(route_class=GatewayRoute, tags=["jobs"])
 _IDEMPOTENCY_SCHEMA: Final[dict[str, Any]] = {"pattern": r'^("[!#-~]{1,255}"|[!-~]{1,255})$'}
@@ -56,7 +57,8 @@ async def submit(
     """
     check_media(request, JSON)
     asked = in_callers_locale(request, await read_request(request))
-    job = await submit_job(request, asked, read_idempotency_key(idempotency_key))
+    options = SubmitOptions(idempotency_key=read_idempotency_key(idempotency_key))
+    job = await submit_job(request, asked, options)
     replayed = {"Idempotent-Replayed": "true"} if job.is_replayed else {}
     if wait > 0:
         waited = await wait_for_end(request, job.id, wait)

@@ -17,11 +17,12 @@ from querymill.gateway.http.scopes import REQUESTS, scopes_of
 from querymill.gateway.http.shapes import job_of
 from querymill.gateway.http.under_way import is_filling
 from querymill.gateway.http.waiting import look_at
-from querymill.keys import ApiKey, Scope
+from querymill.keys import Scope
 from querymill_shared.board import Record
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownCollection, UnknownJob, UnreadableJob
 from querymill_shared.contracts.jobs import JobRequest, validate_request
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 
 T = TypeVar("T")
 #: A body up to this many bytes takes longer to hand over to a thread than to read.
@@ -48,7 +49,7 @@ async def read_body(request: Request, read: Callable[[bytes], T]) -> T:
 
 
 async def submit_job(
-    request: Request, asked: JobRequest, idempotency_key: str | None = None, *, is_noted: bool = True
+    request: Request, asked: JobRequest, options: SubmitOptions = PLAIN, *, is_noted: bool = True
 ) -> AsyncJob[Any]:
     """Submit a job if the caller may, and write an audit line for a write, unless the route does.
 
@@ -61,8 +62,8 @@ async def submit_job(
     caller = caller_of(request)
     need(caller, *scopes_of(asked))
     need_sight(caller, asked.collection)
-    key = None if idempotency_key is None else _of_caller(caller, idempotency_key)
-    submission = context_of(request).mill.submit(cast("Asks[JobResult]", asked), idempotency_key=key)
+    mill, owned = context_of(request).mill, options.owned_by(caller.id)
+    submission = mill.submit_with(cast("Asks[JobResult]", asked), owned)
     try:
         job = await asyncio.shield(asyncio.ensure_future(submission))
     except UnknownCollection as error:
@@ -86,11 +87,6 @@ async def _conflict(request: Request, job_id: str) -> Problem:
         return Problem("idempotency-conflict")
     said = f"Idempotency-Key: belongs to job {job_id}, whose request is another; use a new key"
     return Problem("idempotency-conflict", said, more={"job_id": job_id, "links": links_of(job_id)})
-
-
-def _of_caller(caller: ApiKey, idempotency_key: str) -> str:
-    """Return a key that is this caller's own. Without API keys there is one caller, and it is that of the client."""
-    return f"{caller.id}\n{idempotency_key}" if caller.id else idempotency_key
 
 
 def read_idempotency_key(written: str | None) -> str | None:

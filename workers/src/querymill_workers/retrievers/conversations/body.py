@@ -11,6 +11,7 @@ from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.ingest import SessionExtension
 from querymill_shared.contracts.sessions import ChatSession
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.contracts.vectors import EmbedDocuments
 from querymill_shared.values import value
 from querymill_workers.documents.ports import Body, Documents, Entry, read_entry
@@ -59,10 +60,10 @@ class ConversationBody(Body):
         change = store_history(collection, document, known, left, self)
         # No bell: the sweeper rings it, once the drop is committed.
         request = RecomputeRanks(collection=collection, scope="changed", background=True)
-        self.board.submit(request, idempotency_key=f"ranks {self.ranks.updates(collection)}")
+        self.board.submit(request, SubmitOptions(idempotency_key=f"ranks {self.ranks.updates(collection)}"))
         if change.total:
             vectors = EmbedDocuments(collection=collection, retriever=KIND, documents=(document,))
-            self.board.submit(vectors, idempotency_key=f"embed what {version.job_id} left of {document}")
+            self.board.submit(vectors, SubmitOptions(idempotency_key=f"embed what {version.job_id} left of {document}"))
         return max(1 + len(known.session.messages) - change.total - (change.total > 0), 1)
 
     @override

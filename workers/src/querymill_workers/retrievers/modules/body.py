@@ -10,6 +10,7 @@ from querymill_shared.contracts.described import line_of
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.contracts.modules.learn import LearnLexicon
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_shared.values import value
 from querymill_workers.documents.ports import Body, Documents, Entry, read_entry
 from querymill_workers.retrievers.modules.entry import entry_of
@@ -53,7 +54,7 @@ class ModuleBody(Body):
             version = self.modules.vocabulary(collection).version
             # No bell: the sweeper rings it, once the drop is committed.
             request = LearnLexicon(collection=collection, background=True)
-            self.board.submit(request, idempotency_key=f"lexicon {version}")
+            self.board.submit(request, SubmitOptions(idempotency_key=f"lexicon {version}"))
         return int(was_there)
 
     @override

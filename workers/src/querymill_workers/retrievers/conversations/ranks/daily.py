@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
+from querymill_shared.contracts.submit_options import SubmitOptions
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.retrievers.conversations.ports import RankPorts
 
@@ -22,7 +23,9 @@ def rebuilds_due(ports: RankPorts, now: datetime) -> Sequence[Bell]:
     bells: list[Bell] = []
     for collection, mode in ports.ranks.rebuilt_before(now - EVERY):
         request = RecomputeRanks(collection=collection, mode=mode)
-        job_id, is_new = ports.board.submit(request, idempotency_key=f"daily ranks {now.date().isoformat()}")
+        job_id, is_new = ports.board.submit(
+            request, SubmitOptions(idempotency_key=f"daily ranks {now.date().isoformat()}")
+        )
         if is_new:
             bells.extend(Bell(job_id, step, request.queue_of(step)) for step in request.steps)
     return bells
