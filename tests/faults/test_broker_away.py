@@ -21,7 +21,7 @@ P95_S = 2.0
 EVERY_S = 0.25
 
 
-@pytest.fixture(scope="module", params=BROKERS)
+@pytest.fixture(scope="module", params=["valkey", pytest.param("rabbitmq", marks=pytest.mark.nightly)])
 def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
     """A broker apart from the board, for this file to kill."""
     with BROKERS[request.param]() as server:

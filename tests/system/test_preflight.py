@@ -34,7 +34,7 @@ def test_a_server_that_may_evict_is_refused(deployment: Deployment) -> None:
 OWN = HOSTS[-1]
 
 
-@pytest.mark.parametrize("pool", ["prefork", "solo"])
+@pytest.mark.parametrize("pool", [pytest.param("prefork", marks=pytest.mark.nightly), "solo"])
 def test_a_pool_that_no_broker_but_redis_can_serve_is_refused_and_leaves_nothing_there(
     deployment: Deployment, shared_rabbit: Rabbit, pool: str
 ) -> None:

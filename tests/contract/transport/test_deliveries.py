@@ -112,6 +112,7 @@ def test_a_worker_declares_quorum_queues_with_a_delivery_limit(shared_rabbit: Ra
         assert f'{{"x-delivery-limit",{DELIVERY_LIMIT}}}' in arguments
 
 
+@pytest.mark.nightly
 def test_bells_wait_in_the_queue_for_threads_and_none_is_held(
     shared_rabbit: Rabbit, channel: Any, listening: Listening
 ) -> None:
@@ -145,6 +146,7 @@ def test_what_one_worker_has_no_thread_for_goes_to_another(
     assert sorted(first.wait_for(1) + second.wait_for(2)) == ["one", "three", "two"]
 
 
+@pytest.mark.nightly
 def test_no_bell_goes_back_and_forth_until_the_broker_drops_it(
     shared_rabbit: Rabbit, channel: Any, listening: Listening
 ) -> None:
@@ -160,7 +162,7 @@ def test_no_bell_goes_back_and_forth_until_the_broker_drops_it(
     assert sorted(steps) == sorted(f"{queue}-{number}" for queue in ("search", "expand") for number in range(count))
 
 
-@pytest.mark.parametrize("may_configure", ["", "embed"])
+@pytest.mark.parametrize("may_configure", [pytest.param("", marks=pytest.mark.nightly), "embed"])
 def test_a_queue_that_is_missing_and_may_not_be_declared_is_named_with_the_remedy(
     shared_rabbit: Rabbit, listening: Listening, may_configure: str
 ) -> None:
@@ -178,6 +180,7 @@ def test_a_queue_that_is_missing_and_may_not_be_declared_is_named_with_the_remed
     assert "rabbitmqctl delete_queue" not in said["mend"]
 
 
+@pytest.mark.nightly
 def test_a_queue_that_the_user_may_not_read_is_named_with_the_remedy(
     shared_rabbit: Rabbit, channel: Any, listening: Listening
 ) -> None:
@@ -195,7 +198,7 @@ def test_a_queue_that_the_user_may_not_read_is_named_with_the_remedy(
     assert "'search'" in said["detail"]
 
 
-@pytest.mark.parametrize("may_configure", ["", "search"])
+@pytest.mark.parametrize("may_configure", [pytest.param("", marks=pytest.mark.nightly), "search"])
 def test_a_worker_whose_user_may_not_declare_uses_the_queues_that_are_there(
     shared_rabbit: Rabbit, channel: Any, listening: Listening, may_configure: str
 ) -> None:
@@ -211,6 +214,7 @@ def test_a_worker_whose_user_may_not_declare_uses_the_queues_that_are_there(
         shared_rabbit.ask("set_permissions", "-p", HOST, "guest", ".*", ".*", ".*")
 
 
+@pytest.mark.nightly
 def test_a_queue_that_somebody_deletes_is_declared_again(
     shared_rabbit: Rabbit, channel: Any, listening: Listening
 ) -> None:
@@ -246,6 +250,7 @@ def test_a_queue_that_was_declared_otherwise_is_used_as_it_is_and_named(
     assert "rabbitmqctl delete_queue search" in said["mend"]
 
 
+@pytest.mark.nightly
 def test_a_queue_of_another_program_alone_is_named_and_the_others_are_served(
     shared_rabbit: Rabbit, channel: Any, listening: Listening
 ) -> None:
