@@ -1,14 +1,15 @@
 """Every public name of the client, by what it is for. `import querymill` imports this when a name is first used."""
 
-# Clients
+# Clients and errors
 from querymill.client.job import AsyncJob, Job
 from querymill.client.mill import AsyncQuerymill, Querymill
+from querymill.extras import NotInstalled
 from querymill.ingesting.jsonl import BadLine
 from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import PathOptions, UnreadPath, UnusablePath
 from querymill.ingesting.submitting import LoadProgress
 
-# Requests and results
+# Requests, events and results
 from querymill_shared.contracts.answer import (
     AnswerHit,
     AnswerQuestion,
@@ -40,16 +41,34 @@ from querymill_shared.contracts.documents import (
 )
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import (
+    ClientClosed,
     IdempotencyConflict,
+    InvalidRequest,
     JobCancelled,
+    JobEnded,
     JobFailed,
     Overloaded,
     QuerymillError,
+    StillRunning,
     Unavailable,
     UnknownCollection,
     UnknownJob,
+    UnreadableJob,
 )
-from querymill_shared.contracts.events import AnswerPart
+from querymill_shared.contracts.events import (
+    AnswerPart,
+    Cancelled,
+    Done,
+    Event,
+    Failed,
+    Hits,
+    PartialHit,
+    Progress,
+    Queued,
+    SearchRound,
+    StageFinished,
+    StageStarted,
+)
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.files.ingest import (
     CompareFiles,
@@ -60,6 +79,7 @@ from querymill_shared.contracts.files.ingest import (
 )
 from querymill_shared.contracts.files.search import FileHit, FileResult, FileSearch
 from querymill_shared.contracts.ingest import Extend, ExtendResult, IngestedDocument, IngestResult, SessionExtension
+from querymill_shared.contracts.jobs import AnyResult, JobRequest
 from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult, MessageSearch
 from querymill_shared.contracts.modules.ingest import IngestModules, IngestModulesResult, MetaInfo, ModuleDocument
@@ -69,6 +89,7 @@ from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports.ingest import IngestReports, IngestReportsResult, Report, ReportPage
 from querymill_shared.contracts.reports.search import ReportHit, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankedHit, RerankResult
+from querymill_shared.contracts.results import Degradation, JobResult, Stage
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_shared.contracts.set_aside import ListSetAside, RefusedText, SetAsideResult
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult, Reembed, ReembedResult
@@ -79,31 +100,39 @@ __all__ = [
     "AnswerPart",
     "AnswerQuestion",
     "AnswerResult",
+    "AnyResult",
     "AsyncJob",
     "AsyncQuerymill",
     "BadLine",
+    "Cancelled",
     "ChatMessage",
     "ChatSession",
     "Citation",
+    "ClientClosed",
     "CompareFiles",
     "CompareFilesResult",
     "ConversationHit",
     "ConversationResult",
     "ConversationSearch",
+    "Degradation",
     "DocumentList",
     "DocumentPage",
+    "Done",
     "DropDocuments",
     "DropResult",
     "EmbedDocuments",
     "EmbedDocumentsResult",
     "EmbedResult",
     "EmbedTexts",
+    "Event",
     "ExportDocuments",
     "Extend",
     "ExtendResult",
+    "Failed",
     "FileHit",
     "FileResult",
     "FileSearch",
+    "Hits",
     "IdempotencyConflict",
     "IngestConversations",
     "IngestConversationsResult",
@@ -118,9 +147,13 @@ __all__ = [
     "IngestResult",
     "IngestedDocument",
     "Ingestion",
+    "InvalidRequest",
     "Job",
     "JobCancelled",
+    "JobEnded",
     "JobFailed",
+    "JobRequest",
+    "JobResult",
     "Judgement",
     "Lane",
     "LearnLexicon",
@@ -136,10 +169,14 @@ __all__ = [
     "ModuleDocumentHit",
     "ModuleResult",
     "ModuleSearch",
+    "NotInstalled",
     "Overloaded",
+    "PartialHit",
     "PathOptions",
+    "Progress",
     "Querymill",
     "QuerymillError",
+    "Queued",
     "RankList",
     "RankListResult",
     "RanksResult",
@@ -158,12 +195,17 @@ __all__ = [
     "RerankCandidate",
     "RerankResult",
     "RerankedHit",
+    "SearchRound",
     "SessionExtension",
     "SetAsideResult",
     "Settings",
     "ShowDocument",
     "ShownDocument",
     "SourceFile",
+    "Stage",
+    "StageFinished",
+    "StageStarted",
+    "StillRunning",
     "SubQuery",
     "TextToEmbed",
     "Unavailable",
@@ -171,6 +213,7 @@ __all__ = [
     "UnknownCollection",
     "UnknownJob",
     "UnreadPath",
+    "UnreadableJob",
     "UnusablePath",
     "WrittenAnswer",
 ]

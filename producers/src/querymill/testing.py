@@ -50,7 +50,7 @@ class MemoryMill(Querymill):
         board = ValkeyBoard(client, Settings())
         workers: Any = found.load()(board)
         watch = Watch(lambda: SimulatedWatch(client))
-        self._use(board, ringing_after(board, workers), watch, close=(workers.close,))
+        self._use(board, ringing_after(board, workers), watch, place="memory", close=(workers.close,))
 
 
 def open_simulated() -> redis.Redis:

@@ -190,7 +190,7 @@ def outcome_of(ask: Callable[[], object]) -> str:
     try:
         ask()
     except Unavailable as error:
-        return str(error)
+        return error.detail
     return ""
 
 

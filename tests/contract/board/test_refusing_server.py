@@ -82,7 +82,7 @@ def server() -> Iterator[RefusingBoard]:
         yield board
 
 
-def refused(asks: Asks, url: str) -> Exception:
+def refused(asks: Asks, url: str) -> QuerymillError:
     with pytest.raises(Unavailable) as raised:
         asks(url)
     assert isinstance(raised.value, QuerymillError)
@@ -94,7 +94,7 @@ def refused(asks: Asks, url: str) -> Exception:
 def test_a_refusal_for_now_is_unavailable_and_names_the_remedy(server: RefusingBoard, way: str) -> None:
     with refusing(server, way):
         for asks in ASKED:
-            said = str(refused(asks, server.url))
+            said = refused(asks, server.url).detail
             assert said.startswith(f"board: {way} "), (asks, said)
             assert said.endswith(REFUSED_FOR_NOW[way])
     for asks in ASKED:
@@ -106,7 +106,7 @@ def test_a_cluster_that_lacks_parts_is_unavailable() -> None:
     second = str(free_ports(["second"], preferred={})["second"])
     with refusing_board("--cluster-enabled", "yes", "--cluster-port", second) as board:
         for asks in (several_at_once, pipeline_of_coroutines):
-            assert "start that part of its cluster" in str(refused(asks, board.url))
+            assert "start that part of its cluster" in refused(asks, board.url).detail
 
 
 def test_a_cluster_that_is_moving_keys_is_unavailable() -> None:
@@ -128,9 +128,9 @@ def test_a_cluster_that_is_moving_keys_is_unavailable() -> None:
         slot = ask("KEYSLOT", "qm:{0}:a")
         client.set("qm:{0}:a", "1")
         ask("SETSLOT", slot, "MIGRATING", there)
-        with pytest.raises(Unavailable, match=r"^board: TRYAGAIN .*: try again$"):
+        with pytest.raises(Unavailable, match=r"(?m)^board: TRYAGAIN .*: try again$"):
             run_commands(client, [("MGET", "qm:{0}:a", "qm:{0}:b")])
-        with pytest.raises(Unavailable, match=r"^board: TRYAGAIN .*: try again$"):
+        with pytest.raises(Unavailable, match=r"(?m)^board: TRYAGAIN .*: try again$"):
             client.mget("qm:{0}:a", "qm:{0}:b")
         ask("SETSLOT", slot, "STABLE")
         assert client.mget("qm:{0}:a", "qm:{0}:b") == ["1", None]
@@ -150,7 +150,9 @@ def test_a_board_that_was_refused_takes_it_for_no_cluster_and_no_broken_job(serv
 
 @each_asks
 def test_a_server_that_is_not_there_is_unavailable(asks: Asks) -> None:
-    said = str(refused(asks, NOWHERE))
+    error = refused(asks, NOWHERE)
+    assert str(error) == "the job board cannot be reached just now; try again later"
+    said = error.detail
     assert said.startswith("board: Error 111 connecting to 127.0.0.1:1")
     assert said.endswith("is REDIS_URL right?")
 
@@ -168,7 +170,7 @@ def test_a_broker_that_refuses_a_bell_costs_no_job(server: RefusingBoard, valkey
 @pytest.mark.one_server
 @pytest.mark.parametrize("asks", [threads, coroutines], ids=lambda asks: asks.__name__)
 def test_a_password_that_is_wrong_is_named(valkey_url: str, asks: Asks) -> None:
-    said = str(refused(asks, valkey_url.replace("redis://:", "redis://:not-")))
+    said = refused(asks, valkey_url.replace("redis://:", "redis://:not-")).detail
     assert "are the user and the password in REDIS_URL right?" in said
     assert "not-" not in said
 
@@ -179,7 +181,7 @@ def test_every_first_word_is_known(word: str, asks: Asks) -> None:
     """Also those that no server can be brought to say at will."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         threading.Thread(target=answer_all, args=(listening, word), daemon=True).start()
-        said = str(refused(asks, f"redis://127.0.0.1:{listening.getsockname()[1]}/0?protocol=2"))
+        said = refused(asks, f"redis://127.0.0.1:{listening.getsockname()[1]}/0?protocol=2").detail
         listening.shutdown(socket.SHUT_RDWR)
     assert said.endswith(REFUSED_FOR_NOW[word])
 

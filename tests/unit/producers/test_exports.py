@@ -1,4 +1,4 @@
-"""`import querymill` gives a caller every type that a job is asked with and every result that it ends with."""
+"""`import querymill` gives a caller every type that a job is asked with, every event, result and error of it."""
 
 from collections.abc import Iterator
 from operator import attrgetter
@@ -8,6 +8,9 @@ import pytest
 from pydantic import BaseModel
 
 import querymill
+from querymill import QuerymillError
+from querymill_shared.contracts import errors
+from querymill_shared.contracts.events import Event
 from querymill_shared.contracts.jobs import AnyResult, JobRequest
 
 
@@ -21,13 +24,19 @@ def parts(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from parts(argument)
 
 
-PUBLIC: set[type[BaseModel]] = {*parts(JobRequest), *get_args(AnyResult)}
+PUBLIC: set[type[BaseModel]] = {*parts(JobRequest), *get_args(AnyResult), *parts(Event)}
+ERRORS = {error for error in vars(errors).values() if isinstance(error, type) and issubclass(error, QuerymillError)}
 
 
 @pytest.mark.parametrize("contract", sorted(PUBLIC, key=attrgetter("__name__")))
 def test_what_a_request_is_made_of_and_every_result_is_exported(contract: type[BaseModel]) -> None:
     assert contract.__name__ in querymill.__all__
     assert getattr(querymill, contract.__name__) is contract
+
+
+@pytest.mark.parametrize("error", sorted(ERRORS, key=attrgetter("__name__")))
+def test_every_error_of_a_job_is_exported(error: type[QuerymillError]) -> None:
+    assert getattr(querymill, error.__name__) is error
 
 
 def test_every_name_that_is_exported_exists() -> None:

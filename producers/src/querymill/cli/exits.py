@@ -10,7 +10,7 @@ import pydantic
 import redis
 
 from querymill.cli.terminal import Console
-from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError, Unavailable, rule_text
+from querymill_shared.contracts.errors import JobEnded, Overloaded, QuerymillError, Unavailable, detail_of, rule_text
 from querymill_shared.secret_files import UnreadableSetting
 from querymill_shared.settings import Settings
 from querymill_shared.urls import mask_text
@@ -74,16 +74,16 @@ def guarded(run: Callable[[], object]) -> None:
     except pydantic.ValidationError as error:
         _exit(Exit.WRONG_USE, "\n".join(rules_broken(error)))
     except (JobEnded, Overloaded, TimeoutError) as error:
-        _exit(Exit.FAILED, str(error))
+        _exit(Exit.FAILED, detail_of(error))
     except Unreachable as error:
         _exit(Exit.UNREACHABLE, str(error))
     except (Unavailable, redis.ConnectionError, redis.TimeoutError) as error:
         mend = "`querymill up` prints the exports that lead to its stack; see `querymill doctor`"
-        _exit(Exit.UNREACHABLE, f"{error} ({mend})")
+        _exit(Exit.UNREACHABLE, f"{detail_of(error)} ({mend})")
     except redis.ResponseError as error:
         _exit(Exit.UNREACHABLE, explain_denial(error))
     except (QuerymillError, UnreadableSetting, WrongUse) as error:
-        _exit(Exit.WRONG_USE, str(error))
+        _exit(Exit.WRONG_USE, detail_of(error))
     except KeyboardInterrupt:
         sys.exit(130)
 

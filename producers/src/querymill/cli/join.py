@@ -11,6 +11,7 @@ from querymill.cli.exits import Unreachable, WrongUse
 from querymill_shared.board.connections import open_commands
 from querymill_shared.board.fleet_settings import SharedSetting, read_shared
 from querymill_shared.board.lives import ALIVE_S, read_lives
+from querymill_shared.contracts.errors import detail_of
 from querymill_shared.secret_files import names_set
 from querymill_shared.settings import Settings
 from querymill_shared.urls import mask, read_address
@@ -71,7 +72,9 @@ def settings_to_join(url: str) -> dict[str, str]:
         try:
             shared = read_shared(client)
         except redis.RedisError as error:
-            raise Unreachable(f"--join: {mask(board)}: {error}; give the address of the fleet's board") from error
+            raise Unreachable(
+                f"--join: {mask(board)}: {detail_of(error)}; give the address of the fleet's board"
+            ) from error
     given = names_set({*shared, _NEEDED})
     learned = learn(shared, given, is_local=leads_home(board))
     if learned.asked:

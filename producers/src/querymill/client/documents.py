@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeVar, get_args
 
+from pydantic import ValidationError
+
 from querymill.client.job import AsyncJob, Job
 from querymill_shared.board import AsyncValkeyBoard, Board
 from querymill_shared.contracts.documents import (
@@ -13,10 +15,13 @@ from querymill_shared.contracts.documents import (
     ListDocuments,
     ShowDocument,
 )
+from querymill_shared.contracts.errors import InvalidRequest
+from querymill_shared.contracts.fields import Contract
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.results import Asks, JobResult
 
 R = TypeVar("R", bound=JobResult)
+A = TypeVar("A", bound=Contract)
 
 RETRIEVERS: Final[tuple[Retriever, ...]] = get_args(Retriever)
 #: How long to wait for a page, in seconds: for as long as its job may take, and a little.
@@ -29,6 +34,13 @@ class _Submits(Protocol):
     _board: Board
 
     def submit(self, request: Asks[R]) -> Job[R]: ...
+
+
+def _asking(kind: type[A], **fields: Any) -> A:
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        raise InvalidRequest.of(error) from None
 
 
 def _fetched(job: Job[R], timeout: float | None) -> R:
@@ -56,11 +68,11 @@ class DocumentCalls:
         The next page begins at the ``cursor`` of the page before it.
 
         Raises:
-            pydantic.ValidationError: A field breaks a rule; the error names both.
+            InvalidRequest: A field breaks a rule; the error names both.
             JobFailed: The store could not answer.
         """
-        request = ListDocuments(
-            retriever=retriever, collection=collection, filter=filter or {}, limit=limit, cursor=cursor
+        request = _asking(
+            ListDocuments, retriever=retriever, collection=collection, filter=filter or {}, limit=limit, cursor=cursor
         )
         return _fetched(self.submit(request), PAGE_S)
 
@@ -70,7 +82,7 @@ class DocumentCalls:
         Raises:
             JobFailed: It is not stored.
         """
-        request = ShowDocument(retriever=retriever, collection=collection, id=document)
+        request = _asking(ShowDocument, retriever=retriever, collection=collection, id=document)
         return _fetched(self.submit(request), PAGE_S).document
 
     def export(
@@ -87,8 +99,8 @@ class DocumentCalls:
         Raises:
             JobFailed: The store could not answer.
         """
-        request: ExportDocuments | None = ExportDocuments(
-            retriever=retriever, collection=collection, filter=filter or {}
+        request: ExportDocuments | None = _asking(
+            ExportDocuments, retriever=retriever, collection=collection, filter=filter or {}
         )
         while request is not None:
             page = _fetched(self.submit(request), PAGE_S)
@@ -111,10 +123,16 @@ class DocumentCalls:
         submitted before and is stored later stays forgotten.
 
         Raises:
-            TimeoutError: It has not ended after ``timeout`` seconds. The job continues.
+            InvalidRequest: A field breaks a rule.
+            StillRunning: It has not ended after ``timeout`` seconds. The job continues.
         """
-        request = DropDocuments(
-            retriever=retriever, collection=collection, ids=tuple(ids), filter=filter or {}, everything=everything
+        request = _asking(
+            DropDocuments,
+            retriever=retriever,
+            collection=collection,
+            ids=tuple(ids),
+            filter=filter or {},
+            everything=everything,
         )
         return self.submit(request).result(timeout)
 
@@ -149,14 +167,14 @@ class AsyncDocumentCalls:
         cursor: str | None = None,
     ) -> DocumentList:
         """See `DocumentCalls.list`."""
-        request = ListDocuments(
-            retriever=retriever, collection=collection, filter=filter or {}, limit=limit, cursor=cursor
+        request = _asking(
+            ListDocuments, retriever=retriever, collection=collection, filter=filter or {}, limit=limit, cursor=cursor
         )
         return await _fetched_async(await self.submit(request), PAGE_S)
 
     async def show(self: _SubmitsAsync, retriever: Retriever, document: str, *, collection: str) -> Mapping[str, Any]:
         """See `DocumentCalls.show`."""
-        request = ShowDocument(retriever=retriever, collection=collection, id=document)
+        request = _asking(ShowDocument, retriever=retriever, collection=collection, id=document)
         return (await _fetched_async(await self.submit(request), PAGE_S)).document
 
     async def export(
@@ -167,8 +185,8 @@ class AsyncDocumentCalls:
         filter: Conditions | None = None,  # noqa: A002  # the field's name on the wire
     ) -> AsyncIterator[Mapping[str, Any]]:
         """See `DocumentCalls.export`."""
-        request: ExportDocuments | None = ExportDocuments(
-            retriever=retriever, collection=collection, filter=filter or {}
+        request: ExportDocuments | None = _asking(
+            ExportDocuments, retriever=retriever, collection=collection, filter=filter or {}
         )
         while request is not None:
             page = await _fetched_async(await self.submit(request), PAGE_S)
@@ -187,8 +205,13 @@ class AsyncDocumentCalls:
         timeout: float | None = None,  # as `Job.result`
     ) -> DropResult:
         """See `DocumentCalls.drop`."""
-        request = DropDocuments(
-            retriever=retriever, collection=collection, ids=tuple(ids), filter=filter or {}, everything=everything
+        request = _asking(
+            DropDocuments,
+            retriever=retriever,
+            collection=collection,
+            ids=tuple(ids),
+            filter=filter or {},
+            everything=everything,
         )
         return await (await self.submit(request)).result(timeout)
 

@@ -11,9 +11,16 @@ from pydantic import ValidationError
 from querymill.client.events.waits import Heard, is_later
 from querymill.client.events.watch import Watch
 from querymill_shared.board import CANCELLED, AsyncValkeyBoard, Board, Picture, Verdict
-from querymill_shared.contracts.errors import JobCancelled, JobFailed, UnknownJob, UnreadableJob, broken_rules
+from querymill_shared.contracts.errors import (
+    InvalidRequest,
+    JobCancelled,
+    JobFailed,
+    UnknownJob,
+    UnreadableJob,
+    broken_rules,
+)
 from querymill_shared.contracts.events import Cancelled, Done, Event, Failed, decode_event
-from querymill_shared.contracts.jobs import decode_result
+from querymill_shared.contracts.jobs import JobRequest, decode_result
 from querymill_shared.contracts.results import JobResult
 
 R = TypeVar("R", bound=JobResult)
@@ -31,11 +38,17 @@ class Job(Generic[R]):
     reaches the board by its own settings.
     """
 
-    def __init__(self, job_id: str, board: Board, watch: Watch, *, is_new: bool = False) -> None:
+    def __init__(
+        self, job_id: str, board: Board, watch: Watch, *, asked: JobRequest | None = None, is_new: bool = False
+    ) -> None:
         self.id = job_id
         self.is_new = is_new
         self._board = board
         self._watch = watch
+        self._of = _of(asked)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}{self._of}>"
 
     def events(self, *, timeout: float | None = None, after: str | None = None) -> Iterator[Event]:
         """Follow the job from its beginning, or from ``after`` the id of an event, to its end.
@@ -44,8 +57,8 @@ class Job(Generic[R]):
         others have only waited for its end until now, its next step that ends brings the first `Hits`.
 
         Raises:
-            ValueError: ``after`` is no id of an event.
-            TimeoutError: The job was not over after ``timeout`` seconds.
+            InvalidRequest: ``after`` is no id of an event.
+            StillRunning: The job was not over after ``timeout`` seconds.
             UnknownJob: It is not on the board.
             ClientClosed: The client was closed.
         """
@@ -65,7 +78,7 @@ class Job(Generic[R]):
         Raises:
             JobFailed: It failed, with its reason.
             JobCancelled: It was cancelled.
-            TimeoutError: The job has not ended after ``timeout`` seconds; it keeps running.
+            StillRunning: The job has not ended after ``timeout`` seconds; it keeps running.
             UnknownJob: It is not on the board.
             UnreadableJob: A release that this one does not know wrote the result.
             Unavailable: The board has been away since the wait began.
@@ -107,13 +120,24 @@ class AsyncJob(Generic[R]):
     """`Job`, awaitable. ``is_replayed`` is True if an idempotency key led to an earlier job."""
 
     def __init__(
-        self, job_id: str, board: AsyncValkeyBoard, watch: Watch, *, is_new: bool = False, is_replayed: bool = False
+        self,
+        job_id: str,
+        board: AsyncValkeyBoard,
+        watch: Watch,
+        *,
+        asked: JobRequest | None = None,
+        is_new: bool = False,
+        is_replayed: bool = False,
     ) -> None:
         self.id = job_id
         self.is_new = is_new
         self.is_replayed = is_replayed
         self._board = board
         self._watch = watch
+        self._of = _of(asked)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}{self._of}>"
 
     async def events(
         self, *, timeout: float | None = None, after: str | None = None
@@ -155,9 +179,13 @@ class AsyncJob(Generic[R]):
         return (await self._board.picture(self.id)).for_caller()
 
 
+def _of(asked: JobRequest | None) -> str:
+    return "" if asked is None else f": {asked.kind} of {asked.collection!r}"
+
+
 def _begins_at(after: str | None) -> str:
     if after is not None and _EVENT_ID.fullmatch(after) is None:
-        raise ValueError("after: must be the id of an event, such as 1795269731204-0")
+        raise InvalidRequest(("after", "must be the id of an event, such as 1795269731204-0"))
     return after or BEGINNING
 
 

@@ -7,6 +7,8 @@ from copy import copy
 from functools import cache
 from typing import Any, Protocol, Self, TypeVar, cast
 
+from pydantic import ValidationError
+
 from querymill.client.documents import AsyncDocumentCalls, DocumentCalls
 from querymill.client.events.watch import Watch
 from querymill.client.job import AsyncJob, Job
@@ -18,13 +20,14 @@ from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard, ValkeyW
 from querymill_shared.board.connections import CLIENT_COMMANDS
 from querymill_shared.board.jobs_of_batch import BatchShelf
 from querymill_shared.board.submitting import Submitted
-from querymill_shared.contracts.errors import UnknownCollection
+from querymill_shared.contracts.errors import InvalidRequest, UnknownCollection
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 from querymill_shared.settings import Settings
+from querymill_shared.urls import mask
 
 R = TypeVar("R", bound=JobResult)
 
@@ -72,12 +75,19 @@ class Querymill(DocumentCalls, LoadCalls):
         board = ValkeyBoard.connect(chosen, connections=CLIENT_COMMANDS)
         watch = Watch(lambda: ValkeyWatchedBoard.connect(chosen))
         doorbell = _doorbell_of(chosen)
+        place = mask(chosen.redis_url)
         if doorbell is None:
-            self._use(board, board.submit_and_ring, watch, close=(board.close,))
+            self._use(board, board.submit_and_ring, watch, place=place, close=(board.close,))
         else:
-            self._use(board, ringing_after(board, doorbell), watch, close=(board.close, doorbell.close))
+            self._use(board, ringing_after(board, doorbell), watch, place=place, close=(board.close, doorbell.close))
 
-    def _use(self, board: ValkeyBoard, accept: Accepts, watch: Watch, *, close: Sequence[Callable[[], None]]) -> None:
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self._place}>"
+
+    def _use(
+        self, board: ValkeyBoard, accept: Accepts, watch: Watch, *, place: str, close: Sequence[Callable[[], None]]
+    ) -> None:
+        self._place = place
         self._board: Board = board
         self.shelf = board.shelf()
         self._accept = accept
@@ -119,13 +129,13 @@ class Querymill(DocumentCalls, LoadCalls):
         events, a result and an end of its own.
 
         Raises:
-            pydantic.ValidationError: What accompanies the request breaks a rule; the error names both.
+            InvalidRequest: What accompanies the request breaks a rule; the error names both.
             UnknownCollection: Nothing was ever ingested into the collection; nothing is enqueued.
             IdempotencyConflict: The key belongs to another request.
             Overloaded: So much work waits that no worker could begin the job before its deadline; nothing is enqueued.
             Unavailable: The board is away.
         """
-        return self.submit_with(request, SubmitOptions(idempotency_key=idempotency_key))
+        return self.submit_with(request, _beside(idempotency_key))
 
     def submit_with(self, request: Asks[R], options: SubmitOptions) -> Job[R]:
         """Submit a job with what accompanies it as one value; see `submit`."""
@@ -134,7 +144,7 @@ class Querymill(DocumentCalls, LoadCalls):
             self._known[asked.kind] = self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
         submitted = self._accept(asked, options)
-        return Job(submitted.job_id, self._board, self._watch, is_new=submitted.starts_work)
+        return Job(submitted.job_id, self._board, self._watch, asked=asked, is_new=submitted.starts_work)
 
     def job(self, job_id: str) -> Job[Any]:
         """Return a job that was submitted before, by this process or another."""
@@ -159,6 +169,9 @@ class AsyncQuerymill(AsyncDocumentCalls):
         self._watch = Watch(lambda: ValkeyWatchedBoard.connect(self._settings))
         self._known: dict[str, set[str]] = {}
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {mask(self._settings.redis_url)}>"
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -174,7 +187,7 @@ class AsyncQuerymill(AsyncDocumentCalls):
 
     async def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> AsyncJob[R]:
         """See `Querymill.submit`."""
-        return await self.submit_with(request, SubmitOptions(idempotency_key=idempotency_key))
+        return await self.submit_with(request, _beside(idempotency_key))
 
     async def submit_with(self, request: Asks[R], options: SubmitOptions) -> AsyncJob[R]:
         """See `Querymill.submit_with`."""
@@ -189,6 +202,7 @@ class AsyncQuerymill(AsyncDocumentCalls):
             submitted.job_id,
             self._board,
             self._watch,
+            asked=asked,
             is_new=submitted.starts_work,
             is_replayed=submitted.is_replayed,
         )
@@ -253,6 +267,13 @@ def _doorbell_of(settings: Settings) -> Rings | None:
     with needing("broker", what="a CELERY_BROKER_URL other than REDIS_URL"):
         from querymill_shared.doorbell import Doorbell
     return Doorbell.connect(settings)
+
+
+def _beside(idempotency_key: str | None) -> SubmitOptions:
+    try:
+        return SubmitOptions(idempotency_key=idempotency_key)
+    except ValidationError as error:
+        raise InvalidRequest.of(error) from None
 
 
 def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:

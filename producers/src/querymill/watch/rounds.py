@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from querymill.watch.changes import Changes, Roots
 from querymill.watch.sessions import WatchReport
-from querymill_shared.contracts.errors import Overloaded, Unavailable
+from querymill_shared.contracts.errors import Overloaded, Unavailable, detail_of
 
 #: Seconds between two rounds at least, so that a file that changes all the time is read in pieces.
 PAUSE_S: Final = 0.3
@@ -80,7 +80,7 @@ def _take(
             follower.take(changed, told)
         except (Unavailable, Overloaded) as error:
             follower.later = later
-            remark(f"{error}; trying again in {away:.0f} s")
+            remark(f"{detail_of(error)}; trying again in {away:.0f} s")
             if stop.wait(away):
                 return
             away = min(away * 2, MAX_AWAY_S)

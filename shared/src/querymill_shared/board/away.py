@@ -1,9 +1,10 @@
 """What the board's server raises while it is away: silent, starting, full, or not allowed to write.
 
 Each error is one of the producers' `Unavailable`, and of the client library's, which tries again or gives up by kind.
+Its text names no server: `detail` does.
 """
 
-from typing import Final, NoReturn
+from typing import ClassVar, Final, NoReturn
 
 import redis
 
@@ -26,20 +27,33 @@ REFUSED_FOR_NOW: Final = {
 _UNREACHABLE: Final = "does its server run, and is REDIS_URL right?"
 
 
-class BoardUnavailable(Unavailable, redis.ConnectionError):
+class BoardAway(Unavailable):
+    """Raised while the board is away. The text names no server; ``detail`` does, and says what helps."""
+
+    said: ClassVar = "the job board cannot be reached just now; try again later"
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(self.said, detail=detail)
+
+
+class BoardUnavailable(BoardAway, redis.ConnectionError):
     """Raised when the board's server cannot be reached."""
 
 
 class BoardRefuses(BoardUnavailable):
     """Raised when the board's server refuses for now what it would do at another time."""
 
+    said = "the job board takes no jobs just now; try again later"
 
-class BoardSilent(Unavailable, redis.TimeoutError):
+
+class BoardSilent(BoardAway, redis.TimeoutError):
     """Raised when the board's server does not answer in time."""
 
 
-class BoardLocked(Unavailable, redis.AuthenticationError):
+class BoardLocked(BoardAway, redis.AuthenticationError):
     """Raised when the board's server does not accept the password or the user."""
+
+    said = "the job board does not accept this program"
 
 
 def raise_explained(error: redis.RedisError) -> NoReturn:

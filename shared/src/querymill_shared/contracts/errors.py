@@ -1,10 +1,12 @@
 """The errors that a producer can get.
 
 QuerymillError
+├── InvalidRequest
 ├── UnknownCollection
 ├── UnknownJob
 ├── UnreadableJob
 ├── IdempotencyConflict
+├── StillRunning
 ├── ClientClosed
 ├── Overloaded
 ├── Unavailable
@@ -15,31 +17,91 @@ QuerymillError
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from pydantic import ValidationError
 
 #: A validation error that holds more is counted, not listed.
 MAX_ERRORS: Final = 1_000
+#: Why a job failed, by code, in words for the person who asked. Those who run the mill read the reason itself.
+_WHY_FAILED: Final[Mapping[str, str]] = {
+    "limit": "a limit of a model's provider left no call before the deadline",
+    "deadline": "it was not finished by its deadline",
+    "slow": "a model took too long",
+    "provider_down": "a model's provider did not respond",
+    "provider_refused": "a model's provider refused it, or replied with nothing of use",
+    "store_down": "a store was away",
+    "pending": "something has to be finished first",
+    "cut": "it was shortened to fit a limit",
+    "lost": "the workers that ran it were lost",
+    "invalid": "its input breaks a rule",
+    "bug": "an internal error",
+}
 
 
 class QuerymillError(Exception):
-    """Base class of every error that Querymill raises."""
+    """Base class of every error that Querymill raises.
+
+    Its text may be shown to an end user: it holds no address, no secret and nothing of a question or a document.
+
+    Attributes:
+        detail: The whole story, for those who run the program; where there is more of it, a traceback shows it too.
+    """
+
+    def __init__(self, message: str = "", *, detail: str = "") -> None:
+        super().__init__(message)
+        self.detail = detail or message
+        if self.detail != message:
+            self.add_note(self.detail)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make it again in another process. Its arguments are not those of its class."""
+        return _made_again, (type(self), self.args), self.__dict__
+
+
+def _made_again(kind: type[QuerymillError], arguments: tuple[Any, ...]) -> QuerymillError:
+    error = kind.__new__(kind)
+    error.args = arguments
+    return error
+
+
+def detail_of(error: BaseException) -> str:
+    """Return what those who run a program need to know of an error."""
+    return error.detail if isinstance(error, QuerymillError) else str(error)
+
+
+class InvalidRequest(QuerymillError, ValueError):
+    """Raised by a call whose arguments break a rule. Nothing was enqueued.
+
+    Attributes:
+        errors: Each field with the rule that it breaks.
+    """
+
+    def __init__(self, *errors: tuple[str, str]) -> None:
+        self.errors = errors
+        super().__init__("; ".join(f"{field}: {rule}" for field, rule in errors))
+
+    @classmethod
+    def of(cls, error: ValidationError) -> Self:
+        """Return the error of a call with what breaks the rules of its request."""
+        return cls(
+            *((".".join(map(str, entry["loc"])) or "request", rule_text(entry)) for entry in first_errors(error, 5))
+        )
 
 
 class UnknownCollection(QuerymillError):
     """Raised when nothing of this kind was ever ingested into the collection.
 
     Attributes:
-        reason: The message without the names of existing collections (``known``), for callers who may not see them.
+        known: The names of the collections that hold something of the kind, which not every caller may see.
     """
 
     def __init__(self, collection: str, kind: str, known: Iterable[str]) -> None:
         self.collection = collection
         self.kind = kind
         self.known = tuple(sorted(known))
-        self.reason = f"collection: no {kind} in {collection!r}"
-        super().__init__(f"{self.reason}; collections with {kind}: {', '.join(self.known) or 'none yet'}")
+        reason = f"collection: no {kind} in {collection!r}"
+        super().__init__(reason, detail=f"{reason}; collections with {kind}: {', '.join(self.known) or 'none yet'}")
 
 
 class UnknownJob(QuerymillError):
@@ -69,8 +131,19 @@ class IdempotencyConflict(QuerymillError):
     def __init__(self, key: str, job_id: str) -> None:
         self.job_id = job_id
         super().__init__(
-            f"idempotency_key {key!r} was already used for job {job_id} with a different request; use a new key"
+            "idempotency_key: was already used for a different request; use a new key",
+            detail=f"idempotency_key {key!r} was already used for job {job_id} with a different request; use a new key",
         )
+
+
+class StillRunning(QuerymillError, TimeoutError):
+    """Raised when a job has not ended within the time that its caller waits. The job continues."""
+
+    def __init__(self, job_id: str, *, unattended: Iterable[str] = ()) -> None:
+        self.job_id = job_id
+        queues = ", ".join(f"`{queue}`" for queue in unattended)
+        why = f"; no worker listens on {queues}" if queues else ""
+        super().__init__(f"job {job_id} is still running; the wait timed out{why}")
 
 
 class ClientClosed(QuerymillError):
@@ -105,18 +178,23 @@ class JobEnded(QuerymillError):
     """Raised when a job ended without a result.
 
     Attributes:
+        reason: How and why it ended, as those who run the mill read it. The text of the error has the code in words.
         code: Why, as one of the codes of `querymill_shared.contracts.codes`; None if that is unknown.
     """
 
-    def __init__(self, job_id: str, reason: str, *, code: str | None = None) -> None:
-        super().__init__(f"job {job_id} {reason}")
+    def __init__(self, job_id: str, reason: str, *, code: str | None = None, message: str = "") -> None:
+        super().__init__(f"job {job_id} {message or reason}", detail=f"job {job_id} {reason}")
         self.job_id = job_id
         self.reason = reason
         self.code = code
 
 
 class JobFailed(JobEnded):
-    """Raised when a job failed. The message gives the reason."""
+    """Raised when a job failed. The message says why by its code, ``detail`` and ``reason`` in full."""
+
+    def __init__(self, job_id: str, reason: str, *, code: str | None = None) -> None:
+        why = _WHY_FAILED.get(code or "")
+        super().__init__(job_id, reason, code=code, message=f"failed: {why}" if why else "failed")
 
 
 class JobCancelled(JobEnded):

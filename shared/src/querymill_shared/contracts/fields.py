@@ -175,7 +175,7 @@ class Contract(BaseModel):
     Unknown fields are rejected. `from_board` alone ignores them, because a newer release may have written them.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=2_000_000)
+    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=2_000_000, hide_input_in_errors=True)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:

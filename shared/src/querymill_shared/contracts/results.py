@@ -1,5 +1,6 @@
 """The fields that all results share."""
 
+from collections.abc import Iterator
 from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import Field
@@ -46,6 +47,14 @@ class JobResult(Contract):
     stages: tuple[Stage, ...] = ()
     timing: dict[str, float] = Field(default_factory=dict)
     usage: dict[str, int] = Field(default_factory=dict)
+
+    def __repr_args__(self) -> Iterator[tuple[str, object]]:
+        """Yield what the result is of, and how much it holds: no text of a question or a document."""
+        yield from (("job_id", self.job_id), ("kind", self.kind), ("total", self.total), ("complete", self.complete))
+        yield from ((f"len({name})", len(held)) for name, held in self if isinstance(held, tuple) and held)
+
+    def __str__(self) -> str:
+        return repr(self)
 
 
 R_co = TypeVar("R_co", bound=JobResult, covariant=True)

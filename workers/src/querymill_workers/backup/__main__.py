@@ -12,7 +12,7 @@ import psycopg
 import redis
 from pymongo.errors import ConnectionFailure
 
-from querymill_shared.contracts.errors import Unavailable
+from querymill_shared.contracts.errors import Unavailable, detail_of
 from querymill_shared.settings import Settings
 from querymill_workers import logs
 from querymill_workers.backup.errors import BackupError
@@ -44,7 +44,7 @@ def main(given: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"MONGODB_URI: {settings.mask_secrets(str(error))[:300]}; see `querymill doctor`\n")
         return AWAY
     except (Unavailable, redis.RedisError) as error:
-        sys.stderr.write(f"REDIS_URL: {settings.mask_secrets(str(error))}; see `querymill doctor`\n")
+        sys.stderr.write(f"REDIS_URL: {settings.mask_secrets(detail_of(error))}; see `querymill doctor`\n")
         return FAILED if isinstance(error, redis.ResponseError) else AWAY
     except OSError as error:
         sys.stderr.write(f"{error.filename or options.place}: {error.strerror}\n")

@@ -17,7 +17,7 @@ from querymill.client.mill import Querymill
 from querymill_evaluation.draft_sets import BadDraft, Draft, DraftSet, open_drafts
 from querymill_evaluation.drafting import DraftSource, Proposal
 from querymill_shared.contracts.answer import AnswerHit, AnswerQuestion
-from querymill_shared.contracts.errors import JobEnded
+from querymill_shared.contracts.errors import JobEnded, detail_of
 
 #: Characters of a passage that are shown.
 _SHOWN: Final = 700
@@ -90,7 +90,9 @@ def _by_chat(mill: Querymill, collection: str, proposals: Iterable[Proposal], sa
                 written = _written(mill, collection, proposal)
             except (JobEnded, TimeoutError) as error:
                 works = False
-                say.print(f"the chat model failed, the questions that follow are by rules: {error}", style="red")
+                say.print(
+                    f"the chat model failed, the questions that follow are by rules: {detail_of(error)}", style="red"
+                )
             else:
                 if written is None:
                     say.print(f"{proposal.judged}: by rules, the chat model wrote no question", style="dim")

@@ -51,7 +51,7 @@ def sentence_of(error: Exception) -> str | None:
         case ValidationError():
             return of_rules(error)
         case UnknownCollection():
-            return f"{error.reason}; list(of='collections') names what there is"
+            return f"{error}; list(of='collections') names what there is"
         case Overloaded():
             return f"Too much work waits. Try again in {math.ceil(error.retry_after_s)} s."
         case JobEnded():

@@ -16,7 +16,7 @@ from querymill.cli.bulk.appended_file import AppendedFile, UnusableFile
 from querymill.client.job import Job
 from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import BadLine, numbered_lines
-from querymill_shared.contracts.errors import JobEnded, Overloaded
+from querymill_shared.contracts.errors import JobEnded, Overloaded, detail_of
 from querymill_shared.contracts.kinds import KindSearch
 
 #: The lane of a question that names none: questions of people come first.
@@ -131,7 +131,7 @@ def _ask(mill: Querymill, question: BatchQuestion) -> Answered:
     try:
         result = job.result(timeout=question.request.deadline + _SETTLED_WITHIN_S)
     except (JobEnded, TimeoutError) as error:
-        return Answered(question, job.id, reason=str(error))
+        return Answered(question, job.id, reason=detail_of(error))
     return Answered(question, job.id, result=result.model_dump_json())
 
 

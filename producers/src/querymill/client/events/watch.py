@@ -12,6 +12,7 @@ from weakref import WeakSet
 from querymill.client.events.reader import EventReader
 from querymill.client.events.waits import Delivery, Heard, Wait
 from querymill_shared.board import StreamedEvent, WatchedBoard
+from querymill_shared.contracts.errors import StillRunning
 
 
 class Watch:
@@ -57,7 +58,7 @@ class Watch:
         """Wait for the end of a job, until a time on the monotonic clock.
 
         Raises:
-            TimeoutError: It has not ended by then.
+            StillRunning: It has not ended by then.
             UnknownJob: It is not on the board.
             ClientClosed: The client was closed.
         """
@@ -125,10 +126,8 @@ async def _in_time(wait: Wait, until: float | None) -> AsyncIterator[None]:
         raise _late(wait) from None
 
 
-def _late(wait: Wait) -> TimeoutError:
-    queues = ", ".join(f"`{queue}`" for queue in wait.unattended)
-    why = f"; no worker listens on {queues}" if queues else ""
-    return TimeoutError(f"job {wait.job_id} is still running; the wait timed out{why}")
+def _late(wait: Wait) -> StillRunning:
+    return StillRunning(wait.job_id, unattended=wait.unattended)
 
 
 def _heard(delivery: Delivery) -> Heard:

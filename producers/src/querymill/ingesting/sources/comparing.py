@@ -11,7 +11,7 @@ from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import UnreadPath, UnusablePath
 from querymill.ingesting.sources.code_bases import code_base_at
 from querymill.ingesting.submitting import LoadProgress, Submits, ingest, pack
-from querymill_shared.contracts.errors import JobEnded
+from querymill_shared.contracts.errors import JobEnded, detail_of
 from querymill_shared.contracts.files.ingest import MAX_LISTED, CompareFiles, CompareFilesResult
 
 #: Seconds that comparing may take.
@@ -75,7 +75,7 @@ def compare(
         request = CompareFiles(collection=collection, files=hashes, remove=remove, vectors=vectors)
         return mill.submit(request).result(timeout=COMPARE_S)
     except (ValueError, JobEnded) as error:
-        raise UnusablePath(f"collection: {error}") from error
+        raise UnusablePath(f"collection: {error}", detail=f"collection: {detail_of(error)}") from error
 
 
 def ingest_tree(

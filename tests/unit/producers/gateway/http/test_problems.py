@@ -41,7 +41,7 @@ def test_a_problem_says_what_its_caller_may_know(error: QuerymillError, status: 
 
 def test_in_python_the_collections_there_are_are_listed() -> None:
     error = UnknownCollection("mine", "reports", {"theirs", "ours"})
-    assert str(error) == "collection: no reports in 'mine'; collections with reports: ours, theirs"
+    assert error.detail == "collection: no reports in 'mine'; collections with reports: ours, theirs"
     assert (error.collection, error.kind, error.known) == ("mine", "reports", ("ours", "theirs"))
 
 
