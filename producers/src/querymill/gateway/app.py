@@ -15,7 +15,18 @@ from starlette.types import Scope
 
 from querymill.gateway import console, schema
 from querymill.gateway.console import problem_pages
-from querymill.gateway.http import batches, chat, documents, events, intake, jobs, operation, pages, problems
+from querymill.gateway.http import (
+    batches,
+    chat,
+    documents,
+    events,
+    intake,
+    job_batches,
+    jobs,
+    operation,
+    pages,
+    problems,
+)
 from querymill.gateway.http.access import RequestMetrics
 from querymill.gateway.http.context import GatewayContext
 from querymill.gateway.http.middleware import GatewayMiddleware, is_console
@@ -29,7 +40,7 @@ from querymill_shared.settings import Settings
 
 #: How long a start may wait for the board to say if it has keys, in seconds.
 LOOK_S: Final = 2.0
-ROOMS: Final = (jobs, events, documents, intake, batches, chat, completions, operation, pages, console)
+ROOMS: Final = (jobs, job_batches, events, documents, intake, batches, chat, completions, operation, pages, console)
 
 
 def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:

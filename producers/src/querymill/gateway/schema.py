@@ -11,6 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 from pydantic.json_schema import models_json_schema
 
+from querymill.gateway.http.batch_shapes import AskedJob, AskedJobs, JobAnswer
 from querymill.gateway.http.problems import MEDIA_TYPE
 from querymill.gateway.http.routing import JSON
 from querymill.gateway.http.scopes import REQUESTS
@@ -63,9 +64,10 @@ def document(app: FastAPI) -> dict[str, Any]:
         schemas[REQUEST]["required"] = ["kind"]
         for asked in REQUESTS.values():
             schemas[asked.__name__]["properties"]["version"]["maximum"] = asked.newest_version
-        own: Any = [(EventBody, "serialization"), (CompletionRequest, "validation")]
+        own: Any = [(EventBody, "serialization"), (CompletionRequest, "validation"), (AskedJobs, "validation")]
         _, bodies = models_json_schema(own, ref_template=_REFERENCE)
         _join(schemas, bodies["$defs"])
+        _name_unions(schemas)
         made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         made["security"] = [{"key": []}, {}]
         for unused in ("HTTPValidationError", "ValidationError"):
@@ -89,6 +91,13 @@ def _join(schemas: dict[str, Any], others: Mapping[str, Any]) -> None:
         schemas[name] = schema
 
 
+def _name_unions(schemas: dict[str, Any]) -> None:
+    """Name the unions where a model holds any request, or any result."""
+    schemas[AskedJob.__name__]["properties"]["request"] = {"$ref": f"#/components/schemas/{REQUEST}"}
+    result = {"anyOf": [{"$ref": f"#/components/schemas/{RESULT}"}, {"type": "null"}]}
+    schemas[JobAnswer.__name__]["properties"]["result"] = result
+
+
 def _describe_bodies(paths: dict[str, Any]) -> None:
     """Describe the bodies that the routes read themselves."""
     submit = paths["/v1/jobs"]["post"]
@@ -96,6 +105,10 @@ def _describe_bodies(paths: dict[str, Any]) -> None:
     examples = {kind: {"value": value} for kind, value in request_examples().items()}
     submit["requestBody"]["content"][JSON]["examples"] = examples
     submit["responses"]["200"]["content"][JSON] = {"schema": {"$ref": f"#/components/schemas/{RESULT}"}}
+    batch = paths["/v1/jobs:batch"]["post"]
+    batch["requestBody"] = _json_body(AskedJobs.__name__) | {"required": True}
+    several = {"jobs": [{"request": examples["messages"]["value"], "idempotency_key": "turn-42"}]}
+    batch["requestBody"]["content"][JSON]["examples"] = {"jobs": {"value": several}}
     result = paths["/v1/jobs/{job_id}/result"]["get"]["responses"]
     result["200"]["content"][JSON] = {"schema": {"$ref": f"#/components/schemas/{RESULT}"}}
     search = REQUESTS["messages"].__name__

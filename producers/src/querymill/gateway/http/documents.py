@@ -17,7 +17,7 @@ from querymill.gateway.http.routing import JSON, GatewayRoute, answers, takes
 from querymill.gateway.http.shapes import CollectionList, Dropped, JobBody, Matches
 from querymill.gateway.http.submitting import accepted, submit_job
 from querymill.gateway.http.under_way import is_filling
-from querymill.gateway.http.waiting import answer_of, cancel, matches, wait_for_end
+from querymill.gateway.http.waiting import Waited, WaitSeconds, answer_of, cancel, matches, wait_for_end
 from querymill.keys import Scope
 from querymill_shared.contracts.documents import (
     DocumentKey,
@@ -36,7 +36,7 @@ from querymill_shared.contracts.jobs import JobRequest, decode_result
 router = APIRouter(route_class=GatewayRoute, tags=["documents"])
 
 LINES: Final = "application/x-ndjson"
-#: How long a deletion waits for its end, in seconds.
+#: How long a deletion waits for its end unless the caller says how long, in seconds.
 DROP_S: Final = 10.0
 T = TypeVar("T")
 Filter = Annotated[
@@ -130,11 +130,13 @@ async def fetch_whole(request: Request, collection: str, kind: Retriever, docume
     response_model=Dropped,
     responses=answers({202: {"description": "The job continues", "model": JobBody}}, problems=(410, 424)),
 )
-async def drop_document(request: Request, collection: str, kind: Retriever, document: DocumentKey) -> Response:
+async def drop_document(
+    request: Request, collection: str, kind: Retriever, document: DocumentKey, wait: WaitSeconds = DROP_S
+) -> Response:
     """Drop a document for good. What was submitted before and is stored later stays forgotten."""
     _may_drop(request, collection)
     await find(request, collection, kind)
-    return await _drop(request, DropDocuments(retriever=kind, collection=collection, ids=(document,)))
+    return await _drop(request, DropDocuments(retriever=kind, collection=collection, ids=(document,)), wait)
 
 
 @router.delete(
@@ -150,6 +152,7 @@ async def drop_documents(
     conditions: Filter = None,
     everything: Annotated[bool, Query(alias="all")] = False,
     dry_run: bool = False,
+    wait: WaitSeconds = DROP_S,
 ) -> Response:
     """Drop the documents that pass a filter, or all with `all=true`. With `dry_run=true` they are only counted."""
     _may_drop(request, collection)
@@ -160,7 +163,7 @@ async def drop_documents(
     if dry_run:
         listed = await fetch(request, ListDocuments.model_validate(fields | {"limit": 1}), DocumentList)
         return JSONResponse({"matches": listed.total})
-    return await _drop(request, DropDocuments.model_validate(fields | {"everything": everything}))
+    return await _drop(request, DropDocuments.model_validate(fields | {"everything": everything}), wait)
 
 
 def _may_drop(request: Request, collection: str) -> None:
@@ -168,12 +171,12 @@ def _may_drop(request: Request, collection: str) -> None:
     need_sight(caller_of(request), collection)
 
 
-async def _drop(request: Request, asked: DropDocuments) -> Response:
+async def _drop(request: Request, asked: DropDocuments, wait_s: float) -> Response:
     job = await submit_job(request, asked, is_noted=False)
     what = {"collection": asked.collection, "kind": asked.retriever, "job": job.id}
     scope = {"ids": list(asked.ids)} if asked.ids else {"by": "filter" if asked.filter else "all"}
     audit.note(caller_of(request), "drop", request_id=request.state.request_id, **what, **scope)
-    waited = await wait_for_end(request, job.id, DROP_S)
+    waited = await wait_for_end(request, job.id, wait_s) if wait_s > 0 else Waited()
     if waited.end is None:
         return accepted((await context_of(request).mill.board.summary(job.id)).record, {})
     dropped = cast("DropResult", decode_result(bytes(answer_of(job.id, waited.end).body)))

@@ -170,6 +170,13 @@ def unavailable(detail: str, *, retry_after_s: float = 1.0) -> Problem:
 
 def respond(problem: Problem, request_id: str) -> JSONResponse:
     """Make the response of a problem."""
+    return JSONResponse(
+        body_of(problem, request_id), KINDS[problem.slug].status, problem.headers, media_type=MEDIA_TYPE
+    )
+
+
+def body_of(problem: Problem, request_id: str) -> dict[str, Any]:
+    """Return a problem as it is answered: see `ProblemBody`."""
     kind = KINDS[problem.slug]
     body: dict[str, Any] = {
         "type": f"/problems/{problem.slug}",
@@ -180,7 +187,7 @@ def respond(problem: Problem, request_id: str) -> JSONResponse:
     }
     if problem.errors:
         body["errors"] = [{"field": field, "rule": rule} for field, rule in problem.errors]
-    return JSONResponse(body | problem.more, kind.status, problem.headers, media_type=MEDIA_TYPE)
+    return body | problem.more
 
 
 def respond_to(scope: Mapping[str, Any], problem: Problem) -> Response:

@@ -25,16 +25,16 @@ class RateLimiter:
     def __init__(self, client: redis.asyncio.Redis) -> None:
         self._client = client
 
-    async def count(self, key: ApiKey) -> Mapping[str, str]:
-        """Count a request. Return the headers that say how many are left.
+    async def count(self, key: ApiKey, requests: int = 1) -> Mapping[str, str]:
+        """Count a request, or what counts as several. Return the headers that say how many are left.
 
         Raises:
-            Problem: It is one too many.
+            Problem: That is more than the key has left. Then none is counted.
         """
         limit = key.requests_per_minute
         if limit is None:
             return {}
-        outcome, left, reset_ms = await self._admit(key, limit=limit)
+        outcome, left, reset_ms = await self._admit(key, limit=limit, requests=requests)
         headers = {
             "RateLimit-Policy": f'"requests";q={limit};w={WINDOW_S}',
             "RateLimit": f'"requests";r={left};t={math.ceil(reset_ms / 1000)}',
@@ -59,9 +59,11 @@ class RateLimiter:
             raise Problem("concurrency", said, headers={"Retry-After": "1"})
         return place
 
-    async def _admit(self, key: ApiKey, *, limit: int = 0, max_calls: int = 0, place: str = "") -> tuple[int, int, int]:
+    async def _admit(
+        self, key: ApiKey, *, limit: int = 0, requests: int = 1, max_calls: int = 0, place: str = ""
+    ) -> tuple[int, int, int]:
         run = self._client.register_script(_source())
-        arguments: list[int | str] = [limit, WINDOW_S * 1000, max_calls, place, LEASE_S * 1000]
+        arguments: list[int | str] = [limit, WINDOW_S * 1000, max_calls, place, LEASE_S * 1000, requests]
         outcome, left, reset_ms = await run(keys=list(_keys(key)), args=arguments)
         return int(outcome), int(left), int(reset_ms)
 

@@ -36,8 +36,17 @@ async def read_request(request: Request) -> JobRequest:
     Raises:
         Problem: It breaks a rule.
     """
+    return await read_body(request, request_of)
+
+
+def request_of(body: bytes) -> JobRequest:
+    """Read a request of any kind.
+
+    Raises:
+        Problem: It breaks a rule.
+    """
     try:
-        return await read_body(request, validate_request)
+        return validate_request(body)
     except ValidationError as error:
         raise of_rules(error, below=REQUESTS) from None
 

@@ -98,6 +98,22 @@ async def wait_for_ends(request: Request, job_ids: Sequence[str], wait_s: float)
     return (await _waited(request, last_end)).end is not None
 
 
+async def wait_for_each(request: Request, job_ids: Sequence[str], wait_s: float) -> dict[str, Heard]:
+    """Wait for the ends of several jobs. Return those that came in time."""
+    watch, until = context_of(request).mill.watch, time.monotonic() + wait_s
+    found = dict[str, Heard]()
+
+    async def listen(job_id: str) -> None:
+        with suppress(UnknownJob, TimeoutError):
+            found[job_id] = await watch.end_async(job_id, until=until)
+
+    async def listen_to_all() -> None:
+        await asyncio.gather(*[listen(job_id) for job_id in dict.fromkeys(job_ids)])
+
+    await _waited(request, listen_to_all)
+    return found
+
+
 async def _waited(request: Request, wait: Callable[[], Coroutine[Any, Any, Heard | None]]) -> Waited:
     context = context_of(request)
     async with context.waiting(caller_of(request)):

@@ -1,0 +1,58 @@
+"""What the route of many jobs takes and answers, as the OpenAPI document describes it."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from querymill.gateway.http.problems import ProblemBody
+from querymill.gateway.http.shapes import JobBody
+
+#: Jobs that one request may submit.
+MAX_JOBS: Final = 100
+
+
+class AskedJob(BaseModel):
+    """A job to submit, with the key under which it is submitted once."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    request: dict[str, Any] = Field(description="what is asked, as `POST /v1/jobs` takes it")
+    idempotency_key: Annotated[str, Field(pattern=r"^[!-~]{1,255}$")] | None = Field(
+        None, description="what leads to the same job if the part is sent again"
+    )
+
+
+class AskedJobs(BaseModel):
+    """Jobs to submit in one request."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    jobs: Annotated[list[AskedJob], Field(min_length=1, max_length=MAX_JOBS)]
+
+
+class JobParts(BaseModel):
+    """The same, with each part as it came: a bad one costs no other."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    jobs: Annotated[list[Any], Field(min_length=1, max_length=MAX_JOBS)]
+
+
+class JobAnswer(BaseModel):
+    """What became of a part: its job, and its ``result`` or its ``problem`` if there is one.
+
+    ``status`` is that of the answer if the job were submitted by itself: 202 if it goes on. A job that is done without
+    a ``result`` here has one behind its links. ``replayed`` says that the idempotency key led to an earlier job.
+    """
+
+    status: int
+    job: JobBody | None = None
+    replayed: bool = False
+    result: dict[str, Any] | None = None
+    problem: ProblemBody | None = None
+
+
+class JobAnswers(BaseModel):
+    """What became of each part, in the order of the parts."""
+
+    jobs: list[JobAnswer]
