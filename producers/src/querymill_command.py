@@ -16,6 +16,11 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:  # nothing else needs to be loaded for it
         sys.stdout.write(f"{version('querymill')}\n")
         return
+    if sys.argv[1:] == ["--help"]:
+        from querymill.cli.summaries import help_text
+
+        sys.stdout.write(help_text(sys.stdout.isatty()))
+        return
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:  # else the caller wants it to be ignored
         signal.signal(signal.SIGINT, _stop)

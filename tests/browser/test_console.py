@@ -76,6 +76,32 @@ def test_a_search_is_asked_watched_and_its_citation_followed(
         expect(page.locator("mark")).to_contain_text("the fleet counts nine ships")
 
 
+def test_a_question_is_asked_by_enter_and_edited(open_page: OpenPage, filings: str, opened: threading.Event) -> None:
+    opened.set()
+    asked = uuid4().hex[:6]
+    with open_page("/") as page:
+        expect(page).to_have_url(re.compile("/console$"))
+        page.keyboard.press("g")
+        page.keyboard.press("s")
+        query = page.locator("[name=query]")
+        expect(query).to_be_focused()
+        page.keyboard.press("Escape")
+        page.keyboard.press("/")
+        expect(query).to_be_focused()
+        page.goto(f"/console/search/reports?collection={filings}&candidates=40")
+        page.keyboard.type(f"ships {asked}")
+        page.keyboard.press("Shift+Enter")
+        page.keyboard.type("of the fleet")
+        page.keyboard.press("Enter")
+        expect(page.locator("#s-head")).to_contain_text("done")
+        page.get_by_role("link", name="Edit").click()
+        expect(query).to_have_value(f"ships {asked}\nof the fleet")
+        expect(page.locator("[name=candidates]")).to_have_value("40")
+        expect(page.locator("[name=collection]")).to_have_value(filings)
+        page.goto("/console/search")  # what was asked last is chosen again
+        expect(page.locator("[name=collection]")).to_have_value(filings)
+
+
 def test_a_form_that_breaks_a_rule_comes_back_with_the_rule(open_page: OpenPage, filings: str) -> None:
     with open_page(f"/console/search/reports?collection={filings}&query=margins&candidates=1") as page:
         page.get_by_role("button", name="Search").click()

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from querymill_shared.contracts.filters import RESERVED, Retriever
@@ -36,6 +36,29 @@ def read_filter(written: Sequence[str], retriever: Retriever) -> dict[str, Any]:
         name = match["name"].strip()
         found[name] = _joined(found[name], match, retriever) if name in found else _condition(match, retriever)
     return found
+
+
+def write_filter(conditions: Mapping[str, Any], retriever: Retriever) -> list[str]:
+    """Write conditions so that `read_filter` returns them.
+
+    >>> write_filter({"year": 2023, "title": {"prefix": "ACME"}, "company": "ACME"}, "reports")
+    ['year=[2023]', 'title={"prefix": "ACME"}', 'company=ACME']
+    """
+    return [_written_condition(name, value, retriever) for name, value in conditions.items()]
+
+
+def _written_condition(name: str, value: Any, retriever: Retriever) -> str:
+    plain = f"{name}={value}" if isinstance(value, str) else f"{name}=null"
+    if value is None or (isinstance(value, str) and _reads_as(plain, {name: value}, retriever)):
+        return plain
+    return f"{name}={json.dumps(value if isinstance(value, dict | list) else [value], ensure_ascii=False)}"
+
+
+def _reads_as(written: str, meant: Mapping[str, Any], retriever: Retriever) -> bool:
+    try:
+        return read_filter([written], retriever) == meant
+    except BadFilter:
+        return False
 
 
 def _condition(match: re.Match[str], retriever: Retriever) -> Any:

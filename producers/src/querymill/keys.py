@@ -24,6 +24,9 @@ from querymill_shared.settings import Settings
 
 #: A hash on the board: the id of a key, and the key as JSON.
 STORED_AT: Final = API_KEYS
+#: A hash on the board: the id of a key, and the minute since the epoch in which a gateway last saw it. It is among the
+#: keys that only gateways write.
+USES_AT: Final = "qm:gate:uses"
 #: The collection of a key that may see all.
 ALL: Final = "*"
 #: What an operator reads where keys are required and the board has none.
@@ -55,7 +58,7 @@ class ApiKey(BaseModel):
     """A key. ``requests_per_minute`` and ``concurrency`` are None where there is no limit; times are s since the epoch.
 
     ``collections`` are those that it may see, or "*" for all. The compatible route searches ``default_collection`` if
-    a request names none.
+    a request names none. From ``expires`` on it is not valid, None for never: all its secrets end then, too.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,6 +72,7 @@ class ApiKey(BaseModel):
     concurrency: Annotated[int, Field(ge=1)] | None = None
     created: float
     revoked: float | None = None
+    expires: float | None = None
     secrets: tuple[Secret, ...] = ()
 
     def sees(self, collection: str) -> bool:
@@ -86,6 +90,15 @@ class ApiKey(BaseModel):
         ]
         return any(found) and self.revoked is None
 
+    def is_expired(self, now: float) -> bool:
+        """Return whether its time has passed."""
+        return self.expires is not None and self.expires <= now
+
+    def was(self, secret: str) -> bool:
+        """Return whether a secret was one of its own, though it may have ended since."""
+        found = [hmac.compare_digest(_digest(secret), each.digest) for each in self.secrets]
+        return any(found)
+
     def presented_by(self, secret: str) -> Self:
         """Return the key with the one secret by which its caller came."""
         digest = _digest(secret)
@@ -98,6 +111,13 @@ LOOPBACK_CALLER: Final = ApiKey(
 )  # fmt: skip
 #: What an unknown id is compared with, so that it takes as long as a wrong secret.
 NOBODY: Final = LOOPBACK_CALLER.model_copy(update={"secrets": (Secret(digest="0" * 64),)})
+
+
+class KeyIsExpired(QuerymillError):
+    """Raised when a key that has expired is to get a new secret, which would be invalid at once."""
+
+    def __init__(self, key: ApiKey) -> None:
+        super().__init__(f"the key {key.id} has expired; give it a new day with --expires")
 
 
 class UnknownKey(QuerymillError):
@@ -150,6 +170,7 @@ class Keyring:
         default_collection: str | None = None,
         requests_per_minute: int | None = None,
         concurrency: int | None = None,
+        expires: float | None = None,
     ) -> tuple[ApiKey, str]:
         """Make a key. Return it with how it is written, which nobody can find out later.
 
@@ -165,6 +186,7 @@ class Keyring:
             requests_per_minute=requests_per_minute,
             concurrency=concurrency,
             created=time.time(),
+            expires=expires,
         )
         return self._with_new_secret(key, ())
 
@@ -173,16 +195,33 @@ class Keyring:
         stored: dict[str, str] = self._client.hgetall(STORED_AT)  # type: ignore[assignment]  # the client is synchronous
         return sorted((ApiKey.model_validate_json(text) for text in stored.values()), key=lambda key: key.created)
 
-    def rotate(self, key_id: str, *, grace_s: float = GRACE_S) -> tuple[ApiKey, str]:
-        """Give a key a new secret. The old ones stay valid for ``grace_s``.
+    def uses(self) -> dict[str, float]:
+        """Return when a gateway last saw each key, by id, in seconds since the epoch, to the minute.
+
+        Nothing is returned to a user of Valkey that may not read it.
+        """
+        try:
+            kept: dict[str, str] = self._client.hgetall(USES_AT)  # type: ignore[assignment]  # the client is synchronous
+        except redis.exceptions.NoPermissionError:
+            return {}
+        return {key_id: int(minute) * 60.0 for key_id, minute in kept.items() if minute.isdigit()}
+
+    def rotate(
+        self, key_id: str, *, grace_s: float = GRACE_S, expires: float | None = None
+    ) -> tuple[ApiKey, str]:  # fmt: skip
+        """Give a key a new secret, and a new end if ``expires`` says one. The old secrets stay valid for ``grace_s``.
 
         Raises:
             UnknownKey: No key has this id, or it is revoked.
+            KeyIsExpired: It has expired, and gets no new end.
         """
         key = self._find(key_id)
         if key.revoked is not None:
             raise UnknownKey(key_id)
         now = time.time()
+        key = key if expires is None else key.model_copy(update={"expires": expires})
+        if key.is_expired(now):
+            raise KeyIsExpired(key)
         ends = now + grace_s
         kept = [each for each in key.secrets if each.until is None or each.until > now]
         old = tuple(Secret(digest=each.digest, until=min(each.until or ends, ends)) for each in kept)
@@ -206,7 +245,8 @@ class Keyring:
 
     def _with_new_secret(self, key: ApiKey, old: tuple[Secret, ...]) -> tuple[ApiKey, str]:
         secret = secrets.token_urlsafe(32)
-        made = key.model_copy(update={"secrets": (Secret(digest=_digest(secret)), *old)})
+        # Gateways of earlier releases know nothing of a key's end, but know that of a secret.
+        made = key.model_copy(update={"secrets": (Secret(digest=_digest(secret), until=key.expires), *old)})
         self._store(made)
         return made, f"qm_{made.id}_{secret}"
 

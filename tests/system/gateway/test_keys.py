@@ -2,6 +2,7 @@
 
 import json
 import logging
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 
 from querymill import Querymill, ReportSearch
 from querymill.cli.main import app
-from querymill.keys import STORED_AT, Keyring, Scope, UnknownKey
+from querymill.keys import STORED_AT, USES_AT, KeyIsExpired, Keyring, Scope, UnknownKey
 from querymill_shared.board import ValkeyBoard
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import (
@@ -82,6 +83,47 @@ def test_without_a_valid_key_nothing_is_answered(http: httpx.Client, keyring: Ke
         assert found.json()["type"] == "/problems/unauthorized"
     assert http.get("/v1/jobs", headers={"Authorization": header}).status_code == 200
     assert http.get("/healthz").status_code == http.get("/readyz").status_code == 200
+    assert http.get("/").headers["location"] == "/console"
+
+
+def test_a_key_that_has_expired_says_so_and_nothing_to_others(
+    http: httpx.Client, keyring: Keyring, guarded: GatewayHere
+) -> None:
+    key, written = keyring.add("web", scopes=[Scope.SEARCH], collections=["mine"], expires=time.time() + 3_600)
+    header = {"Authorization": f"Bearer {written}"}
+    assert http.get("/v1/jobs", headers=header).status_code == 200
+    ended = key.model_copy(update={"expires": 1_795_000_000.0 - 86_400 * 300})
+    keyring._store(ended.model_copy(update={"secrets": tuple(
+        each.model_copy(update={"until": ended.expires}) for each in key.secrets)}))  # fmt: skip
+    found = http.get("/v1/jobs", headers=header)
+    assert found.status_code == 401
+    assert found.json()["detail"].startswith("the key expired on 2026-01-22 at ")
+    assert found.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
+    other = {"Authorization": f"Bearer {written[:-1]}{'A' if written[-1] != 'A' else 'B'}"}
+    assert "expired" not in http.get("/v1/jobs", headers=other).text
+    with pytest.raises(KeyIsExpired):
+        keyring.rotate(key.id)
+    _, renewed = keyring.rotate(key.id, expires=time.time() + 60)
+    assert http.get("/v1/jobs", headers={"Authorization": f"Bearer {renewed}"}).status_code == 200
+
+
+def test_the_last_use_of_a_key_is_noted_once_a_minute(http: httpx.Client, keyring: Keyring, own: Deployment) -> None:
+    key, written = keyring.add("web", scopes=[Scope.SEARCH], collections=["mine"])
+    never, _ = keyring.add("spare", scopes=[Scope.SEARCH], collections=["mine"])
+    with redis.Redis.from_url(own.settings.redis_url) as server:
+        for _ in range(3):
+            http.get("/v1/jobs", headers={"Authorization": f"Bearer {written}"})
+        assert time.time() - keyring.uses()[key.id] < 120
+        assert never.id not in keyring.uses()
+        server.hset(USES_AT, key.id, "7")  # what another gateway wrote; this one writes again in the next minute
+        http.get("/v1/jobs", headers={"Authorization": f"Bearer {written}"})
+        assert keyring.uses()[key.id] == 7 * 60 or time.time() % 60 < 5
+    environment = own.environment | {"COLUMNS": "200"}
+    rows = {
+        line.split()[0]: line for line in CliRunner().invoke(app, ["keys", "list"], env=environment).output.splitlines()
+    }
+    assert "1970-01-01 00:07" in rows[key.id] or time.time() % 60 < 5
+    assert "never" in rows[never.id]
 
 
 def test_a_scope_that_is_missing_is_named(http: httpx.Client, keyring: Keyring, board: ValkeyBoard) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import CallOutcome
+from querymill_shared.counters import ACCOUNTS, ADDRESSES, CallOutcome
 from querymill_workers.inference import account as module
 from querymill_workers.inference.account import Account, CircuitOpen, Grant, LimitReached, RateLimitHeaders
 from tests.fakes.accounts import CountingFleetCounters
@@ -23,7 +23,7 @@ class ScriptedRedis:
         self.reported = list(reported)
         self.asked: list[list[Any]] = []
         self.epoch: bytes | None = None
-        self.listed: dict[str, str] = {}
+        self.listed: dict[tuple[str, str], str] = {}
 
     def register_script(self, text: str) -> Script:
         decides = "Decide when one call may start" in text
@@ -35,8 +35,8 @@ class ScriptedRedis:
 
         return run
 
-    def hset(self, _: str, field: str, value: str) -> None:
-        self.listed[field] = value
+    def hset(self, name: str, field: str, value: str) -> None:
+        self.listed[name, field] = value
 
     def hget(self, _: str, field: str) -> bytes | None:
         assert field == "epoch"
@@ -91,7 +91,7 @@ def test_a_grant_begins_after_its_wait_and_holds_the_epoch_it_was_given_in() -> 
     mine = account(redis)
     assert mine.reserve(lane=Lane.NORMAL, tokens=20, until=110.0) == Grant(Lane.NORMAL, 20, 101.5, "7")
     assert redis.asked[0][:6] == ["normal", 0.75, 0.2, 1, 20, 10_000]
-    assert redis.listed == {mine.key: "m"}
+    assert redis.listed == {(ACCOUNTS, mine.key): "m", (ADDRESSES, mine.key): "http://p"}
     assert (counted(mine, "budget_granted/normal"), counted(mine, "budget_waited_ms/normal")) == (1, 1_500)
 
 

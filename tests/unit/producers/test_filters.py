@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from querymill.filters import read_filter
+from querymill.filters import read_filter, write_filter
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,25 @@ from querymill.filters import read_filter
 )
 def test_conditions_are_read(written: list[str], read: dict[str, Any]) -> None:
     assert read_filter(written, "messages") == read
+
+
+@pytest.mark.parametrize(
+    ("conditions", "written"),
+    [
+        ({"team": "red", "path": "a=b", "empty": ""}, ["team=red", "path=a=b", "empty="]),
+        ({"team": "2026", "gone": None, "word": "null"}, ['team=["2026"]', "gone=null", 'word=["null"]']),
+        ({"year": 2026, "done": True, "session_id": "7"}, ["year=[2026]", "done=[true]", "session_id=7"]),
+        (
+            {"year": {"from": 2024, "to": 2026.5}, "tag": ["a", None]},
+            ['year={"from": 2024, "to": 2026.5}', 'tag=["a", null]'],
+        ),
+    ],
+)
+def test_conditions_are_written_as_they_are_read(conditions: dict[str, Any], written: list[str]) -> None:
+    assert write_filter(conditions, "messages") == written
+    alike = {name: [value] if isinstance(value, str | int) else value for name, value in conditions.items()}
+    read = read_filter(written, "messages")
+    assert {name: [value] if isinstance(value, str) else value for name, value in read.items()} == alike
 
 
 @pytest.mark.parametrize(

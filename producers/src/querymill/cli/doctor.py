@@ -16,7 +16,7 @@ import redis
 
 from querymill import keys
 from querymill.cli.broker_probe import probe_login
-from querymill.cli.exits import explain_denial
+from querymill.cli.endings import explain_denial
 from querymill.cli.probing import TIMEOUT_S, DoctorFinding, probe_address
 from querymill_shared.board import ValkeyBoard, lives
 from querymill_shared.board.clock import MAX_APART_S, read_clock, server_ahead_s

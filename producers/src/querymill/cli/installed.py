@@ -8,9 +8,6 @@ import typer
 from querymill.cli.exits import WrongUse
 from querymill.install_hints import install_hint
 
-#: The entry points that are commands. Each is named as its command and refers to a function ``register(app)``.
-GROUP = "querymill.commands"
-
 
 def add_commands(app: typer.Typer, entries: Iterable[EntryPoint], *, lacking: Mapping[str, str] | None = None) -> None:
     """Add the command of each entry point, in the order of their names.

@@ -1,10 +1,12 @@
 """``querymill keys``: the API keys of the gateway."""
 
 import json
+import re
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final
 
 import typer
 from rich.table import Table
@@ -15,6 +17,15 @@ from querymill.keys import ALL, GRACE_S, ApiKey, Keyring, Scope
 from querymill_shared.settings import Settings
 
 KeyId = Annotated[str, typer.Argument(metavar="ID", help="the id of the key, as `querymill keys list` shows it")]
+
+#: The end of a key as it is written.
+ExpiresOption = Annotated[
+    str | None,
+    typer.Option(metavar="DAY|TIME", help="the last day on which it is valid, such as 2027-01-31 (UTC), or how long: "
+                 "90d, 12h (default: for ever)"),
+]  # fmt: skip
+_LENGTH: Final = re.compile(r"(?P<number>[1-9][0-9]{0,4})(?P<unit>[hd])")
+_UNITS: Final = {"h": 3_600, "d": 86_400}
 
 
 def register(app: typer.Typer) -> None:
@@ -42,6 +53,7 @@ def add(
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="waiting requests and streams at once (default: no limit)")
     ] = None,
+    expires: ExpiresOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a key and print it. It is shown once: the board holds a hash."""
@@ -56,6 +68,7 @@ def add(
             default_collection=default_collection,
             requests_per_minute=rate,
             concurrency=concurrency,
+            expires=read_end(expires),
         )
         is_first = len(keyring.all()) == 1
     _show(key, written, as_json=as_json)
@@ -66,33 +79,37 @@ def add(
 
 
 def list_keys(as_json: JsonOption = False) -> None:
-    """List the keys, also the revoked ones. No secret is shown."""
+    """List the keys, also the revoked ones, and when a gateway last saw each, to the minute. No secret is shown."""
     with _keyring() as keyring:
-        found = keyring.all()
+        found, uses = keyring.all(), keyring.uses()
     if as_json:
-        echo(json.dumps([_facts(key) for key in found]))
+        echo(json.dumps([_facts(key) | {"last_used": _time_of(uses.get(key.id))} for key in found]))
         return
     table = Table(box=None)
     table.add_column("id", min_width=12, no_wrap=True)
-    for heading in ("name", "scopes", "collections", "limits", "made", "state"):
+    for heading in ("name", "scopes", "collections", "limits", "made", "last used", "state"):
         table.add_column(heading)
     for key in found:
         facts = _facts(key)
         limits = f"{key.requests_per_minute or 'any'}/min, {key.concurrency or 'any'} at once"
-        state = "revoked" if key.revoked else "valid"
+        used = (_time_of(uses.get(key.id)) or "never")[:16].replace("T", " ")
         names = (", ".join(facts["scopes"]), ", ".join(facts["collections"]))
-        table.add_row(key.id, key.name, *names, limits, facts["created"][:10], state)
+        table.add_row(key.id, key.name, *names, limits, facts["created"][:10], used, _state(key))
     Console().print(table)
 
 
 def rotate(
     key: KeyId,
     grace: Annotated[float, typer.Option(min=0, help="seconds for which the old secret stays valid")] = GRACE_S,
+    expires: ExpiresOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Give a key a new secret and print it. No gateway has to be started again."""
+    """Give a key a new secret and print it. No gateway has to be started again.
+
+    The key keeps its end, unless --expires gives it another.
+    """
     with _keyring() as keyring:
-        made, written = keyring.rotate(key, grace_s=grace)
+        made, written = keyring.rotate(key, grace_s=grace, expires=read_end(expires))
     _show(made, written, as_json=as_json)
 
 
@@ -113,12 +130,49 @@ def _show(key: ApiKey, written: str, *, as_json: bool) -> None:
 
 def _facts(key: ApiKey) -> dict[str, Any]:
     """Return what may be shown of a key."""
-    return key.model_dump(mode="json", exclude={"secrets", "created", "revoked", "scopes", "collections"}) | {
+    left_out = {"secrets", "created", "revoked", "expires", "scopes", "collections"}
+    return key.model_dump(mode="json", exclude=left_out) | {
         "scopes": sorted(key.scopes),
         "collections": sorted(key.collections),
         "created": _time(key.created),
-        "revoked": None if key.revoked is None else _time(key.revoked),
+        "revoked": _time_of(key.revoked),
+        "expires": _time_of(key.expires),
     }
+
+
+def _state(key: ApiKey) -> str:
+    if key.revoked is not None:
+        return "revoked"
+    if key.expires is None:
+        return "valid"
+    said = "expired on" if key.is_expired(time.time()) else "valid until"
+    return f"{said} {_time(key.expires)[:16].replace('T', ' ')}"
+
+
+def read_end(written: str | None) -> float | None:
+    """Return when a key is to expire (s since the epoch): after "90d" or "12h", or at the end of a day, "2027-01-31".
+
+    Raises:
+        typer.BadParameter: It is neither, or lies in the past.
+    """
+    if written is None:
+        return None
+    if length := _LENGTH.fullmatch(written):
+        return time.time() + int(length["number"]) * _UNITS[length["unit"]]
+    try:
+        day = datetime.strptime(written, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        raise typer.BadParameter(
+            "must be a day such as 2027-01-31, or a time such as 90d or 12h", param_hint="--expires"
+        ) from None
+    end = (day + timedelta(days=1)).timestamp()
+    if end <= time.time():
+        raise typer.BadParameter(f"{written} has passed", param_hint="--expires")
+    return end
+
+
+def _time_of(seconds: float | None) -> str | None:
+    return None if seconds is None else _time(seconds)
 
 
 def _time(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 import pkgutil
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,11 +16,13 @@ from typer.testing import CliRunner
 from querymill import cli
 from querymill.cli.exits import WrongUse
 from querymill.cli.installed import add_commands
-from querymill.cli.main import COMMANDS, app
+from querymill.cli.main import app
+from querymill.cli.summaries import COMMANDS, help_text
 from querymill.install_hints import install_hint
 from tests.unit.producers.cli.test_installed import command_line
 
-HEAVY = "sorted({'querymill.client.mill', 'querymill_shared.contracts.jobs', 'celery', 'kombu'} & set(sys.modules))"
+#: What the help must not import: each of these takes longer than the help may, 0.15 s of processor.
+HEAVY = "sorted({'typer', 'rich', 'pydantic', 'redis', 'querymill.client.mill', 'celery', 'kombu'} & set(sys.modules))"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -53,6 +56,31 @@ def commands_below(command: Any) -> Iterator[Any]:
         yield from commands_below(each)
 
 
+def test_the_help_is_the_same_whether_it_is_asked_for_or_needed() -> None:
+    for asked in (["--help"], []):
+        assert CliRunner().invoke(app, asked).output.rstrip() == help_text(is_terminal=False).rstrip()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_each_command_ends_with_examples_that_it_reads(name: str) -> None:
+    group: Any = typer.main.get_command(app)
+    for path, command in paths_below(group.imported(name), name):
+        assert command.epilog, f"querymill {path} has no example: add it to querymill.cli.examples"
+        if hasattr(command, "commands"):
+            continue
+        for example in command.epilog.split("\n\n")[1:]:
+            words = [word for word in shlex.split(example) if not re.match("[A-Z_]+=", word)]
+            assert " ".join(words).startswith(f"querymill {path}")
+            command.make_context(path, words[1 + len(path.split()) :])  # it raises where an option is unknown
+
+
+def paths_below(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield a command and those of its group, each with what is written for it."""
+    yield path, command
+    for name, each in getattr(command, "commands", {}).items():
+        yield from paths_below(each, f"{path} {name}")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_help_has_markup_that_the_terminal_swallows_or_a_name_of_python(name: str) -> None:
     group: Any = typer.main.get_command(app)
@@ -68,7 +96,7 @@ def test_a_word_that_is_nearly_a_command_is_answered_with_it() -> None:
 
 
 @pytest.mark.parametrize("asked", ["--version", "--help"])
-def test_neither_the_version_nor_the_help_imports_the_client(asked: str) -> None:
+def test_neither_the_version_nor_the_help_imports_what_is_heavy(asked: str) -> None:
     code = f"""
 import sys, querymill_command
 sys.argv[1:] = [{asked!r}]

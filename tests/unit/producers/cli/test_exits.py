@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 import redis
 
-from querymill.cli.exits import Exit, Unreachable, WrongUse, guarded
+from querymill.cli.exits import Exit, Unreachable, WrongUse
+from querymill.cli.main import run
 from querymill_shared.contracts.errors import JobFailed, QuerymillError
 from querymill_shared.settings import Settings
 
@@ -19,10 +20,10 @@ ERRORS = [
 
 
 def raising(error: Exception) -> Callable[[], object]:
-    def run() -> object:
+    def command() -> object:
         raise error
 
-    return run
+    return command
 
 
 @pytest.mark.parametrize(("error", "code"), ERRORS)
@@ -30,7 +31,7 @@ def test_the_secret_of_an_address_in_an_error_is_hidden(
     error: Exception, code: Exit, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        guarded(raising(error))
+        run(raising(error))
     said = capsys.readouterr().err
     assert ended.value.code == code
     assert "***" in said
@@ -62,7 +63,7 @@ def test_a_user_of_another_role_is_told_whose_address_to_use(
     reply: str, said: str, kind: type[redis.ResponseError], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        guarded(raising(kind(reply)))
+        run(raising(kind(reply)))
     assert ended.value.code == Exit.UNREACHABLE
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"REDIS_URL: {said}; use the address of the user `worker` for status")
@@ -70,11 +71,11 @@ def test_a_user_of_another_role_is_told_whose_address_to_use(
 
 def test_another_refusal_of_the_server_is_a_mistake_of_ours() -> None:
     with pytest.raises(redis.ResponseError, match="unknown command"):
-        guarded(raising(redis.ResponseError("unknown command 'NONSENSE'")))
+        run(raising(redis.ResponseError("unknown command 'NONSENSE'")))
 
 
 def test_a_setting_that_breaks_a_rule_is_named_as_in_the_environment(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        guarded(lambda: Settings(redis_url="127.0.0.1:6379"))
+        run(lambda: Settings(redis_url="127.0.0.1:6379"))
     assert ended.value.code == Exit.WRONG_USE
     assert capsys.readouterr().err.startswith("REDIS_URL: must be a URL that begins with redis://")

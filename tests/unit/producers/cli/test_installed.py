@@ -11,7 +11,8 @@ import typer
 from typer.testing import CliRunner
 
 from querymill.cli.exits import WrongUse
-from querymill.cli.installed import GROUP, add_commands
+from querymill.cli.installed import add_commands
+from querymill.cli.summaries import GROUP
 from querymill.install_hints import install_hint
 
 

@@ -16,7 +16,16 @@ import redis
 
 from querymill_shared.board.scripts import with_prelude
 from querymill_shared.contracts.fields import Lane
-from querymill_shared.counters import ACCOUNTS, MAX_REFUSALS, CallOutcome, FleetCounters, Refusal, refusals_key
+from querymill_shared.counters import (
+    ACCOUNTS,
+    ADDRESSES,
+    MAX_REFUSALS,
+    CallOutcome,
+    FleetCounters,
+    Refusal,
+    refusals_key,
+)
+from querymill_shared.urls import mask
 from querymill_shared.values import value
 from querymill_workers.inference.concurrency import LEASE_MS, CallQueue, CallSlots
 from querymill_workers.inference.reservations import Reservations
@@ -92,6 +101,7 @@ class Account:
         digest = hashlib.sha256(f"{provider}\n{key}\n{model}".encode()).hexdigest()[:16]
         self.key = f"qm:account:{{{digest}}}"
         self.model = model
+        self._address = mask(provider)
         self.fleet_counters = fleet_counters
         self._client = client
         self._requests = bucket_for(requests_per_minute, at_once=REQUESTS_AT_ONCE)
@@ -138,6 +148,7 @@ class Account:
         """
         if not self._listed:
             self._client.hset(ACCOUNTS, self.key, self.model)
+            self._client.hset(ADDRESSES, self.key, self._address)
             self._listed = True
 
         def go_on() -> None:

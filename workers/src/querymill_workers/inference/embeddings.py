@@ -235,7 +235,8 @@ class SharedEmbeddings(Embeddings):
         open_, refused = set(keys), dict[str, Unacceptable]()
         while open_:
             left = None if caller.expires_at is None else max(caller.expires_at - self._gateway.clock(), 0)
-            done, open_ = wait(open_, timeout=left, return_when=FIRST_COMPLETED)
+            with job_counts.calling("embeddings"):
+                done, open_ = wait(open_, timeout=left, return_when=FIRST_COMPLETED)
             if not done:
                 coming = {keys[future]: then(future, lambda came: _packed(came[0])) for future in open_}
                 raise StillComing("embedding unavailable: no response in time", coming)

@@ -17,6 +17,7 @@ from querymill_shared.tracing import span_below
 from querymill_workers.inference.account import Account, Grant, LimitReached, RateLimitHeaders
 from querymill_workers.inference.carrying import carry
 from querymill_workers.inference.client import Limited, NoResponse, ProviderResponse, Rejected, worded
+from querymill_workers.inference.complaints import code_in
 from querymill_workers.inference.streams import Ear
 from querymill_workers.inference.work import CutShort, Misfit, OneCall, Streamed, Unacceptable, Unanswerable, Work
 from querymill_workers.jobs import job_counts
@@ -109,8 +110,9 @@ class Gateway(Generic[T]):
         reply = response.value
         outcome: CallOutcome = "answered"
         try:
-            while (part := reply.next()) is not None and ear.hear(part):
-                pass
+            with job_counts.calling(self._traced_as[0] or "call"):
+                while (part := reply.next()) is not None and ear.hear(part):
+                    pass
             if ear.has_left:
                 outcome = "cut"
             elif reply.fault:
@@ -145,6 +147,10 @@ class Gateway(Generic[T]):
 
     def _retry(self, work: Work[Any], ask: Callable[[Grant], U]) -> U | None:
         """Try until there is a response, within the rate limit and the deadline; see `call`."""
+        with job_counts.calling(self._traced_as[0] or "call"):
+            return self._retry_until(work, ask)
+
+    def _retry_until(self, work: Work[Any], ask: Callable[[Grant], U]) -> U | None:
         tries = limited = 0
         same: list[str] = []
         while True:
@@ -245,7 +251,7 @@ class Gateway(Generic[T]):
         except BaseException as error:
             outcome, raised = self._blame(error, work)
             limits = error.limits if isinstance(error, Limited) else None
-            refusal = None if outcome == "answered" else refusal_of(error, step)
+            refusal = None if outcome == "answered" else refusal_of(error, step, self._traced_as[0])
             self.account.report(grant, outcome, limits=limits, refusal=refusal)
             if raised is error:
                 raise
@@ -330,8 +336,17 @@ def _backoff_s(tries: int) -> float:
     return BACKOFF_S[min(tries, len(BACKOFF_S)) - 1] * random.uniform(0.5, 1.5)  # noqa: S311  # jitter is no secret
 
 
-def refusal_of(error: BaseException, step: job_counts.StepCounts) -> Refusal:
-    """Return what is kept of a call that the provider did not answer. It quotes no text of the caller."""
-    what = worded(error) if isinstance(error, Limited | NoResponse) else str(error)
-    what = what if isinstance(error, Limited | NoResponse | Rejected) else type(error).__name__
-    return Refusal(what, step.step, step.job_id)
+def refusal_of(error: BaseException, step: job_counts.StepCounts, asked_for: str) -> Refusal:
+    """Return what is kept of a call that the provider did not answer, with the provider's own code.
+
+    It quotes no text of the caller. Calls of no step, as for texts of several jobs, are named by what was asked for.
+    """
+    match error:
+        case Limited() | NoResponse():
+            what = worded(error)
+        case Rejected():
+            code = code_in(error.body)
+            what = str(error) if not code or code.lower() in str(error).lower() else f"{error} ({code})"
+        case _:
+            what = type(error).__name__
+    return Refusal(what, step.step or asked_for, step.job_id)

@@ -4,6 +4,7 @@ The counts of a step go with its thread, and with the threads that make its call
 counted.
 """
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,16 +26,44 @@ class StepCounts:
     calls: int = 0
     cached: int = 0
     shared: int = 0
+    called: str = ""
+    called_ms: float = 0.0
+    _under_way: int = 0
+    _calling_since: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def begin_call(self, what: str) -> None:
+        """Note that a call of a provider begins, or a wait for one. Calls at the same time take that time once."""
+        with self._lock:
+            if not self._under_way:
+                self._calling_since = time.monotonic()
+            self.called, self._under_way = what, self._under_way + 1
+
+    def end_call(self) -> None:
+        """Note that a call has ended."""
+        with self._lock:
+            self._under_way -= 1
+            if not self._under_way:
+                self.called_ms += (time.monotonic() - self._calling_since) * 1000
 
     def close_part(self, what: str, ms: float) -> None:
         """Note a part that ends now, with what was counted for it. It cannot have waited longer than it took."""
         waited_ms = round(min(self.waited_ms, ms), 2) if self.waited_ms else 0.0
         self.parts.append(AttemptPart(what, ms, waited_ms, self.calls, self.cached, self.shared))
         self.waited_ms, self.calls, self.cached, self.shared = 0.0, 0, 0, 0
+        self.called_ms, self._calling_since = 0.0, time.monotonic()
 
     def close(self, what: str = "work") -> tuple[AttemptPart, ...]:
-        """Return all parts of an attempt that ends now, with the time that none of them took as the last one."""
+        """Return all parts of an attempt that ends now, with the time that none of them took as the last ones.
+
+        What of it a provider took, as one that failed or did not answer in time, is a part named by what it was asked.
+        """
         left_ms = round((time.monotonic() - self.began) * 1000 - sum(part.ms for part in self.parts), 2)
+        since_ms = (time.monotonic() - self._calling_since) * 1000 if self._under_way else 0.0
+        called_ms = round(min(self.called_ms + since_ms, left_ms), 2)
+        if called_ms >= 1:
+            self.close_part(self.called, called_ms)
+            left_ms = round(left_ms - called_ms, 2)
         if left_ms >= 1 or self.calls or self.waited_ms:
             self.close_part(what, max(left_ms, 0.0))
         return tuple(self.parts)
@@ -52,6 +81,17 @@ def counting(claim: Claim) -> Iterator[StepCounts]:
         yield counts
     finally:
         _CURRENT.reset(token)
+
+
+@contextmanager
+def calling(what: str) -> Iterator[None]:
+    """Count the time of a block as that of a provider, which is asked for chat, embeddings or rerank."""
+    counts = current()
+    counts.begin_call(what)
+    try:
+        yield
+    finally:
+        counts.end_call()
 
 
 @contextmanager

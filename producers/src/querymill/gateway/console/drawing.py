@@ -30,6 +30,8 @@ LEAST_SHARE: Final = 0.02
 #: Steps between the marks of the axis, in ms.
 _STEPS: Final = tuple(base * 10**power for power in range(9) for base in (1, 2, 5))
 MARKS: Final = 6
+#: Half of what the name of a gap takes, in percent: no mark stands so near to it.
+BREAK_WIDTH: Final = 14.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,10 @@ class DrawnRow:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The drawing of a job."""
+    """The drawing of a job.
+
+    ``gap`` is where the axis is broken, and how wide, in percent; ``cut`` says what is left out there.
+    """
 
     rows: tuple[DrawnRow, ...]
     marks: tuple[AxisMark, ...]
@@ -72,6 +77,7 @@ class Drawing:
     first_hits_x: float | None
     cut: str
     is_over: bool
+    gap: tuple[float, float] | None = None
 
 
 def draw(fall: Waterfall) -> Drawing:
@@ -86,6 +92,7 @@ def draw(fall: Waterfall) -> Drawing:
         first_hits_x=None if fall.first_hits is None else _percent(fall.place(fall.first_hits)),
         cut=_cut(fall),
         is_over=fall.ended is not None,
+        gap=_gap(fall),
     )
 
 
@@ -119,17 +126,27 @@ def _percent(share: float) -> float:
 
 
 def _marks(fall: Waterfall) -> Iterator[AxisMark]:
-    """Mark the axis at round times; one that would stand in a cut, or too near the one before, is left out."""
+    """Mark the axis at round times, and where it is broken. One in the gap, or too near another, is left out."""
     step = next((step for step in _STEPS if fall.axis_ms / step <= MARKS), _STEPS[-1])
-    last = -100.0
+    last, gap = -100.0, _gap(fall)
+    if fall.cut is not None and gap is not None:
+        broken = gap[0] + gap[1] / 2
+        label = f"⫽ {duration((fall.cut.end - fall.cut.start) / 1000)}"
+        yield AxisMark(label, broken, "start" if broken < 10 else "end" if broken > 90 else "middle")
     for number in range(int(fall.axis_ms // step) + 1):
         at = number * step
         x = _percent(fall.place(at))
-        is_in_cut = fall.cut is not None and fall.cut.start < at < fall.cut.end
-        if is_in_cut or x - last < 100 / (MARKS * 2):
+        if x - last < 100 / (MARKS * 2) or (gap is not None and abs(x - gap[0] - gap[1] / 2) < BREAK_WIDTH):
             continue
         last = x
         yield AxisMark(_label(at), x, "start" if x < 2 else "end" if x > 94 else "middle")
+
+
+def _gap(fall: Waterfall) -> tuple[float, float] | None:
+    if fall.cut is None:
+        return None
+    start, end = fall.place(fall.cut.start), fall.place(fall.cut.end)
+    return _percent(start), _percent(end - start)
 
 
 def _label(ms: float) -> str:
@@ -142,4 +159,4 @@ def _cut(fall: Waterfall) -> str:
     if fall.cut is None:
         return ""
     why = f": {fall.cut.reason}" if fall.cut.reason else ""
-    return f"// {duration((fall.cut.end - fall.cut.start) / 1000)} without any work are not drawn{why}"
+    return f"⫽ {duration((fall.cut.end - fall.cut.start) / 1000)} without any work are not drawn{why}"

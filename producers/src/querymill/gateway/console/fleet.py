@@ -1,11 +1,15 @@
 """The pages of those who operate: the overview, the providers, the workers."""
 
+from typing import Final
+
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from querymill.fleet import UNNAMED
 from querymill.gateway.console import overview
+from querymill.gateway.console.day import day_of
 from querymill.gateway.console.rendering import render
+from querymill.gateway.http.batches import refused_lately
 from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.fleet import view_of
 from querymill.gateway.http.job_search import sees_job
@@ -14,6 +18,7 @@ from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 
 router = APIRouter()
 
+HOUR_S: Final = 3_600
 #: The oldest of the jobs that are not over: so many are looked at, so many are shown.
 OPEN_JOBS, SHOWN = 20, 5
 
@@ -22,19 +27,20 @@ OPEN_JOBS, SHOWN = 20, 5
 async def show_overview(request: Request) -> Response:
     """Say whether anything is wrong, what is stuck, and on what."""
     moment = await view_of(request).now()
-    figures = moment.figures
+    figures, operates = moment.figures, Scope.OPERATE in caller_of(request).scopes
     heard = {queue["queue"]: queue["workers"] for queue in figures["queues"]}
     collections = await context_of(request).mill.collections()
     return render(
         request,
         "overview.html",
-        findings=overview.findings(figures, operates=Scope.OPERATE in caller_of(request).scopes),
+        findings=overview.findings(figures, operates=operates, refused=await _refused(request)),
         queues=overview.queue_rows(figures, moment.minutes),
         ends=overview.ends(figures),
         hour=overview.hour_of(moment.minutes),
+        day=day_of(await view_of(request).day(), await context_of(request).now()) if operates else None,
         caches=overview.caches(figures["counts"]),
         kinds_of_job=overview.kind_rows(figures),
-        providers=overview.by_model(figures["providers"]),
+        providers=overview.asked_lately(figures["providers"]),
         workers=figures["workers"],
         dead=figures["dead_letters"],
         waiting=await _waiting_longest(request, heard),
@@ -42,6 +48,12 @@ async def show_overview(request: Request) -> Response:
         collections=[name for name in collections if caller_of(request).sees(name)],
         gateway=str(request.base_url).rstrip("/"),
     )
+
+
+async def _refused(request: Request) -> list[overview.RefusedUpload]:
+    """Return the uploads of the last hour that stored nothing."""
+    found = await refused_lately(request, since=await context_of(request).now() - HOUR_S)
+    return [overview.RefusedUpload(each.batch, each.kind, each.collection, each.rejected) for each in found]
 
 
 async def _waiting_longest(request: Request, heard: dict[str, int]) -> list[overview.WaitingJob]:
@@ -69,7 +81,7 @@ async def show_providers(request: Request) -> Response:
         request,
         "providers.html",
         unnamed=UNNAMED,
-        providers=overview.by_model(moment.figures["providers"]),
+        providers=overview.asked_lately(moment.figures["providers"]),
         learned={state["model"]: state["learned"] for state in moment.figures["providers"] if state.get("learned")},
         refusals=moment.figures["refusals"],
         now=await context_of(request).now(),

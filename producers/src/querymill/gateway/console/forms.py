@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from querymill.filters import HELP, read_filter
+from querymill.filters import HELP, read_filter, write_filter
 from querymill.presenting.request_fields import may_be_null, resolved
 from querymill_shared.contracts.fields import Request
 from querymill_shared.contracts.filters import Retriever
@@ -167,6 +167,46 @@ def fields_of(
         if value is not None:
             fields[name] = value
     return fields
+
+
+def given_by(kind: Retriever, asked: Request) -> dict[str, list[str]]:
+    """Return what a form has to be given so that it asks for a request again. What no form can ask for is left out."""
+    schema = type(asked).model_json_schema()
+    given: dict[str, list[str]] = {}
+    for name, value in asked.model_dump(mode="json", exclude_defaults=True).items():
+        if name in _LEFT_OUT or name not in schema["properties"]:
+            continue
+        control, _ = _control(name, _resolved(schema["properties"][name], schema), schema)
+        written = _written(control, value, kind)
+        if written is not None:
+            given[name] = written
+    return given
+
+
+def _written(control: Control, value: Any, kind: Retriever) -> list[str] | None:
+    """Write the value of a control, as `_read` reads it. None if it cannot be."""
+    match control:
+        case "check":
+            return ["true" if value else ""]
+        case "several":
+            return list(map(str, value))
+        case "filter":
+            return ["\n".join(write_filter(value, kind))]
+        case "lines":
+            lines = [_written_line(each) for each in value]
+            return None if None in lines else ["\n".join(filter(None, lines))]
+        case _:
+            return None if isinstance(value, dict | list) else _texts(value)
+
+
+def _written_line(value: Any) -> str | None:
+    """Write an entry as a line, None if it is neither a text nor a text with a weight."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, dict) or not {"description"} <= value.keys() <= {"description", "weight"}:
+        return None
+    weight = value.get("weight")
+    return value["description"] if weight is None else f"{weight:g} | {value['description']}"
 
 
 def _read(control: Control, about: Mapping[str, Any], values: Sequence[str], kind: Retriever) -> Any:

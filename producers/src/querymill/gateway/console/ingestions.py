@@ -1,7 +1,7 @@
 """The pages of ingestions: the latest uploads, and how far one is: what is searchable, refused, and when it is done."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -20,13 +20,17 @@ LISTED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class UploadProgress:
-    """How far an upload is. ``rate`` is in documents per second since it began, None if nothing is stored yet."""
+    """How far an upload is. ``rate`` is in documents per second since it began, None if nothing is stored yet.
+
+    ``failed`` counts jobs. An upload that is over has failed if nothing of it is stored, is incomplete if not all is.
+    """
 
     sentence: str
     is_open: bool
     failed: int
     rate: float | None
     left_s: float | None
+    outcome: Literal["running", "done", "incomplete", "failed"]
 
 
 def progress_of(batch: BatchBody, now: float) -> UploadProgress:
@@ -39,13 +43,17 @@ def progress_of(batch: BatchBody, now: float) -> UploadProgress:
     rate = batch.stored / passed_s if is_open and batch.stored and batch.began_at else None
     left = batch.accepted - batch.stored - batch.failed
     left_s = left / rate if rate and left > 0 and not batch.is_open else None
-    said = [f"{count(batch.stored)} of {count(batch.accepted)} documents are searchable"]
+    said = [f"{count(batch.stored)} of {count(batch.accepted or batch.rejected)} documents are searchable"]
     said += [f"{count(batch.failed)} could not be stored"] if batch.failed else []
     said += [f"{count(batch.rejected)} refused"] if batch.rejected else []
     said += [f"about {age(left_s)} left"] if left_s is not None else []
     said += ["lines are still being read"] if batch.is_open else []
     failed = sum(batch.jobs.get(state, 0) for state in ("failed", "dead", "cancelled"))
-    return UploadProgress(", ".join(said) + ".", is_open, failed, rate, left_s)
+    lacks = bool(failed or batch.failed or batch.rejected)
+    outcome: Literal["running", "done", "incomplete", "failed"] = (
+        "running" if is_open else "failed" if lacks and not batch.stored else "incomplete" if lacks else "done"
+    )
+    return UploadProgress(", ".join(said) + ".", is_open, failed, rate, left_s, outcome)
 
 
 @router.get("/console/ingestions")

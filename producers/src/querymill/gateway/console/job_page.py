@@ -15,6 +15,7 @@ from querymill.gateway.console.drawing import draw
 from querymill.gateway.console.findings import facts_of, missed_of
 from querymill.gateway.console.hits import PAGE, NumberedHit, answer_pieces, answer_so_far, hits_of
 from querymill.gateway.console.rendering import address, read_form, render, see
+from querymill.gateway.console.search import KINDS as FORMS
 from querymill.gateway.http import audit, events, jobs
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.job_search import find_jobs
@@ -123,6 +124,7 @@ def job_values(
         "missing": _missing(picture, result),
         "question": _question(picture, result),
         "copies": copies_of(picture, result, gateway) if picture.asked else [],
+        "edit": _edit(picture),
         "may_run_again": picture.asked is not None and picture.asked.kind in AGAIN,
         "result": result,
         "answer": answer,
@@ -155,6 +157,12 @@ def _missing(picture: Picture, result: AnyResult | None) -> tuple[MissingPart, .
     deadline_s = None if record.deadline is None else round(record.deadline - record.created, 1)
     branches = asked.steps if isinstance(asked, KindSearch) else ()
     return missing(result.degraded if result else (), branches=branches, deadline_s=deadline_s)
+
+
+def _edit(picture: Picture) -> str:
+    """Return the address of the form that is filled with what a search asked, "" if there is none."""
+    asked = picture.asked
+    return address("search", asked.kind, job=picture.record.job_id) if asked and asked.kind in FORMS else ""
 
 
 def _question(picture: Picture, result: AnyResult | None) -> str:

@@ -1,6 +1,6 @@
 """The overview as a value: what is wrong and what mends it, the queues, what waits longest, the providers. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
@@ -12,6 +12,8 @@ from querymill_shared.fleet_history import Minute, total
 
 #: A step that has waited this long, in seconds, though workers listen, is worth a word.
 LONG_S: Final = 60.0
+#: A provider that failed longer ago than this, in seconds, and was not asked since, is no news.
+FORGOTTEN_S: Final = 600.0
 #: Sentences of the verdict.
 SAID: Final = 3
 #: A larger share of the jobs that ended in the last minutes is worth a word, if it failed or if it lacks a part: at
@@ -29,6 +31,16 @@ class OverviewFinding:
     mend: str
     level: str = "bad"
     at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedUpload:
+    """An upload that stored nothing: each of its ``lines`` was refused."""
+
+    batch: str
+    kind: str
+    collection: str
+    lines: int
 
 
 #: A line needs two, and has at most the minutes of an hour.
@@ -131,29 +143,34 @@ class Caches:
     set_aside: int
 
 
-def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[OverviewFinding]:
+def findings(
+    figures: Mapping[str, Any], *, operates: bool = True, refused: Sequence[RefusedUpload] = ()
+) -> list[OverviewFinding]:
     """Return what is wrong with the fleet, the worst first, at most three.
 
-    Who does not operate it hears of queues alone: providers, and jobs of others, are none of theirs.
+    Who does not operate it hears of queues and of uploads that they may see: providers, and jobs of others, are none of
+    theirs.
     """
     queues = figures["queues"]
     found = [] if figures["workers"] else [OverviewFinding("No worker is alive.", "querymill worker")]
     if figures["workers"]:
         deserted = [queue for queue in queues if not queue["workers"] and queue["waiting"]]
         found += [_deserted(queue) for queue in sorted(deserted, key=lambda queue: -(queue["oldest_s"] or 0))]
-    for provider in figures["providers"] if operates else ():
+    for provider in asked_lately(figures["providers"]) if operates else ():
+        named = f"The provider of {provider['model']}{f' at {at}' if (at := provider.get('address')) else ''}"
         if provider["breaker"] == "open":
-            said = f"The provider of {provider['model']} failed {provider['failures']} times and is left alone."
+            said = f"{named} failed {provider['failures']} times and is left alone."
             found.append(OverviewFinding(said, _LOOK))
         elif provider["paused_s"]:
-            said = f"The provider of {provider['model']} asked for a pause of {duration(provider['paused_s'])}."
+            said = f"{named} asked for a pause of {duration(provider['paused_s'])}."
             found.append(OverviewFinding(said, "lower its limit (…_RPM, …_TPM) if this comes often", "warn"))
-        elif provider["breaker"] == "half-open":
+        elif provider["breaker"] == "half-open" and (provider.get("failed_ago_s") or 0) < FORGOTTEN_S:
             often = "once" if provider["failures"] == 1 else f"{provider['failures']} times in a row"
-            said = f"The provider of {provider['model']} failed {often} and is being tried again."
+            said = f"{named} failed {often} and is being tried again."
             found.append(OverviewFinding(said, _LOOK, "warn"))
     if operates:
         found += _of_jobs(figures)
+    found += [_of_upload(upload) for upload in refused]
     slow = [queue for queue in queues if queue["workers"] and (queue["oldest_s"] or 0) > LONG_S]
     found += [_slow(queue) for queue in sorted(slow, key=lambda queue: -queue["oldest_s"])]
     if figures["dead_letters"] and operates:
@@ -165,6 +182,14 @@ def findings(figures: Mapping[str, Any], *, operates: bool = True) -> list[Overv
 
 #: What to do about a provider that fails.
 _LOOK: Final = "look at its address, key and status; it is tried again by itself"
+
+
+def _of_upload(upload: RefusedUpload) -> OverviewFinding:
+    lines = "The only line" if upload.lines == 1 else f"All {count(upload.lines)} lines"
+    were = "was" if upload.lines == 1 else "were"
+    said = f"{lines} of an upload of {upload.kind} into {upload.collection} {were} refused."
+    at = f"/console/ingestions/{upload.batch}"
+    return OverviewFinding(said, "read why, mend the file, and send it again", "warn", at)
 
 
 def _of_jobs(figures: Mapping[str, Any]) -> list[OverviewFinding]:
@@ -203,12 +228,27 @@ def _too_many(some: Mapping[str, int], of: Mapping[str, int], share: float) -> s
     return f"{count(lacking)} of {count(all_of)} {'job' if all_of == 1 else 'jobs'} ({named})"
 
 
-def by_model(states: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return one state of each model, the worst. The board remembers a model at each address that it had lately."""
-    worst: dict[str, Mapping[str, Any]] = {}
-    for state in sorted(states, key=_severity):
-        worst[state["model"]] = state
-    return [worst[model] for model in dict.fromkeys(state["model"] for state in states)]
+def asked_lately(states: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the accounts with providers, by model, those in trouble first.
+
+    One that was asked nothing for an hour is left out if its model was asked elsewhere: the board remembers a model at
+    each address that it ever had.
+    """
+    busy = {state["model"] for state in states if not state.get("is_idle")}
+    models = list(dict.fromkeys(state["model"] for state in states))
+    shown = [state for state in states if not (state.get("is_idle") and state["model"] in busy)]
+    ordered = sorted(shown, key=_severity, reverse=True)
+    return sorted(_once(ordered), key=lambda state: models.index(state["model"]))
+
+
+def _once(states: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the first state of each model at an address: of keys that were changed, the worst."""
+    seen: set[tuple[str, str]] = set()
+    for state in states:
+        key = (state["model"], state.get("address", ""))
+        if key not in seen:
+            seen.add(key)
+            yield state
 
 
 def _severity(state: Mapping[str, Any]) -> tuple[int, float, int]:

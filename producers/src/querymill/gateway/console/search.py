@@ -2,18 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast, get_args
+from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
 
-from querymill.gateway.console.forms import FIRST, fields_of, form_of
+from querymill.gateway.console.forms import FIRST, fields_of, form_of, given_by
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.languages import in_callers_locale
 from querymill.gateway.http.problems import Problem, not_found, rule_of
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.submitting import submit_job
+from querymill.gateway.http.waiting import look_at
 from querymill_shared.contracts.errors import Overloaded, UnknownCollection
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
@@ -24,21 +26,26 @@ router = APIRouter()
 _KNOWN: Final[tuple[Retriever, ...]] = get_args(Retriever)
 KINDS: Final = (*FIRST, *(kind for kind in _KNOWN if kind not in FIRST))
 
+#: The cookie of the kind and collection that a browser asked last.
+ASKED_COOKIE: Final = "qm_asked"
 _NOTHING: Final = {"collection": "holds nothing of this kind"}
 
 
 @router.get("/console/search")
 async def choose_kind(request: Request) -> Response:
-    """Go to the search of the first kind that has something stored."""
+    """Go to the search of the kind that was asked last, else of the first that has something stored."""
     held = await _held(request)
-    kind = next((kind for kind in KINDS if held.get(kind)), KINDS[0])
+    last, _ = _asked_last(request)
+    kind = next((kind for kind in (last, *KINDS) if held.get(kind)), KINDS[0])
     return see(address("search", kind))
 
 
 @router.get("/console/search/{kind}")
 async def show_form(request: Request, kind: str) -> Response:
-    """Show the form of a kind, filled with the parameters of the address."""
+    """Show the form of a kind, filled with the parameters of the address, or with what a job asked."""
     params = request.query_params
+    if "job" in params:
+        return await _edit(request, _known(kind), params["job"])
     given = {name: params.getlist(name) for name in params if name != "collection"}
     return await _form(request, _known(kind), given, params.get("collection", ""))
 
@@ -64,7 +71,30 @@ async def submit(request: Request, kind: str) -> Response:
         if problem.slug != "not-found":
             raise
         return await _form(request, known, given, collection, dict(problem.errors) or _NOTHING)
-    return see(address("jobs", job.id))
+    response = see(address("jobs", job.id))
+    response.set_cookie(
+        ASKED_COOKIE, quote(f"{kind}/{collection}", safe=""), path="/console/search", httponly=True, samesite="strict"
+    )
+    return response
+
+
+def _asked_last(request: Request) -> tuple[str, str]:
+    """Return the kind and the collection that this browser asked last, "" and "" if it has asked nothing."""
+    kind, _, collection = unquote(request.cookies.get(ASKED_COOKIE, "")).partition("/")
+    return kind, collection
+
+
+async def _edit(request: Request, kind: Retriever, job_id: str) -> Response:
+    """Show the form filled with what a job asked.
+
+    Raises:
+        Problem: The visitor may not see the job, or what it asked is no longer kept.
+    """
+    await look_at(request, job_id)
+    asked = (await context_of(request).mill.board.picture(job_id)).for_caller().asked
+    if asked is None or asked.kind != kind:
+        raise not_found()
+    return await _form(request, kind, given_by(kind, asked), asked.collection)
 
 
 def _said(error: Exception) -> dict[str, str]:
@@ -100,10 +130,16 @@ async def _form(
         kinds=KINDS,
         held=held,
         form=form,
-        collection=collection or next(iter(held.get(kind, ())), ""),
+        collection=collection or _preset(request, held.get(kind, ())),
         wrong=known,
         others=[f"{name}: {rule}".removeprefix(": ") for name, rule in known.items() if name not in placed],
     )
+
+
+def _preset(request: Request, held: Sequence[str]) -> str:
+    """Return the collection that was asked last, if it holds something of the kind, else the first that does."""
+    _, last = _asked_last(request)
+    return last if last in held else next(iter(held), "")
 
 
 async def _held(request: Request) -> dict[str, list[str]]:

@@ -1,5 +1,7 @@
 """Signing in and out: an API key becomes a session of the console. And the choice of colours."""
 
+from typing import Final
+
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
@@ -14,14 +16,17 @@ from querymill.gateway.console.rendering import (
 from querymill.gateway.http import audit
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.middleware import SESSION_COOKIES, is_console, session_of
+from querymill.gateway.http.problems import Problem
 
 router = APIRouter()
+
+NOT_VALID: Final = "this key is not valid"
 
 
 @router.get("/console/sign-in")
 async def show(request: Request) -> Response:
     """Ask for a key."""
-    return render(request, "sign_in.html", next=_place(request.query_params.get("next")), wrong=False)
+    return render(request, "sign_in.html", next=_place(request.query_params.get("next")), wrong="")
 
 
 @router.post("/console/sign-in")
@@ -30,9 +35,12 @@ async def sign_in(request: Request) -> Response:
     fields = await read_form(request)
     written, place = fields.get("key", [""])[0].strip(), _place(fields.get("next", [""])[0])
     context = context_of(request)
-    key = await context.key_of(written)
+    try:
+        key, wrong = await context.key_of(written), NOT_VALID
+    except Problem as problem:
+        key, wrong = None, problem.detail
     if key is None or not key.id:
-        return render(request, "sign_in.html", 401, next=place, wrong=True)
+        return render(request, "sign_in.html", 401, next=place, wrong=wrong)
     response = see(place)
     begin_visit(response, request, await context.begin_session(key))
     audit.note(key, "sign in", request_id=request.state.request_id)

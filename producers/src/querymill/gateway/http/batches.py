@@ -77,6 +77,22 @@ async def batch_of(request: Request, batch: str) -> BatchBody:
     )  # fmt: skip
 
 
+async def refused_lately(request: Request, *, since: float, limit: int = 3) -> list[BatchBody]:
+    """Return those of the latest uploads of which every line was refused, and that began at a time or after it."""
+    found: list[BatchBody] = []
+    if Scope.INGEST not in caller_of(request).scopes:
+        return found
+    context = context_of(request)
+    for batch in await context.latest_in(BATCHES, limit=limit):
+        about = (await context.recall(batch_key(batch)) or "").partition("\n")[0]
+        body = BatchBody.model_validate_json(about) if about else None
+        if body is None or body.began_at < since or not caller_of(request).sees(body.collection):
+            continue
+        if body.rejected and not body.accepted and not body.is_open:
+            found.append(body)
+    return found
+
+
 def failed_in(result: str) -> list[FailedDocument]:
     """Return the documents that a job of many could not store, from its result as JSON."""
     documents = json.loads(result).get("documents") or ()

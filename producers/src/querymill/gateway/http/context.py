@@ -8,17 +8,19 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final
 
+import redis
 from fastapi import Request
 
 from querymill.client.events.watch import Watch
 from querymill.client.mill import AsyncQuerymill
-from querymill.gateway.http.problems import Problem, no_collection, unavailable
+from querymill.gateway.http.problems import Problem, expired, no_collection, unavailable
 from querymill.gateway.http.rate_limit import LEASE_S, RateLimiter
 from querymill.keys import (
     LOOPBACK_CALLER,
     NOBODY,
     NONE_STORED,
     STORED_AT,
+    USES_AT,
     ApiKey,
     Scope,
     are_required,
@@ -102,6 +104,7 @@ class GatewayContext:
         self._client = open_async_commands(settings.redis_url, max_connections=CONNECTIONS)
         self.rate_limiter = RateLimiter(self._client)
         self.waits = 0
+        self._used: dict[str, int] = {}
 
     async def close(self) -> None:
         """Close the connections."""
@@ -167,7 +170,11 @@ class GatewayContext:
         return kept if isinstance(kept, str) else None
 
     async def key_of(self, written: str) -> ApiKey | None:
-        """Return the key that is written so, None if it is not valid. "" stands for no key."""
+        """Return the key that is written so, None if it is not valid. "" stands for no key.
+
+        Raises:
+            Problem: It was valid until it expired.
+        """
         key_id, secret = parts_of(written) or ("", "")
         pipeline = self._client.pipeline(transaction=False)
         pipeline.hget(STORED_AT, key_id)
@@ -175,8 +182,21 @@ class GatewayContext:
         pipeline.time()
         stored, count, (seconds, _) = await pipeline.execute()
         self._learn(count)
-        key = ApiKey.model_validate_json(stored) if stored else NOBODY
-        return key.presented_by(secret) if key.accepts(secret, float(seconds)) else None
+        key, now = ApiKey.model_validate_json(stored) if stored else NOBODY, float(seconds)
+        if not key.accepts(secret, now):
+            if key.is_expired(now) and key.revoked is None and key.was(secret):
+                raise expired(key.expires or now)
+            return None
+        await self._note_use(key, int(now // 60))
+        return key.presented_by(secret)
+
+    async def _note_use(self, key: ApiKey, minute: int) -> None:
+        """Note on the board that a key was used in a minute, once a minute in each gateway."""
+        if self._used.get(key.id) == minute:
+            return
+        self._used[key.id] = minute
+        with suppress(*AWAY, redis.ResponseError):  # it is for people to read, and holds up no request
+            await self._client.hset(USES_AT, key.id, str(minute))
 
     async def visitor_of(self, session: str) -> ApiKey | None:
         """Return the key whose secret began a session of the console, or None if there is none or the secret has ended.
@@ -215,7 +235,9 @@ class GatewayContext:
             stored = await self._stored(caller.id)
         except AWAY:
             return True
-        return stored is not None and stored.revoked is None
+        if stored is None or stored.revoked is not None:
+            return False
+        return stored.expires is None or not stored.is_expired(await self.now())
 
     async def _stored(self, key_id: str) -> ApiKey | None:
         stored = await self._client.hget(STORED_AT, key_id)

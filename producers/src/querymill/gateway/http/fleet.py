@@ -10,13 +10,15 @@ from fastapi import Request
 from querymill.fleet import figures, minutes_of
 from querymill.gateway.http.context import context_of
 from querymill.gateway.http.problems import unavailable
-from querymill_shared.fleet_history import Minute
+from querymill_shared.fleet_history import MINUTES, Minute
 from querymill_shared.settings import Settings
 
 #: A picture of the fleet serves all who look within this time, in seconds.
 FRESH_S: Final = 1.0
 #: It has so many minutes of the fleet's history.
 SHOWN_MINUTES: Final = 60
+#: The history of a day is read again after this time, in seconds.
+FRESH_DAY_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class FleetView:
 
     settings: Settings
     _last: Moment | None = None
+    _day: tuple[float, list[Minute]] | None = None
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def now(self) -> Moment:
@@ -49,6 +52,17 @@ class FleetView:
                     raise unavailable("the board is not reachable")
                 self._last = Moment(time.monotonic(), found, await self.minutes(SHOWN_MINUTES))
         return self._last
+
+    async def day(self) -> list[Minute]:
+        """Return what the fleet did by the minute in the last day, the earliest first.
+
+        Raises:
+            Problem: The board does not answer.
+        """
+        async with self._reading:
+            if self._day is None or time.monotonic() - self._day[0] > FRESH_DAY_S:
+                self._day = time.monotonic(), await self.minutes(MINUTES)
+        return self._day[1]
 
     async def minutes(self, limit: int) -> list[Minute]:
         """Return what the fleet did in up to so many last minutes, the earliest first.

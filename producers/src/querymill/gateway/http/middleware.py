@@ -39,8 +39,8 @@ _OF_PROXIES_BEGIN: Final = ("x-forwarded", "x-envoy-", "x-cluster-client-ip")
 LOOPBACK_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 #: Probes ask by address, and learn nothing.
 PROBES: Final = frozenset(("/healthz", "/readyz"))
-#: What describes the gateway needs no key.
-OPEN: Final = frozenset(("/docs", "/docs/style.css", "/openapi.json"))
+#: What describes the gateway, or leads to its console, needs no key.
+OPEN: Final = frozenset(("/", "/docs", "/docs/style.css", "/openapi.json"))
 #: The pages of the console. A cookie says who visits them, and counts nowhere else.
 CONSOLE: Final = "/console"
 _OPEN_PAGES: Final = (f"{CONSOLE}/sign-in", f"{CONSOLE}/static/")

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any, Final
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from querymill.gateway.http.problems import KINDS, not_found
 from querymill.gateway.http.routing import GatewayRoute
@@ -24,6 +24,12 @@ table{border-collapse:collapse;width:100%}
 td,th,caption{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0}
 h1{font-size:1.5rem}h2{font-size:1.1rem;margin:2.5rem 0 .5rem}h2 code{font-size:inherit}caption{font-weight:600}
 """
+
+
+@router.get("/")
+async def lead_to_console() -> Response:
+    """Lead who types the address of the gateway to its console."""
+    return RedirectResponse("/console", 307)
 
 
 @router.get("/openapi.json")

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
@@ -161,6 +162,13 @@ def no_collection(*, is_under_way: bool = False) -> Problem:
     if is_under_way:
         rule = "holds nothing of this kind yet: an ingestion into it is under way; ask again when it has ended"
     return Problem("not-found", f"collection: {rule}", errors=[("collection", rule)])
+
+
+def expired(at: float) -> Problem:
+    """Return the problem of a key that was valid until a time (s since the epoch)."""
+    day = datetime.fromtimestamp(at, UTC)
+    said = f"the key expired on {day:%Y-%m-%d} at {day:%H:%M} UTC; ask for a new one"
+    return Problem("unauthorized", said, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
 
 
 def unavailable(detail: str, *, retry_after_s: float = 1.0) -> Problem:

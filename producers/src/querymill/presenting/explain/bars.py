@@ -19,6 +19,7 @@ KINDS: Final[dict[str, BarKind]] = {
     "parts": "chat",
     "chat": "chat",
     "embed": "embed",
+    "embeddings": "embed",
     "vectors": "embed",
     "route": "search",
     "search": "search",
@@ -34,9 +35,13 @@ KINDS: Final[dict[str, BarKind]] = {
     "score": "fuse",
 }
 
-#: The time of an attempt that no part took, as where the deadline cut a call. In these steps it was that of the call.
+#: The time of an attempt that no part took. Workers of earlier releases noted a call so that failed, or that the
+#: deadline cut: in these steps it was that of the call.
 UNFINISHED: Final = "work"
 CALLING: Final[dict[str, BarKind]] = {"answer": "chat", "judge": "rerank"}
+#: Steps in which a chat model judges, and the part that is one of its calls.
+JUDGING: Final = ("judge", "rerank")
+CHAT_CALL: Final = "chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +160,8 @@ def kind_of(part: AttemptPart, step: str) -> BarKind:
     """Return what a part of an attempt at a step counts as, its wait for a limit left out."""
     if part.what == UNFINISHED and part.calls:
         return CALLING.get(step, "other")
+    if part.what == CHAT_CALL and step.startswith(JUDGING):
+        return "rerank"
     return KINDS.get(part.what, "other")
 
 

@@ -28,8 +28,10 @@ AxisEnd = Literal["deadline", "end", "now"]
 FUSE: Final = "fuse"
 #: More steps of one name than this are one row.
 MAX_ALIKE: Final = 5
-#: A time without any work is cut out if it takes more than this share of the axis.
+#: A time without any work is cut out if it takes more than this share of the axis, and so long at least: what is
+#: shorter is drawn as long as it was, since it is often what the job waited for.
 CUT_SHARE: Final = 0.6
+CUT_MS: Final = 600_000.0
 #: The deadline is the end of the axis if the job fills this share of the time until then.
 DEADLINE_SHARE: Final = 0.4
 #: The place of a time that is cut out, as a share of the width.
@@ -247,7 +249,7 @@ def _cut(rows: Sequence[StepRow], axis_ms: float) -> Cut | None:
         at = max(at, end)
     gaps.append((axis_ms - at, at, axis_ms))
     length, start, end = max(gaps)
-    if length <= CUT_SHARE * axis_ms:
+    if length < CUT_MS or length <= CUT_SHARE * axis_ms:
         return None
     code, reason = _why(rows, start)
     return Cut(start, end, code, reason)

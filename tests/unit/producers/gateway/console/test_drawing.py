@@ -51,6 +51,11 @@ def test_an_outage_is_cut_out_and_said() -> None:
     steps = step("a", 0.0, 1.0, AttemptPart("search", 1000)), replace(step("b", 8000.0, 8001.0), queued=T0 + 8000)
     drawn = draw(waterfall(picture(*steps, took_s=8001.0), now=T0))
     assert "2 h 13 min without any work are not drawn" in drawn.cut
+    assert drawn.gap == (48.0, 4.0)
+    assert [mark.label for mark in drawn.marks if mark.label.startswith("⫽")] == ["⫽ 2 h 13 min"]
+    before, after = (row.pieces[-1] for row in drawn.rows)
+    assert before.x + before.width <= 48.0
+    assert after.x >= 52.0
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e4), st.floats(0, 1e4)), min_size=1, max_size=8), st.floats(0.001, 2e4))

@@ -1,8 +1,10 @@
 """Search forms are made from the contracts, and what they send is what the contracts read."""
 
+from typing import Any
+
 import pytest
 
-from querymill.gateway.console.forms import FIRST, fields_of, form_of
+from querymill.gateway.console.forms import FIRST, fields_of, form_of, given_by
 from querymill.gateway.console.search import KINDS
 from querymill.gateway.http.scopes import REQUESTS
 from querymill_shared.contracts.filters import Retriever
@@ -41,6 +43,27 @@ def test_fields_are_read_as_the_contract_has_them() -> None:
     assert [part["weight"] for part in read["sub_queries"]] == [3, 5]
     assert (read["top_k"], read["lexicon"], read["channels"]) == (4, False, ("modules",))
     assert read["filter"] == {"path": {"prefix": "src/"}, "module": "vtkConeSource"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("reports", {"query": "margins\nin 2023", "answer": True, "multi_query": ["synonym"], "company": "ACME"}),
+        ("reports", {"query": "q", "hyde": True, "deadline": 2.5}),
+        ("reports", {"query": "q", "filter": {"year": 2023, "period": {"from": "2021", "to": "2023"}, "gone": None}}),
+        ("messages", {"query": "q", "limit": 3}),
+        ("modules", {"query": "cone", "lexicon": False, "channels": ["modules"], "sub_queries": ["a cone",
+            {"description": "a sphere", "weight": 3}]}),
+        ("files", {"query": "q", "patterns": ["def ask", "class A"]}),
+        ("conversations", {"query": "q", "time_zone": "Europe/Berlin"}),
+    ],
+)  # fmt: skip
+def test_what_a_search_asked_can_be_edited_and_asked_again(kind: Retriever, fields: dict[str, Any]) -> None:
+    asked = REQUESTS[kind]
+    search = asked.model_validate(fields | {"collection": "c"})
+    again = asked.model_validate(fields_of(kind, asked, given_by(kind, search), "c"))
+    assert again.model_dump(exclude={"filter"}) == search.model_dump(exclude={"filter"})
+    assert form_of(kind, asked, given_by(kind, search)).first[0].value == fields["query"]
 
 
 def test_a_field_that_is_no_number_is_left_to_the_rule_that_it_breaks() -> None:

@@ -2,12 +2,12 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
-from querymill.gateway.console import ingestions, overview
+from querymill.gateway.console import day, ingestions, overview
 from querymill.gateway.console.dead_letters import groups
 from querymill.gateway.console.forms import form_of
 from querymill.gateway.console.job_list import JobRow, choices, is_meant
@@ -26,6 +26,7 @@ from querymill_shared.contracts.documents import DocumentList
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import validate_request
 from querymill_shared.contracts.reports.ingest import Report
+from querymill_shared.counters import AccountState
 from querymill_shared.fleet_history import Minute
 from tests.fixtures.console import HOSTILE, Page, read_page, rendered, scope_of
 
@@ -58,10 +59,15 @@ def figures(**fields: Any) -> dict[str, Any]:
     return plain | fields
 
 
+def account(**fields: Any) -> dict[str, Any]:
+    """The state of an account with the provider of a model."""
+    return asdict(AccountState("m", "closed", 0, 0.0)) | fields
+
+
 def overview_page(found: dict[str, Any], caller: Any = LOOPBACK_CALLER, **more: Any) -> Page:
     page = {
         "findings": overview.findings(found), "queues": overview.queue_rows(found),
-        "ends": overview.ends(found), "hour": None, "caches": overview.caches(found["counts"]),
+        "ends": overview.ends(found), "hour": None, "day": None, "caches": overview.caches(found["counts"]),
         "kinds_of_job": overview.kind_rows(found), "providers": found["providers"], "workers": found["workers"],
         "dead": found["dead_letters"], "waiting": [], "is_new": False, "collections": ["filings"],
         "gateway": "localhost:8080",
@@ -92,18 +98,18 @@ def test_all_is_well_in_one_line() -> None:
             "more workers",
         ),
         (
-            {"providers": [{"model": "m", "breaker": "open", "failures": 3, "paused_s": 0.0}]},
+            {"providers": [account(breaker="open", failures=3)]},
             "The provider of m failed 3 times and is left alone.",
             "address, key and status",
         ),
         (
-            {"providers": [{"model": "m", "breaker": "closed", "failures": 0, "paused_s": 21.0}]},
+            {"providers": [account(paused_s=21.0)]},
             "The provider of m asked for a pause of 21 s.",
             "_RPM",
         ),
         ({"dead_letters": 2}, "2 jobs were given up for good.", "replay or drop"),
         (
-            {"providers": [{"model": "m", "breaker": "half-open", "failures": 12, "paused_s": 0.0}]},
+            {"providers": [account(breaker="half-open", failures=12)]},
             "The provider of m failed 12 times in a row and is being tried again.",
             "address, key and status",
         ),
@@ -168,14 +174,17 @@ def test_the_ends_of_the_last_minutes_and_what_lacks_a_part_are_shown() -> None:
     assert "kindsubmittedincompletefailedhalf within95 % within reports5110.25 s" in page.text
 
 
-def test_a_model_that_was_reached_at_several_addresses_is_one_row_in_its_worst_state() -> None:
-    states = [
-        {"model": "m", "breaker": "closed", "failures": 0, "paused_s": 0.0},
-        {"model": "m", "breaker": "open", "failures": 5, "paused_s": 0.0},
-        {"model": "n", "breaker": "closed", "failures": 0, "paused_s": 3.0},
-        {"model": "n", "breaker": "closed", "failures": 2, "paused_s": 0.0},
-    ]
-    assert overview.by_model(states) == [states[1], states[2]]
+def test_each_address_of_a_model_is_a_row_unless_nobody_asks_there_any_more() -> None:
+    broken = account(breaker="half-open", failures=12, address="http://broken/v1", failed_ago_s=1_800.0)
+    well = account(address="http://well/v1")
+    old = account(address="http://old/v1", is_idle=True)
+    alone = account(model="n", is_idle=True)
+    assert overview.asked_lately([well, old, broken, alone]) == [broken, well, alone]
+    assert overview.findings(figures(providers=[well, old, broken])) == []  # it failed half an hour ago: no news
+    lately_broken = broken | {"failed_ago_s": 5.0}
+    page = overview_page(figures(providers=[lately_broken]))
+    assert "The provider of m at http://broken/v1 failed 12 times in a row and is being tried again." in page.text
+    assert "not asked for an hour" in overview_page(figures(providers=[alone])).text
 
 
 def test_three_sentences_are_enough() -> None:
@@ -211,7 +220,7 @@ def test_rates_and_windows_come_from_counters() -> None:
 
 
 def test_who_may_not_operate_sees_no_provider_and_no_worker() -> None:
-    away = {"model": "secret-model", "breaker": "open", "failures": 3, "paused_s": 0.0}
+    away = account(model="secret-model", breaker="open", failures=3)
     found = figures(providers=[away], dead_letters=4)
     page = overview_page(found, SEARCHER, findings=overview.findings(found, operates=False))
     assert "secret-model" not in page.text
@@ -385,7 +394,7 @@ def test_problems_are_pages_for_those_who_look_and_details_for_others() -> None:
 
 
 def test_every_page_is_guarded() -> None:
-    page = rendered("sign_in.html", "/console/sign-in", None, next="/console", wrong=True)
+    page = rendered("sign_in.html", "/console/sign-in", None, next="/console", wrong="this key is not valid")
     assert page.headers["Content-Security-Policy"] == POLICY
     assert "unsafe" not in POLICY
     assert page.headers["Referrer-Policy"] == "same-origin"
@@ -398,8 +407,8 @@ def test_every_page_is_guarded() -> None:
 
 
 def test_refusals_of_providers_are_listed_with_their_jobs() -> None:
-    refused = {"m": [{"what": HOSTILE, "step": "hyde", "job_id": "ab" * 16, "at": NOW - 5},
-                     {"what": "HTTP 429", "step": "", "job_id": "", "at": NOW - 9}]}  # fmt: skip
+    refused = {"m": [{"what": HOSTILE, "step": "hyde", "job_id": "ab" * 16, "at": NOW - 5, "address": "http://a/v1"},
+                     {"what": "HTTP 429", "step": "", "job_id": "", "at": NOW - 9, "address": ""}]}  # fmt: skip
     learned = {"some-chat": [{"what": "refuses temperature", "address": "http://127.0.0.1/v1", "at": NOW - 90}]}
     page = rendered("providers.html", providers=[], learned=learned, refusals=refused, now=NOW, caches=None,
                     counts={}, waits={}, waited_ms={}, refused={}, calls={}, set_aside={})  # fmt: skip
@@ -446,6 +455,38 @@ def test_the_time_left_follows_from_the_rate(fields: dict[str, Any], left_s: flo
     assert (found.left_s, found.is_open) == (left_s, is_open)
 
 
+@pytest.mark.parametrize(
+    ("fields", "outcome"),
+    [
+        ({}, "running"),
+        ({"jobs": {"done": 50}, "stored": 500, "rejected": 0}, "done"),
+        ({"jobs": {"done": 50}, "stored": 500}, "incomplete"),
+        ({"jobs": {"done": 49, "dead": 1}, "stored": 490, "rejected": 0}, "incomplete"),
+        ({"jobs": {"dead": 50}, "stored": 0, "gone": 0}, "failed"),
+        ({"jobs": {}, "accepted": 0, "stored": 0, "gone": 0, "rejected": 41}, "failed"),
+        ({"jobs": {}, "accepted": 0, "stored": 0, "gone": 0, "rejected": 0}, "done"),
+    ],
+)
+def test_an_ingestion_that_stored_nothing_has_failed(fields: dict[str, Any], outcome: str) -> None:
+    assert ingestions.progress_of(batch(**fields), NOW).outcome == outcome
+
+
+def test_an_ingestion_of_which_every_line_was_refused_looks_so() -> None:
+    refused = batch(jobs={}, accepted=0, stored=0, gone=0, rejected=41)
+    progress = ingestions.progress_of(refused, NOW)
+    said = "✕ failed 0 of 41 documents are searchable, 41 refused."
+    page = rendered("ingestion.html", batch=refused, progress=progress, now=NOW)
+    assert said in page.text
+    assert page.all("section", class_="verdict bad") != []
+    assert said in rendered("ingestions.html", rows=[(refused, progress)], now=NOW, gateway="localhost:8080").text
+
+
+def test_the_overview_leads_to_uploads_that_were_refused() -> None:
+    (found,) = overview.findings(figures(), refused=[overview.RefusedUpload("b" * 32, "reports", "filings", 41)])
+    assert (found.said, found.level) == ("All 41 lines of an upload of reports into filings were refused.", "warn")
+    assert found.at == "/console/ingestions/" + "b" * 32
+
+
 def test_ingestions_are_listed_with_their_progress() -> None:
     rows = [(batch(collection=HOSTILE), ingestions.progress_of(batch(), NOW))]
     page = rendered("ingestions.html", rows=rows, now=NOW, gateway="localhost:8080")
@@ -465,6 +506,26 @@ def test_a_queue_whose_slots_are_all_busy_is_full_and_its_line_is_drawn() -> Non
     assert "8/8 full" in page.text
     assert page.all("polyline") != []
     assert overview.points_of((0, 4, 2)) == "0,13 30,1 60,7"
+
+
+def test_the_last_day_is_drawn_from_the_history_and_told_by_the_hour() -> None:
+    last = {"ended/reports/done": 6, "ended/embed/dead": 2, "incomplete/reports": 1, "took/reports/0.25": 5,
+            "took/reports/2.5": 1}  # fmt: skip
+    minutes = [
+        Minute(NOW - 3 * 3_600, 60, (), {"ended/reports/done": 16, "took/reports/0.1": 16}),
+        Minute(NOW, 60, (), last),
+    ]
+    found = day.day_of(minutes, NOW)
+    assert found is not None
+    slot = found.slots[-1]
+    assert (slot.ended, slot.incomplete, slot.failed, slot.half_s, slot.most_s) == (8, 1, 2, 0.25, 2.5)
+    assert [bar.css for bar in found.ended] == ["complete", "failed", "incomplete", "complete"]
+    assert [round(bar.height) for bar in found.ended] == [44, 6, 3, 14]  # of 16 jobs at most
+    assert all(0 <= bar.x <= bar.x + bar.width <= 100 for bar in (*found.took, *found.ended))
+    page = overview_page(figures(), day=found)
+    assert "Last 24 hours 24 jobs ended, 1 incomplete, 2 failed" in page.text
+    assert "8 ended, 1 incomplete, 2 failed; of the questions, half within 0.25 s, 95 % within 2.5 s" in page.text
+    assert day.day_of([], NOW) is None
 
 
 @pytest.mark.parametrize(("passed_s", "points"), [(60, 3), (180, 5), (86_400, 60)])

@@ -27,6 +27,16 @@ def test_a_rotated_secret_is_accepted_until_its_time() -> None:
     assert not rotated.model_copy(update={"revoked": 1.0}).accepts("new", 2.0)
 
 
+def test_a_key_is_valid_until_it_expires() -> None:
+    ends = key(expires=100.0, secrets=(Secret(digest=_digest("s"), until=100.0),))
+    assert ends.accepts("s", 99.0)
+    assert not ends.accepts("s", 100.0)
+    assert [ends.is_expired(now) for now in (99.0, 100.0)] == [False, True]
+    assert ends.was("s")
+    assert not ends.was("t")
+    assert not key().is_expired(1e12)
+
+
 def test_nobody_accepts_nothing() -> None:
     assert not NOBODY.accepts("", 0.0)
     assert not LOOPBACK_CALLER.accepts("", 0.0)

@@ -179,6 +179,31 @@ def test_a_long_time_without_any_work_is_cut_out_with_its_cause() -> None:
     assert drawn(ORIGINAL, HYDE).cut is None
 
 
+def test_a_wait_of_seconds_is_drawn_as_long_as_it_was() -> None:
+    # 6.39 of 6.6 s in the queue: the wait that the job is about takes 97 % of the width, not the 4 % of a cut.
+    found = drawn(step("original", 0, 6_390, 6_600, AttemptPart("search", 200)), ended=T0 + 6.6)
+    (wait, *_) = found.rows[0].bars
+    assert (wait.kind, found.cut) == ("queue", None)
+    assert found.place(wait.end) - found.place(wait.start) == pytest.approx(0.968, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "kind"),
+    [
+        ("embed", "embeddings", "embed"),
+        ("hyde", "chat", "chat"),
+        ("answer", "chat", "chat"),
+        ("rerank-03", "chat", "rerank"),
+        ("rerank-03", "rerank", "rerank"),
+        ("judge", "chat", "rerank"),
+    ],
+)
+def test_a_provider_that_hung_has_its_time_to_its_name(name: str, part: str, kind: str) -> None:
+    hung = step(name, 0, 10, 60_010, AttemptPart(part, 59_500, 0, 3), AttemptPart("work", 500))
+    row, *_ = drawn(hung, ended=T0 + 60.01).rows
+    assert [(bar.kind, round(bar.ms)) for bar in row.bars[1:]] == [(kind, 59_500), ("other", 500)]
+
+
 def test_parts_that_come_to_more_than_the_time_of_the_board_are_scaled() -> None:
     (row, *_) = drawn(step("original", 0, 20, 120, AttemptPart("embed", 100), AttemptPart("search", 100, 50))).rows
     assert shapes(row.bars)[1:] == [("embed", 20, 70), ("limit", 70, 95), ("search", 95, 120)]

@@ -225,7 +225,7 @@ let after = "";
 document.addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target);
   if (event.ctrlKey || event.metaKey || event.altKey || localStorage.getItem("querymill-keys") === "off") return;
-  if (target.closest("input, textarea, select, dialog, [contenteditable]")) return;
+  if (target.closest("input, textarea, select, dialog, [contenteditable]")) return void (event.key === "Escape" && leave(target));
   const key = event.key, former = after;
   after = "";
   if (former === "g") {
@@ -238,11 +238,28 @@ document.addEventListener("keydown", (event) => {
   else if (key === "c") copy(location.href);
   else if (key === "?") help();
   else if (key === "/") {
-    const field = /** @type {HTMLElement | null} */ (document.querySelector("main textarea, main input:not([type=hidden]):not([type=checkbox]), main .chips a"));
+    const fields = ["main textarea", "main input:not([type=hidden]):not([type=checkbox])", "main .chips a"];
+    const field = /** @type {HTMLTextAreaElement | null} */ (fields.map((each) => document.querySelector(each)).find(Boolean));
     field?.focus();
+    field?.select?.();
   } else return;
   event.preventDefault();
 });
+
+// Enter asks, as in every search field; Shift and Enter begin a new line. One that ends a Chinese word asks nothing.
+document.addEventListener("keydown", (event) => {
+  const field = /** @type {HTMLElement} */ (event.target).closest("textarea");
+  if (event.key !== "Enter" || event.isComposing || !field) return;
+  if (event.ctrlKey || event.metaKey || ("asks" in field.dataset && !event.shiftKey && !event.altKey)) {
+    event.preventDefault();
+    field.form?.requestSubmit();
+  }
+});
+
+/** @param {HTMLElement} field */
+function leave(field) {
+  if (!field.closest("dialog")) field.blur();
+}
 
 function help() {
   const dialog = /** @type {HTMLDialogElement | null} */ ($("help"));
@@ -265,7 +282,6 @@ for (const image of /** @type {NodeListOf<HTMLImageElement>} */ (document.queryS
   if (image.complete && !image.naturalWidth) leave();
   else image.addEventListener("error", leave);
 }
-document.querySelector(".bar [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 localise(document);
 poll();
 follow();
