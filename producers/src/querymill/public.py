@@ -69,6 +69,14 @@ from querymill_shared.contracts.events import (
     StageFinished,
     StageStarted,
 )
+from querymill_shared.contracts.feedback import (
+    FeedbackList,
+    FeedbackResult,
+    GiveFeedback,
+    HitJudgement,
+    KeptJudgement,
+    ListFeedback,
+)
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.files.ingest import (
     CompareFiles,
@@ -129,9 +137,13 @@ __all__ = [
     "Extend",
     "ExtendResult",
     "Failed",
+    "FeedbackList",
+    "FeedbackResult",
     "FileHit",
     "FileResult",
     "FileSearch",
+    "GiveFeedback",
+    "HitJudgement",
     "Hits",
     "IdempotencyConflict",
     "IngestConversations",
@@ -155,10 +167,12 @@ __all__ = [
     "JobRequest",
     "JobResult",
     "Judgement",
+    "KeptJudgement",
     "Lane",
     "LearnLexicon",
     "LexiconResult",
     "ListDocuments",
+    "ListFeedback",
     "ListSetAside",
     "LoadProgress",
     "MessageHit",

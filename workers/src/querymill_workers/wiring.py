@@ -61,7 +61,9 @@ from querymill_workers.retrievers.reports.stores.memory_life import MemoryReport
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.stores.memory import MemoryTextVectors
+from querymill_workers.services.stores.memory_judgements import MemoryJudgements
 from querymill_workers.services.stores.postgres import PostgresTextVectors
+from querymill_workers.services.stores.postgres_judgements import PostgresJudgements
 from querymill_workers.stores import (
     documents_in,
     documents_in_memory,
@@ -299,6 +301,7 @@ def ports() -> Ports:
         reports=PostgresReports(pool),
         report_life=PostgresReportLife(pool),
         text_vectors=PostgresTextVectors(pool),
+        judgements=PostgresJudgements(pool),
         documents=documents_in(pool),
         bodies={},
         fleet_caches=FleetCaches(value_client()),
@@ -346,6 +349,7 @@ def ports_in_memory(board: Board) -> Ports:
         reports=reports,
         report_life=MemoryReportLife(reports),
         text_vectors=MemoryTextVectors(),
+        judgements=MemoryJudgements(),
         documents=documents_in_memory(),
         bodies={},
         fleet_caches=NoFleetCaches(),

@@ -20,6 +20,7 @@ from querymill.gateway.http import (
     chat,
     documents,
     events,
+    feedback,
     intake,
     job_batches,
     jobs,
@@ -40,7 +41,20 @@ from querymill_shared.settings import Settings
 
 #: How long a start may wait for the board to say if it has keys, in seconds.
 LOOK_S: Final = 2.0
-ROOMS: Final = (jobs, job_batches, events, documents, intake, batches, chat, completions, operation, pages, console)
+ROOMS: Final = (
+    jobs,
+    job_batches,
+    feedback,
+    events,
+    documents,
+    intake,
+    batches,
+    chat,
+    completions,
+    operation,
+    pages,
+    console,
+)
 
 
 def create_app(settings: Settings, *, keys_required: bool = False) -> FastAPI:

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from querymill.gateway.http.batch_shapes import AskedJob, AskedJobs, JobAnswer
+from querymill.gateway.http.feedback import FeedbackBody
 from querymill.gateway.http.problems import MEDIA_TYPE
 from querymill.gateway.http.routing import JSON
 from querymill.gateway.http.scopes import REQUESTS
@@ -64,7 +65,10 @@ def document(app: FastAPI) -> dict[str, Any]:
         schemas[REQUEST]["required"] = ["kind"]
         for asked in REQUESTS.values():
             schemas[asked.__name__]["properties"]["version"]["maximum"] = asked.newest_version
-        own: Any = [(EventBody, "serialization"), (CompletionRequest, "validation"), (AskedJobs, "validation")]
+        own: Any = [
+            (EventBody, "serialization"), (CompletionRequest, "validation"), (AskedJobs, "validation"),
+            (FeedbackBody, "validation"),
+        ]  # fmt: skip
         _, bodies = models_json_schema(own, ref_template=_REFERENCE)
         _join(schemas, bodies["$defs"])
         _name_unions(schemas)
@@ -115,6 +119,7 @@ def _describe_bodies(paths: dict[str, Any]) -> None:
     chat = paths["/api/chat/vectors"]["post"]
     chat["requestBody"] = _json_body(search) | {"required": True}
     chat["requestBody"]["content"][JSON]["examples"] = {"messages": examples["messages"]}
+    paths["/v1/jobs/{job_id}/feedback"]["post"]["requestBody"] = _json_body(FeedbackBody.__name__) | {"required": True}
     completions = paths[COMPLETIONS]["post"]
     completions["requestBody"] = _json_body(CompletionRequest.__name__) | {"required": True}
     asked = {"model": _VALUES["collection"], "messages": [{"role": "user", "content": _VALUES["question"]}]}

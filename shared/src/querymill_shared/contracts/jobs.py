@@ -9,6 +9,7 @@ from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
 from querymill_shared.contracts.conversations import ConversationJobResult, ConversationRequest
 from querymill_shared.contracts.documents import DocumentJobResult, DocumentRequest
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
+from querymill_shared.contracts.feedback import FeedbackList, FeedbackResult, GiveFeedback, ListFeedback
 from querymill_shared.contracts.fields import from_board
 from querymill_shared.contracts.files import FileJobResult, FileRequest
 from querymill_shared.contracts.ingest import ExtendResult
@@ -34,6 +35,8 @@ JobRequest = (
     | Reindex
     | DocumentRequest
     | ListSetAside
+    | GiveFeedback
+    | ListFeedback
 )
 AnyResult = (
     ReportJobResult
@@ -50,6 +53,8 @@ AnyResult = (
     | ReindexResult
     | DocumentJobResult
     | SetAsideResult
+    | FeedbackResult
+    | FeedbackList
 )
 
 #: What reads any of them. Its kind says which it is.

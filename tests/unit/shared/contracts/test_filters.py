@@ -112,7 +112,7 @@ def test_a_broken_rule_is_named_with_its_field(conditions: dict[str, Any], rule:
         Find(collection="c", filter=conditions)
     assert rule in str(raised.value)
     (first, *_) = conditions
-    assert first in str(raised.value)
+    assert first in str(raised.value) or len(conditions) > MAX_NAMES
 
 
 def test_a_day_is_wanted_of_reports() -> None:

@@ -30,7 +30,7 @@ from querymill_workers.retrievers.messages.ports import Messages, Sessions
 from querymill_workers.retrievers.modules.ports import Descriptions, Modules
 from querymill_workers.retrievers.reports.ports import ReportLife, Reports
 from querymill_workers.retrievers.reports.rules.glossary import Glossary
-from querymill_workers.services.ports import TextVectors
+from querymill_workers.services.ports import Judgements, TextVectors
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
@@ -55,6 +55,7 @@ class Ports:
     reports: Reports
     report_life: ReportLife
     text_vectors: TextVectors
+    judgements: Judgements
     documents: Mapping[Retriever, Documents]
     bodies: Mapping[Retriever, Body]
     fleet_caches: ForgetfulCaches

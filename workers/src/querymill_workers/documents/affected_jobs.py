@@ -12,6 +12,7 @@ from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.feedback import GiveFeedback, ListFeedback
 from querymill_shared.contracts.fields import FROM_BOARD
 from querymill_shared.contracts.files import FileRequest
 from querymill_shared.contracts.filters import Filterable, Retriever, passes
@@ -42,7 +43,7 @@ OWN: Final[Mapping[Retriever, frozenset[str]]] = {
 }
 ANYBODYS: Final = _kinds(JobRequest) - frozenset().union(*OWN.values())
 #: Jobs that name the documents that they found, listed or showed.
-READING: Final = _kinds(Reads | ListSetAside) - _kinds(AnswerQuestion | Rerank | EmbedTexts)
+READING: Final = _kinds(Reads | ListSetAside | ListFeedback) - _kinds(AnswerQuestion | Rerank | EmbedTexts)
 #: What reads texts under ids that a caller chose: its result, or what was asked, can hold a text and name no document.
 UNNAMED: Final = _kinds(AnswerQuestion | Rerank)
 #: The fields that hold ids of documents, those that say why one was refused, and those of requests that list ids.
@@ -146,6 +147,8 @@ class Forgotten:
             same = bool(request.filter) and request.filter == self.conditions
             is_meant = self.everything or same or not self.ids.isdisjoint(request.ids)
             return request.retriever == self.retriever and is_meant
+        if isinstance(request, GiveFeedback):
+            return request.of == self.retriever and self.without(request) != request
         if isinstance(request, EmbedDocuments | Reembed):
             return request.retriever == self.retriever and (self.everything or self.without(request) != request)
         if isinstance(request, Extend) and request.retriever != self.retriever:
@@ -159,13 +162,18 @@ class Forgotten:
             return self.texts.without(request) if self.texts is not None and request.into == "table" else None
         if isinstance(request, DropDocuments):
             return None
+        if isinstance(request, GiveFeedback):
+            kept = (
+                () if self.everything else tuple(each for each in request.judgements if each.document not in self.ids)
+            )
+            return request.model_copy(update={"judgements": kept}) if kept else None
         if isinstance(request, EmbedDocuments | Reembed):
             return None if self.everything else self._still_to_embed(request)
         written = request.model_dump(mode="json")
-        kept = {name: self._kept(value) for name, value in written.items()}
-        if self._is_in(kept) or any(written[name] and not kept[name] for name in written):
+        left = {name: self._kept(value) for name, value in written.items()}
+        if self._is_in(left) or any(written[name] and not left[name] for name in written):
             return None
-        return type(request).model_validate(kept, context=FROM_BOARD)
+        return type(request).model_validate(left, context=FROM_BOARD)
 
     def _still_to_embed(self, request: EmbedDocuments | Reembed) -> EmbedDocuments | Reembed | None:
         if isinstance(request, Reembed) or not request.documents:

@@ -152,6 +152,7 @@ def drop_empty_collection(stored: Documents, texts: ForgottenTexts, ports: Docum
         # Else a document that is stored after the look whether there is one would lose its words.
         if not stored.count(collection, {}):
             ports.bodies[stored.kind].drop_remains(collection)
+            ports.judgements.drop_all(collection, stored.kind)
             vectors = ports.vectors[stored.kind]
             model = vectors.active_model(collection)
             vectors.drop_model(collection)

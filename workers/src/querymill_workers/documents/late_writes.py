@@ -1,4 +1,4 @@
-"""Drop what is stored of a document, and the vectors of its texts that callers had stored besides."""
+"""Drop what is stored of a document: its rows, what people said of it, and the vectors that callers had stored."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,7 +29,11 @@ def drop_document(
     ports: LateWritePorts,
     texts: ForgottenTexts | None = None,
 ) -> int:
-    """Drop what was accepted of a document up to a version, within a change of `versions`. Return how many rows."""
+    """Drop what was accepted of a document up to a version, within a change of `versions`. Return how many rows.
+
+    What people said of its hits goes too.
+    """
+    ports.judgements.drop(collection, kind, [document])
     with forgetting_vectors(collection, document, kind, ports, texts):
         return ports.bodies[kind].drop(collection, document, version)
 

@@ -150,6 +150,18 @@ class ForgetfulVectors(Protocol):
         ...
 
 
+class ForgetfulJudgements(Protocol):
+    """What people said of hits, by the documents that these are parts of."""
+
+    def drop(self, collection: str, retriever: Retriever, documents: Collection[str]) -> None:
+        """Delete the judgements of documents."""
+        ...
+
+    def drop_all(self, collection: str, retriever: Retriever) -> None:
+        """Delete all judgements."""
+        ...
+
+
 class Samples(Protocol):
     """What a store keeps of values to plan its statements by, beside the rows."""
 
@@ -187,6 +199,9 @@ class LateWritePorts(Protocol):
 
     @property
     def text_vectors(self) -> ForgetfulVectors: ...
+
+    @property
+    def judgements(self) -> ForgetfulJudgements: ...
 
 
 class DocumentPorts(CleaningPorts, LateWritePorts, Protocol):

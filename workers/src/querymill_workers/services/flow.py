@@ -4,14 +4,15 @@ from typing import assert_never
 
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.feedback import GiveFeedback, ListFeedback
 from querymill_shared.contracts.rerank import Rerank
 from querymill_shared.contracts.set_aside import ListSetAside
 from querymill_workers.jobs.flow import Flow, flow
 from querymill_workers.jobs.one_step import one_step
-from querymill_workers.services import answer, embed, rerank, set_aside
+from querymill_workers.services import answer, embed, feedback, rerank, set_aside
 from querymill_workers.services.ports import ServicePorts
 
-ServiceRequest = EmbedTexts | Rerank | AnswerQuestion | ListSetAside
+ServiceRequest = EmbedTexts | Rerank | AnswerQuestion | ListSetAside | GiveFeedback | ListFeedback
 
 
 def flow_of(request: ServiceRequest) -> Flow[ServicePorts]:
@@ -25,5 +26,9 @@ def flow_of(request: ServiceRequest) -> Flow[ServicePorts]:
             return flow(request, answer.step, answer.conclude, answer.settle)
         case ListSetAside():
             return one_step(request, set_aside.step, set_aside.ENDING)
+        case GiveFeedback():
+            return one_step(request, feedback.keep, feedback.KEPT)
+        case ListFeedback():
+            return one_step(request, feedback.list_page, feedback.LISTED)
         case _:
             assert_never(request)

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol, get_args
+from typing import Any, NamedTuple, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from querymill_shared.contracts.feedback import GiveFeedback, HitJudgement, KeptJudgement
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.values import value
 from querymill_workers.inference.answer_ports import Answers
@@ -62,6 +63,44 @@ class TextVectors(Protocol):
         ...
 
 
+class JudgementKey(NamedTuple):
+    """What identifies a judgement in its collection and retriever: the search, and its hit."""
+
+    job: str
+    hit: str
+
+
+class Judgements(Protocol):
+    """What people said of hits. Every call names its collection and retriever and sees no other."""
+
+    def keep(self, request: GiveFeedback, judgements: Sequence[HitJudgement]) -> None:
+        """Keep some judgements of a request; each replaces what was said of the same hit of the same job."""
+        ...
+
+    def list(
+        self, collection: str, retriever: Retriever, *, limit: int, after: JudgementKey | None
+    ) -> Sequence[KeptJudgement]:
+        """List judgements in the order of their keys, after one."""
+        ...
+
+    def count(self, collection: str, retriever: Retriever) -> int:
+        """Count all judgements."""
+        ...
+
+    def drop(self, collection: str, retriever: Retriever, documents: Collection[str]) -> None:
+        """Delete the judgements of documents."""
+        ...
+
+    def drop_all(self, collection: str, retriever: Retriever) -> None:
+        """Delete all judgements."""
+        ...
+
+
+def asked_of(request: GiveFeedback) -> Mapping[str, Any]:
+    """Return the search of a judgement as it is stored: the fields that were given."""
+    return request.asked.model_dump(mode="json", exclude_defaults=True) | {"kind": request.of}
+
+
 def content_of(text: str, input_type: InputType) -> ContentHash:
     """Hash a text together with the side of a search that it is embedded for."""
     return ContentHash(hashlib.sha256(f"{input_type}\n{text}".encode()).hexdigest())
@@ -106,5 +145,15 @@ class SetAsidePorts(Common, Protocol):
     def vectors(self) -> Mapping[Retriever, Vectors]: ...
 
 
-class ServicePorts(EmbedPorts, RerankPorts, AnswerPorts, SetAsidePorts, Protocol):
+class FeedbackPorts(Common, Protocol):
+    """What keeping and listing judgements may touch."""
+
+    @property
+    def judgements(self) -> Judgements: ...
+
+    @property
+    def versions(self) -> Versions: ...
+
+
+class ServicePorts(EmbedPorts, RerankPorts, AnswerPorts, SetAsidePorts, FeedbackPorts, Protocol):
     """What the services may touch together."""

@@ -11,3 +11,18 @@ CREATE TABLE text_vectors (
 );
 CREATE INDEX text_vectors_document ON text_vectors (collection, document) WHERE document IS NOT NULL;
 CREATE INDEX text_vectors_content ON text_vectors (collection, content_hash);
+
+-- What people said of hits: which documents are relevant to a question.
+CREATE TABLE judgements (
+    collection text        NOT NULL,
+    retriever  text        NOT NULL,
+    job        text        NOT NULL,  -- the search
+    hit        text        NOT NULL,
+    document   text        NOT NULL,  -- that the hit is a part of: the judgement is deleted with it
+    asked      jsonb       NOT NULL,  -- the request of the search
+    relevance  smallint    NOT NULL,
+    comment    text        NOT NULL,
+    given_at   timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (collection, retriever, job, hit)
+);
+CREATE INDEX judgements_document ON judgements (collection, retriever, document);

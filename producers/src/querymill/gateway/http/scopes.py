@@ -7,6 +7,7 @@ from querymill_shared.board.joining import Reads
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts
+from querymill_shared.contracts.feedback import GiveFeedback, ListFeedback
 from querymill_shared.contracts.fields import Request
 from querymill_shared.contracts.files.ingest import CompareFiles
 from querymill_shared.contracts.jobs import JobRequest
@@ -18,7 +19,7 @@ from querymill_shared.queues import Queue
 
 _DELETES: Final = (DropDocuments,)
 _OPERATES: Final = (
-    ListSetAside, LearnLexicon, RecomputeRanks, Reembed, Reindex,
+    ListFeedback, ListSetAside, LearnLexicon, RecomputeRanks, Reembed, Reindex,
 )  # fmt: skip
 #: Every request type by its kind.
 REQUESTS: Final[dict[str, type[Request]]] = {
@@ -32,7 +33,8 @@ def scope_of(asked: type[Any]) -> Scope:
         return Scope.DELETE
     if issubclass(asked, _OPERATES):
         return Scope.OPERATE
-    if issubclass(asked, get_args(Reads)):
+    # Who may search may say what the search was worth.
+    if issubclass(asked, (GiveFeedback, *get_args(Reads))):
         return Scope.SEARCH
     return Scope.INGEST if asked.queue in (Queue.INGEST, Queue.EMBED) else Scope.OPERATE
 

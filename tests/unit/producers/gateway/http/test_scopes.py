@@ -6,11 +6,11 @@ from querymill.keys import Scope
 
 DELETES = {"drop_documents"}
 OPERATES = {
-    "learn_lexicon", "list_set_aside", "recompute_ranks", "reembed",
+    "learn_lexicon", "list_feedback", "list_set_aside", "recompute_ranks", "reembed",
     "reindex",
 }  # fmt: skip
-READS = {
-    "answer", "conversations", "embed", "export_documents", "files", "list_documents", "messages", "modules",
+SEARCHES = {
+    "answer", "conversations", "embed", "export_documents", "feedback", "files", "list_documents", "messages", "modules",
     "ranks", "reports", "rerank", "show_document",
 }  # fmt: skip
 
@@ -19,8 +19,8 @@ def test_every_kind_needs_one_scope() -> None:
     found = {scope: {kind for kind in REQUESTS if scope_of_kind(kind) is scope} for scope in Scope}
     assert found[Scope.DELETE] == DELETES
     assert found[Scope.OPERATE] == OPERATES
-    assert found[Scope.SEARCH] == READS
-    assert found[Scope.INGEST] == REQUESTS.keys() - DELETES - OPERATES - READS
+    assert found[Scope.SEARCH] == SEARCHES
+    assert found[Scope.INGEST] == REQUESTS.keys() - DELETES - OPERATES - SEARCHES
 
 
 def test_a_kind_of_a_newer_release_is_for_operators() -> None:
