@@ -10,8 +10,8 @@ OPERATES = {
     "reindex",
 }  # fmt: skip
 SEARCHES = {
-    "answer", "conversations", "embed", "export_documents", "feedback", "files", "list_documents", "messages", "modules",
-    "ranks", "reports", "rerank", "show_document",
+    "answer", "conversations", "embed", "export_documents", "feedback", "files", "list_documents", "messages",
+    "modules", "ranks", "reports", "rerank", "show_document",
 }  # fmt: skip
 
 
