@@ -338,7 +338,7 @@ CALLERS = [
     ("LPOP", "search"), ("LRANGE", "search", "0", "-1"),
     ("HSET", "qm:collections", "reports/x", "1"), ("ZADD", "qm:{workers}", "1", "me"), ("SET", "qm:sweeper", "me"),
     ("GET", "qm:vector:{x}"), ("GET", "qm:chat:{x}"), ("HSET", "qm:account:x", "opened", "1"),
-    ("HSET", "qm:meters", "x", "1"), ("INCRBY", "qm:daily:c:20260101", "1"), ("SMEMBERS", "_kombu.binding.search"),
+    ("HSET", "qm:meters", "x", "1"), ("HSET", "qm:{costs}:day:1:model", "", "x"), ("SMEMBERS", "_kombu.binding.search"),
 ]  # fmt: skip
 SESSION, LIMITS = f"qm:console:{'a' * 64}", "qm:gate:{0123456789ab}:windows"
 #: What would mint a key or alter one, by every kind of command that some role has.
@@ -362,6 +362,7 @@ REFUSED = [
     ("producer", ("HGETALL", "qm:meters")),
     ("producer", ("HGETALL", "qm:accounts")),
     ("producer", ("HGETALL", "qm:keys")),
+    ("producer", ("HGETALL", "qm:{costs}:day:1:model")),
     ("keeper", ("XADD", "qm:{0}:x", "*", "a", "1")),
     *((role, command) for role in ("producer", "worker") for command in THE_GATEWAYS),
     *((role, command) for role in ("producer", "worker", "gateway") for command in THE_KEEPERS),

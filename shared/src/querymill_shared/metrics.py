@@ -48,6 +48,10 @@ LABELLED: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "budget_refused": ("Provider calls refused because none could start before the deadline", ("lane",)),
     "provider_calls": ("Provider calls by outcome", ("outcome",)),
     "provider_tokens": ("Tokens that providers charge: as they report, or as estimated if a call was cut", ("lane",)),
+    "provider_cost_nanos": (
+        "What provider calls cost by QUERYMILL_PRICES, in billionths of QUERYMILL_CURRENCY's unit",
+        ("lane",),
+    ),
     "processor_ms": ("Milliseconds of processor time that steps took", ("kind", "lane")),
     "steps_run": ("Attempts at steps that workers made", ("queue",)),
     "texts_refused": ("Texts that a provider refused and that were set aside", ("kind",)),

@@ -86,7 +86,7 @@ def test_rerank(provider: Provider, openai_server: OpenAIServer, bad: str) -> No
     with open_endpoint(provider.url, "k") as client:
         endpoint = RerankEndpoint(client, provider.url, model="m", shape="cohere")
         gateway = Gateway[dict[int, float]](provider.account(), "rerank endpoint", timeout_s=1, probe=endpoint.probe)
-        judge = HttpJudge(endpoint, gateway, passage_tokens=900)
+        judge = HttpJudge(endpoint, gateway, provider.ledger(), passage_tokens=900)
         with pytest.raises(Refused, match=reason):
             judge.judge("q", {"a": "b"}, caller=within(60))
     check_left(provider, started)

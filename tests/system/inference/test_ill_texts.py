@@ -204,7 +204,7 @@ def judge_of(provider: Provider, client: Any) -> HalvingJudge:
     gateway: Gateway[RelevanceByIndex] = Gateway(
         provider.account(model="judge-1"), "rerank endpoint", timeout_s=5, probe=endpoint.probe
     )
-    return HalvingJudge(HttpJudge(endpoint, gateway, passage_tokens=2_000))
+    return HalvingJudge(HttpJudge(endpoint, gateway, provider.ledger(), passage_tokens=2_000))
 
 
 def judging(request: dict[str, Any]) -> Answer:

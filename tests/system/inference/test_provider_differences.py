@@ -239,7 +239,10 @@ def test_an_endpoint_is_asked_without_what_it_refuses(
     gateway: Gateway[RelevanceByIndex] = Gateway(provider.account(model="judge"), "rerank endpoint", timeout_s=5)
     with open_endpoint(provider.url, "k") as client:
         judge = HttpJudge(
-            RerankEndpoint(client, provider.url, model="judge", shape=shape), gateway, passage_tokens=1000
+            RerankEndpoint(client, provider.url, model="judge", shape=shape),
+            gateway,
+            provider.ledger(),
+            passage_tokens=1000,
         )
         for _ in range(2):
             assert judge.judge("how many?", {"a": "x", "b": "y"}, caller=caller())[0] == {"a": 0.25, "b": 0.75}
@@ -252,7 +255,10 @@ def test_the_words_of_a_rerank_endpoint_are_the_reason(provider: Provider, opena
     gateway: Gateway[RelevanceByIndex] = Gateway(provider.account(model="judge"), "rerank endpoint", timeout_s=5)
     with open_endpoint(provider.url, "k") as client:
         judge = HttpJudge(
-            RerankEndpoint(client, provider.url, model="judge", shape="cohere"), gateway, passage_tokens=1000
+            RerankEndpoint(client, provider.url, model="judge", shape="cohere"),
+            gateway,
+            provider.ledger(),
+            passage_tokens=1000,
         )
         with pytest.raises(Refused, match="rerank endpoint rejected: HTTP 400: invalid model id"):
             judge.judge("how many?", {"a": "x"}, caller=caller())

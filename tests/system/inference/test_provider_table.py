@@ -130,7 +130,7 @@ class Asked:
         with open_endpoint(self._provider.url, "k") as client:
             endpoint = RerankEndpoint(client, self._provider.url, model="m", shape=self._shape)
             gateway: Gateway[RelevanceByIndex] = Gateway(account, "rerank endpoint", timeout_s=5, probe=endpoint.probe)
-            judge = HalvingJudge(HttpJudge(endpoint, gateway, passage_tokens=1_000))
+            judge = HalvingJudge(HttpJudge(endpoint, gateway, self._provider.ledger(), passage_tokens=1_000))
             return judge.judge(QUESTION, PASSAGES, caller=caller(seconds))[0]
 
     def embed(self, texts: Sequence[str]) -> Any:

@@ -21,6 +21,7 @@ from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import PLAIN_QUESTION, HttpJudge, RerankEndpoint, RerankShape, open_endpoint
+from querymill_workers.inference.ledger import Ledger
 from querymill_workers.inference.ports import Judge
 from querymill_workers.inference.rankings import RelevanceByIndex
 from querymill_workers.jobs.deadline import Caller
@@ -58,12 +59,13 @@ def chat_judge(chat: ChatModel) -> ChatJudge:
 class Endpoint:
     client: httpx2.Client
     account: Account
+    ledger: Ledger
 
 
 @pytest.fixture
 def endpoint(provider: Provider) -> Iterator[Endpoint]:
     with open_endpoint(provider.url, "secret") as client:
-        yield Endpoint(client, provider.account(model="judge-1"))
+        yield Endpoint(client, provider.account(model="judge-1"), provider.ledger())
 
 
 def http_judge(
@@ -73,7 +75,7 @@ def http_judge(
     gateway: Gateway[RelevanceByIndex] = Gateway(
         endpoint.account, "rerank endpoint", timeout_s=timeout_s, probe=asked.probe
     )
-    return HttpJudge(asked, gateway, passage_tokens=tokens)
+    return HttpJudge(asked, gateway, endpoint.ledger, passage_tokens=tokens)
 
 
 # The chat model.

@@ -66,12 +66,12 @@ def values(waiting: Sequence[WaitingText]) -> list[float]:
     return [float(text.vector.result(10)[0][0]) for text in waiting]
 
 
-def test_each_text_gets_its_own_vector_and_the_usage_is_counted_once() -> None:
+def test_each_text_gets_its_own_vector_and_its_share_of_the_usage() -> None:
     waiting = texts("a", "bb", "ccc")
     batcher(Provider()).add(waiting)
     assert values(waiting) == [1, 2, 3]
     assert [(text.vector.result()[1].calls, text.vector.result()[1].tokens) for text in waiting] == [
-        (1, 30), (0, 0), (0, 0),
+        (1, 10), (0, 10), (0, 10),
     ]  # fmt: skip
 
 

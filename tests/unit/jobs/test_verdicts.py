@@ -4,7 +4,9 @@ from typing import Literal
 
 import pytest
 
-from querymill_shared.board import Step
+from querymill_shared.board import AttemptPart, Step
+from querymill_shared.board.attempts import encode_facts
+from querymill_shared.contracts.costs import ModelCost
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
 from querymill_shared.contracts.ingest import IngestedDocument
 from querymill_shared.contracts.jobs import JobRequest, decode_result
@@ -21,7 +23,7 @@ REQUEST = EmbedTexts.model_validate({"collection": "c", "texts": [{"id": "a", "t
 @pytest.mark.parametrize("degraded", [(), (Degradation(stage="hyde", reason="cut by the deadline"),)])
 def test_a_job_with_a_result_is_done_and_says_whether_it_is_complete(degraded: tuple[Degradation, ...]) -> None:
     result = EmbedResult(job_id="j", total=1, complete=not degraded, degraded=degraded, model="m", dimensions=2)
-    verdict = done(result)
+    verdict = done(result, picture_of(REQUEST))
     assert (verdict.state, verdict.complete, verdict.reason) == ("done", not degraded, "")
     assert decode_result(verdict.result) == result
 
@@ -32,7 +34,19 @@ def test_a_job_of_many_documents_stays_if_some_of_them_failed(
 ) -> None:
     documents = (IngestedDocument(document="a", outcome="ingested"), IngestedDocument(document="b", outcome=outcome))
     result = IngestModulesResult(job_id="j", collection="c", total=2, complete=not stays, documents=documents)
-    assert done(result).stays is stays
+    assert done(result, picture_of(REQUEST)).stays is stays
+
+
+def test_a_result_says_what_all_attempts_at_all_steps_cost() -> None:
+    def facts(nanos: int) -> str:
+        cost = ModelCost(model="m", calls=1, input_tokens=10, output_tokens=2, cost_nanos=nanos, currency="USD")
+        return encode_facts(None, [AttemptPart("expand", 5.0, costs=(cost,))])
+
+    put_back = json.dumps([1, 1, 2, "w", 3, "outages", "PostgreSQL: DiskFull", facts(100)])
+    steps = Step("a", "done", 2, past=put_back, facts=facts(20)), Step("b", "failed", 1, facts=facts(3))
+    result = EmbedResult(job_id="j", total=1, complete=True, model="m", dimensions=2)
+    (cost,) = decode_result(done(result, picture_of(REQUEST, *steps)).result).costs
+    assert (cost.calls, cost.input_tokens, cost.output_tokens, cost.cost_nanos) == (3, 30, 6, 123)
 
 
 @pytest.mark.parametrize(("request_", "stays"), [(REQUEST, True), (SEARCH, False)])

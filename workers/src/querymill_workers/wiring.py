@@ -21,11 +21,11 @@ from querymill_workers.inference.capabilities import Capabilities
 from querymill_workers.inference.chat import ChatModel, OpenAIChat
 from querymill_workers.inference.chat_judge import ChatJudge
 from querymill_workers.inference.client import open_client
-from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.embeddings import OpenAIEndpoint, SharedEmbeddings
 from querymill_workers.inference.fleet_cache import FleetCache, FleetCaches, NoFleetCaches, open_cache
 from querymill_workers.inference.gateway import Gateway
 from querymill_workers.inference.http_judge import HttpJudge, RerankEndpoint, open_endpoint
+from querymill_workers.inference.ledger import Ledger, Tariff
 from querymill_workers.inference.memory import WordAnswers, WordEmbeddings, WordJudge, WordRewriter
 from querymill_workers.inference.ports import Judge, PreviousModel
 from querymill_workers.inference.profiles import EmbeddingProfile, profile_of
@@ -104,7 +104,7 @@ def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
         probe=endpoint.probe,
         traced_as=("rerank", chosen.rerank_model),
     )
-    return HalvingJudge(HttpJudge(endpoint, gateway, passage_tokens=tokens))
+    return HalvingJudge(HttpJudge(endpoint, gateway, ledger(chosen), passage_tokens=tokens))
 
 
 def rerank_endpoint(chosen: Settings) -> RerankEndpoint:
@@ -171,6 +171,13 @@ def fleet_counters() -> FleetCounters:
     return FleetCounters(cache_client())
 
 
+def ledger(chosen: Settings) -> Ledger:
+    """Return what calls are charged to, with the settings' prices."""
+    tariff = Tariff(chosen.querymill_prices, chosen.querymill_currency)
+    most = chosen.querymill_collection_tokens_per_day
+    return Ledger(cache_client(), tariff, fleet_counters(), collection_tokens_per_day=most)
+
+
 def account_with(
     provider: str, key: str, model: str, *, rpm: int | None = None, tpm: int | None = None, sized: bool = False
 ) -> Account:
@@ -221,7 +228,7 @@ def embeddings_of(
         FleetCache(
             value_client(), label="vector", ttl_s=chosen.querymill_vector_ttl_s, fleet_counters=fleet_counters()
         ),
-        DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
+        ledger(chosen),
         profile,
         fleet_counters(),
         scoped=chosen.querymill_cache_scope == "collection",
@@ -269,7 +276,7 @@ def chat(chosen: Settings) -> ChatModel:
         FleetCache(
             value_client(), label="chat", ttl_s=chosen.querymill_expansion_ttl_s, fleet_counters=fleet_counters()
         ),
-        DailyTokens(cache_client(), chosen.querymill_collection_tokens_per_day),
+        ledger(chosen),
         scoped=chosen.querymill_cache_scope == "collection",
     )
 

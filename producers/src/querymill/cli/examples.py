@@ -60,6 +60,7 @@ _EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "job cancel": ("querymill job cancel 4f0c",),
     "job replay": ("querymill job replay 4f0c",),
     "job drop": ("querymill job drop 4f0c",),
+    "costs": ("querymill costs --days 31", "querymill costs --by collection"),
     "status": ("querymill status", "querymill status --set-aside --collection filings"),
     "logs": (
         "querymill logs --follow",

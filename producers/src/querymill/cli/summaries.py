@@ -51,6 +51,7 @@ COMMANDS: Final = {
     "job": CommandSummary(JOBS, "show, follow, cancel, replay or drop one job", "jobs"),
     "status": CommandSummary(JOBS, "show workers, queues, jobs and providers", "status"),
     "logs": CommandSummary(JOBS, "show what the parts of `querymill up` have logged", "logs"),
+    "costs": CommandSummary(JOBS, "show what calls of models cost, by day, model or collection", "costs"),
     "gateway": CommandSummary(SERVING, "serve HTTP and the console", "gateway"),
     "keys": CommandSummary(SERVING, "make, list, rotate and revoke keys of the gateway", "keys"),
     "mcp": CommandSummary(SERVING, "serve MCP on standard input and output", "mcp"),

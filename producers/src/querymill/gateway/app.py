@@ -18,6 +18,7 @@ from querymill.gateway.console import problem_pages
 from querymill.gateway.http import (
     batches,
     chat,
+    costs,
     documents,
     events,
     feedback,
@@ -52,6 +53,7 @@ ROOMS: Final = (
     chat,
     completions,
     operation,
+    costs,
     pages,
     console,
 )

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, get_args
 from pydantic_core import from_json, to_json
 
 from querymill_shared.contracts.codes import Code
+from querymill_shared.contracts.costs import ModelCost
 from querymill_shared.values import value
 
 #: How an attempt ended. ``withdrawn``: the step was put back on purpose, to make room or to wait for something.
@@ -43,7 +44,8 @@ class AttemptPart:
 
     ``what`` names it: route, expand, embed, search, rerank, write, judge or fuse, or the flow's own word. Of its ``ms``
     milliseconds, it waited ``waited_ms`` for a provider's limit; both are rounded to two places. It made ``calls``
-    calls, found ``cached`` values in a cache, and got ``shared`` ones from calls of other workers.
+    calls, found ``cached`` values in a cache, and got ``shared`` ones from calls of other workers. ``costs`` is
+    what its calls cost, by model.
     """
 
     what: str
@@ -52,6 +54,7 @@ class AttemptPart:
     calls: int = 0
     cached: int = 0
     shared: int = 0
+    costs: tuple[ModelCost, ...] = ()
 
 
 @value
@@ -82,7 +85,8 @@ def encode_facts(code: Code | None, parts: Sequence[AttemptPart]) -> str:
 
 def _encoded(part: AttemptPart) -> list[Any]:
     """Return a part without the zeros at its end."""
-    values = [part.what, part.ms, part.waited_ms, part.calls, part.cached, part.shared]
+    costs = [[*cost.model_dump().values()] for cost in part.costs]
+    values = [part.what, part.ms, part.waited_ms, part.calls, part.cached, part.shared, costs]
     while len(values) > 2 and not values[-1]:
         values.pop()
     return values
@@ -101,13 +105,24 @@ def read_facts(facts: str) -> tuple[Code | None, tuple[AttemptPart, ...]]:
     """Read what an attempt says of itself. What is malformed, or of a newer release, is left out."""
     try:
         code, *parts = from_json(facts) if facts else (None,)
-        read = tuple(AttemptPart(str(what), float(ms), *map(_number, more[:4])) for what, ms, *more in parts)  # type: ignore[arg-type]  # as `AttemptPart` orders them
+        read = tuple(_part(*part) for part in parts)
     except (ValueError, TypeError):
         return None, ()
     return (code if code in _CODES else None), read
 
 
-def _number(value: Any) -> float:
+def _part(what: Any, ms: Any, *more: Any) -> AttemptPart:
+    waited_ms, calls, cached, shared = [*map(_number, more[:4]), 0, 0, 0, 0][:4]
+    return AttemptPart(str(what), float(ms), waited_ms, calls, cached, shared, _costs(more[4:5]))
+
+
+def _costs(listed: Sequence[Any]) -> tuple[ModelCost, ...]:
+    """Read what a part cost. A newer release may say more of each model."""
+    names = tuple(ModelCost.model_fields)
+    return tuple(ModelCost(**dict(zip(names, cost, strict=False))) for costs in listed for cost in costs)
+
+
+def _number(value: Any) -> Any:
     return value if isinstance(value, int | float) else 0
 
 

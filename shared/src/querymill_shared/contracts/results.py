@@ -6,6 +6,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import Field
 
 from querymill_shared.contracts.codes import OptionalCode
+from querymill_shared.contracts.costs import ModelCost
 from querymill_shared.contracts.fields import Contract, Growing
 
 StageState = Literal["waiting", "running", "done", "failed"]
@@ -47,6 +48,10 @@ class JobResult(Contract):
     stages: tuple[Stage, ...] = ()
     timing: dict[str, float] = Field(default_factory=dict)
     usage: dict[str, int] = Field(default_factory=dict)
+    costs: Annotated[
+        tuple[ModelCost, ...],
+        Field(description="what the job's own calls of models cost, by model; a cached answer costs nothing"),
+    ] = ()
 
     def __repr_args__(self) -> Iterator[tuple[str, object]]:
         """Yield what the result is of, and how much it holds: no text of a question or a document."""

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings
 
+from querymill_shared.contracts.costs import ModelPrice
 from querymill_shared.settings.units import Seconds
 
 
@@ -139,6 +140,22 @@ class ModelSettings(BaseSettings):
             description="how long the fleet caches a chat model's reply",
         ),
     ] = 24 * 3600.0
+    querymill_prices: Annotated[
+        dict[str, ModelPrice],
+        Field(
+            description="prices of models per million tokens (JSON), such as"
+            ' {"gpt-5-mini": {"input": 0.25, "output": 2}}; a model without one has tokens and no money',
+        ),
+    ] = {}
+    querymill_currency: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=10,
+            pattern=r"^\S+$",
+            description="what money of QUERYMILL_PRICES and of budgets is called",
+        ),
+    ] = "USD"
     querymill_collection_tokens_per_day: Annotated[
         int | None,
         Field(

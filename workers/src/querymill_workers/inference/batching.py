@@ -83,7 +83,7 @@ class MicroBatcher:
         self._lock = threading.Lock()
 
     def add(self, texts: Sequence[WaitingText]) -> None:
-        """Queue texts. Each future yields a vector and a usage; the first of a request carries all of its usage."""
+        """Queue texts. Each future yields a vector and the text's share of its request; the first carries the call."""
         with self._lock:
             for text in texts:
                 self._waiting.setdefault(text.collection, []).append(text)
@@ -289,11 +289,10 @@ class TextBatch:
         return self._batcher.send(self.texts, timeout_s)
 
     def resolve(self, response: ProviderResponse[Vectors]) -> None:
-        """Give each text its vector. The first also gets the usage of the request."""
-        usage = ProviderUsage(1, response.tokens or 0)
-        for text, vector in zip(self.texts, response.value, strict=True):
-            text.vector.set_result((vector, usage))
-            usage = ProviderUsage()
+        """Give each text its vector and its share of the tokens. The first also carries the call."""
+        tokens = shares(response.tokens or 0, [text.tokens for text in self.texts])
+        for place, (text, vector) in enumerate(zip(self.texts, response.value, strict=True)):
+            text.vector.set_result((vector, ProviderUsage(int(place == 0), tokens[place])))
 
     def fail(self, error: Exception) -> None:
         """Fail the texts of the batch or, while it is open, every waiting text."""
@@ -304,3 +303,18 @@ class TextBatch:
 
     def _known(self) -> list[WaitingText]:
         return self.texts if self.sealed else self._batcher.peek(self.collection)
+
+
+def shares(total: int, estimates: Sequence[int]) -> list[int]:
+    """Split the tokens of a request among its texts, by what each was estimated to take. The shares add up to all.
+
+    >>> shares(10, [1, 1, 1])
+    [3, 3, 4]
+    """
+    whole, before, given = max(sum(estimates), 1), 0, 0
+    found = []
+    for estimate in estimates:
+        before += estimate
+        found.append(total * before // whole - given)
+        given += found[-1]
+    return found

@@ -15,9 +15,9 @@ from querymill_workers.inference.bounded import renew
 from querymill_workers.inference.capabilities import Capabilities
 from querymill_workers.inference.carrying import then
 from querymill_workers.inference.client import ProviderResponse, make_call, rate_limit_headers, tokens_of
-from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.fleet_cache import FleetCache, StillComing, cache_key
 from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.ledger import Bill, Ledger
 from querymill_workers.inference.parameters import REASONING_TOKENS, OutOfTokens, Parameters
 from querymill_workers.inference.prompts import ChatTurn
 from querymill_workers.inference.replies import (
@@ -88,9 +88,10 @@ class OpenAIChat:
             def call() -> ProviderResponse[str]:
                 raw = self._create(turns, sent, limit_s)
                 reply = read_object(raw.http_response.content)
-                self.parameters.measure(sent, tokens_of(reply, "completion_tokens"))
+                written = tokens_of(reply, "completion_tokens")
+                self.parameters.measure(sent, written)
                 said = answer_in(first_choice(reply))
-                return ProviderResponse(said, tokens_of(reply), rate_limit_headers(raw.headers))
+                return ProviderResponse(said, tokens_of(reply), rate_limit_headers(raw.headers), written)
 
             return make_call(call)
 
@@ -161,12 +162,12 @@ class ChatModel:
     """A chat model of an OpenAI-compatible server, behind the fleet's rate limit and cache."""
 
     def __init__(
-        self, endpoint: OpenAIChat, gateway: Gateway[str], cache: FleetCache, daily: DailyTokens, *, scoped: bool = True
+        self, endpoint: OpenAIChat, gateway: Gateway[str], cache: FleetCache, ledger: Ledger, *, scoped: bool = True
     ) -> None:
         self._endpoint = endpoint
         self._gateway = gateway
         self._cache = cache
-        self._daily = daily
+        self._ledger = ledger
         self._scoped = scoped
 
     @property
@@ -195,19 +196,25 @@ class ChatModel:
             Exception: What ``check`` raises.
         """
         options = self._endpoint.options(max_tokens, shape)
-        tokens = _tokens_of_prompt(turns) + self._endpoint.max_tokens(options)
+        prompt = _tokens_of_prompt(turns)
+        tokens = prompt + self._endpoint.max_tokens(options)
         spent: list[ProviderUsage] = []
 
+        def add(bill: Bill, response: ProviderResponse[str]) -> None:
+            bill.add(*_split(response.tokens, response.output_tokens, prompt, response.value))
+
         def compute(keys: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
-            self._daily.spend(caller.collection, tokens)
-            try:
-                response = self._gateway.call_once(
-                    caller, tokens, lambda timeout_s: self._endpoint.ask(turns, options, timeout_s)
-                )
-            except CutShort as cut:
-                raise StillComing(
-                    str(cut), {keys[0]: then(cut.reply, lambda late: check(late.value).encode())}
-                ) from cut
+            with self._ledger.billing(caller, self.model, tokens) as bill:
+                try:
+                    response = self._gateway.call_once(
+                        caller, tokens, lambda timeout_s: self._endpoint.ask(turns, options, timeout_s)
+                    )
+                except CutShort as cut:
+                    self._ledger.settle_later(bill, cut, add)
+                    raise StillComing(
+                        str(cut), {keys[0]: then(cut.reply, lambda late: check(late.value).encode())}
+                    ) from cut
+                add(bill, response)
             spent.append(ProviderUsage(1, response.tokens or 0))
             yield {keys[0]: check(response.value).encode()}
 
@@ -223,11 +230,21 @@ class ChatModel:
             Refused: No reply before the caller's deadline, or an empty one.
         """
         options = self._endpoint.options(max_tokens, None)
-        tokens = _tokens_of_prompt(turns) + self._endpoint.max_tokens(options)
-        self._daily.spend(caller.collection, tokens)
-        reply = self._gateway.listen(
-            caller, tokens, lambda timeout_s: self._endpoint.begin(turns, options, timeout_s), hear
-        )
+        prompt = _tokens_of_prompt(turns)
+        tokens = prompt + self._endpoint.max_tokens(options)
+
+        def add(bill: Bill, reply: ChatStream) -> None:
+            bill.add(*_split(reply.tokens, reply.completion_tokens, prompt, reply.said))
+
+        with self._ledger.billing(caller, self.model, tokens) as bill:
+            try:
+                reply = self._gateway.listen(
+                    caller, tokens, lambda timeout_s: self._endpoint.begin(turns, options, timeout_s), hear
+                )
+            except CutShort as cut:
+                self._ledger.settle_later(bill, cut, add)
+                raise
+            add(bill, reply)
         return AnswerEnd(
             is_whole=reply.is_whole,
             fault=reply.fault,
@@ -274,6 +291,12 @@ def in_shape(
 
 def _tokens_of_prompt(turns: Sequence[ChatTurn]) -> int:
     return sum(estimate(turn["content"]) + _TURN_TOKENS for turn in turns)
+
+
+def _split(tokens: int | None, written: int | None, prompt: int, said: str) -> tuple[int, int]:
+    """Return the tokens that were sent and that the model wrote, estimated where the provider does not say."""
+    written = estimate(said) if written is None else written
+    return (prompt if tokens is None else max(tokens - written, 0)), written
 
 
 def _key(scope: str, turns: Sequence[ChatTurn], options: Mapping[str, Any]) -> str:

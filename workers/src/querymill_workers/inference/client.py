@@ -93,11 +93,15 @@ def worded(error: NoResponse | Limited) -> str:
 
 @value
 class ProviderResponse(Generic[T]):
-    """The value of a response, the tokens it was charged (None: not reported), and its rate limit headers."""
+    """The value of a response, the tokens it was charged (None: not reported), and its rate limit headers.
+
+    ``output_tokens`` are those of the tokens that the model wrote, None if that is not reported.
+    """
 
     value: T
     tokens: int | None
     limits: RateLimitHeaders
+    output_tokens: int | None = None
 
 
 def open_client(

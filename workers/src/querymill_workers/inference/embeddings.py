@@ -6,7 +6,8 @@ text -> this process's cache -> the fleet's cache, or another worker's call in f
 import base64
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -29,9 +30,9 @@ from querymill_workers.inference.client import (
     rate_limit_headers,
     tokens_of,
 )
-from querymill_workers.inference.daily import DailyTokens
 from querymill_workers.inference.fleet_cache import FleetCache, StillComing, cache_key
 from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.ledger import Bill, Ledger
 from querymill_workers.inference.parameters import Parameters
 from querymill_workers.inference.ports import Embeddings, InputType, Vectors
 from querymill_workers.inference.profiles import EmbeddingProfile
@@ -137,13 +138,13 @@ class SharedEmbeddings(Embeddings):
     """`Embeddings` for a fleet that shares one provider account."""
 
     def __init__(
-        self, endpoint: OpenAIEndpoint, gateway: Gateway[Vectors], fleet_cache: FleetCache, daily: DailyTokens,
+        self, endpoint: OpenAIEndpoint, gateway: Gateway[Vectors], fleet_cache: FleetCache, ledger: Ledger,
         profile: EmbeddingProfile, fleet_counters: FleetCounters, *, scoped: bool = True,
     ) -> None:  # fmt: skip
         self._endpoint = endpoint
         self._gateway = gateway
         self._fleet_cache = fleet_cache
-        self._daily = daily
+        self._ledger = ledger
         self._profile = profile
         self._fleet_counters = fleet_counters
         self._scoped = scoped
@@ -224,7 +225,13 @@ class SharedEmbeddings(Embeddings):
 
         A text that the provider refuses fails the call only after the others have their vectors.
         """
-        self._daily.spend(caller.collection, sum(text.tokens for text in texts))
+        with self._ledger.billing(caller, self.model, sum(text.tokens for text in texts)) as bill:
+            yield from self._embed_billed(texts, input_type, bill, spent)
+
+    def _embed_billed(
+        self, texts: Sequence[PendingText], input_type: InputType, bill: Bill, spent: list[ProviderUsage]
+    ) -> Iterator[Mapping[str, bytes]]:
+        caller = bill.caller
         waiting = {
             text.key: WaitingText(text.text, text.tokens, caller.expires_at, caller.collection, caller.has_left)
             for text in texts
@@ -239,6 +246,8 @@ class SharedEmbeddings(Embeddings):
                 done, open_ = wait(open_, timeout=left, return_when=FIRST_COMPLETED)
             if not done:
                 coming = {keys[future]: then(future, lambda came: _packed(came[0])) for future in open_}
+                for future in open_:
+                    future.add_done_callback(partial(self._bill_late, bill, waiting[keys[future]].tokens))
                 raise StillComing("embedding unavailable: no response in time", coming)
             for future in list(done):
                 error = future.exception()
@@ -246,13 +255,21 @@ class SharedEmbeddings(Embeddings):
                     refused[keys[future]] = error
                     done.discard(future)
             came = {keys[future]: future.result() for future in done}
+            _charge(bill, {waiting[key]: usage for key, (_, usage) in came.items()})
             spent += [usage for _, usage in came.values()]
-            job_counts.current().calls += sum(usage.calls for _, usage in came.values())
             yield {key: _packed(vector) for key, (vector, _) in came.items()}
         began = min(text.added for text in waiting.values())
         job_counts.current().waited_ms += (max(text.sent or began for text in waiting.values()) - began) * 1000
         if refused:
             raise TextsRefused(refused)
+
+    def _bill_late(self, bill: Bill, tokens: int, late: "Future[tuple[Vector, ProviderUsage]]") -> None:
+        """Charge a vector that came after its caller had left."""
+        if late.exception() is None:
+            _, usage = late.result()
+            own = Bill(bill.caller, bill.model)
+            own.add(usage.tokens or tokens, calls=usage.calls)
+            self._ledger.settle(own)
 
     def _batcher(self, lane: Lane, input_type: InputType) -> MicroBatcher:
         with self._lock:
@@ -269,6 +286,13 @@ class SharedEmbeddings(Embeddings):
                     bounds=BatchBounds(lambda: self._endpoint.most_texts, tokens),
                 )
             return batcher
+
+
+def _charge(bill: Bill, used: Mapping[WaitingText, ProviderUsage]) -> None:
+    """Add texts that have their vectors to a bill. Where the provider does not say what they took, it is estimated."""
+    for text, usage in used.items():
+        bill.add(usage.tokens or text.tokens, calls=usage.calls)
+        job_counts.current().calls += usage.calls
 
 
 def _packed(vector: Vector) -> bytes:

@@ -22,6 +22,7 @@ from querymill_workers.inference.client import (
     rate_limit_headers,
 )
 from querymill_workers.inference.gateway import Gateway
+from querymill_workers.inference.ledger import Bill, Ledger
 from querymill_workers.inference.parameters import Parameters
 from querymill_workers.inference.ports import Judge
 from querymill_workers.inference.rankings import (
@@ -32,9 +33,10 @@ from querymill_workers.inference.rankings import (
     scale_of,
 )
 from querymill_workers.inference.routes import transport_to
+from querymill_workers.inference.work import CutShort
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import ProviderUsage
-from querymill_workers.text.tokens import cut
+from querymill_workers.text.tokens import cut, estimate
 
 RerankShape = Literal["cohere", "tei"]
 
@@ -84,7 +86,7 @@ class RerankEndpoint:
         address = base_url.rstrip("/")
         # Providers show the whole URL, so users set it.
         self._url = address if address.endswith(("/rerank", "/reranking")) else f"{address}/rerank"
-        self._model = model
+        self.model = model
         self._shape = shape
         self.parameters = Parameters(capabilities)
 
@@ -155,16 +157,19 @@ class RerankEndpoint:
         if self._shape == "tei":
             # Without truncation, one passage that is too long for the model fails the whole batch.
             return {"query": query, "texts": passages, "truncate": True}
-        named = {"model": self._model} if self._model else {}
+        named = {"model": self.model} if self.model else {}
         return named | {"query": query, "documents": passages, "top_n": len(passages)}
 
 
 class HttpJudge(Judge):
     """`Judge` by a rerank endpoint. The passages of one call are cut to ``passage_tokens`` tokens in total."""
 
-    def __init__(self, endpoint: RerankEndpoint, gateway: Gateway[RelevanceByIndex], *, passage_tokens: int) -> None:
+    def __init__(
+        self, endpoint: RerankEndpoint, gateway: Gateway[RelevanceByIndex], ledger: Ledger, *, passage_tokens: int
+    ) -> None:
         self._endpoint = endpoint
         self._gateway = gateway
+        self._ledger = ledger
         self._passage_tokens = passage_tokens
 
     @property
@@ -180,12 +185,23 @@ class HttpJudge(Judge):
         share = self._passage_tokens // len(ids)
         asked = cut(query, max_tokens=share)
         shown = [cut(text, max_tokens=share) for text in passages.values()]
-        response = self._gateway.call_once(
-            caller,
-            self._passage_tokens,
-            lambda timeout_s: self._endpoint.ask(asked, shown, timeout_s),
-            parts=len(ids),
-        )
+        estimated = estimate(asked) + sum(map(estimate, shown))
+
+        def add(bill: Bill, response: ProviderResponse[RelevanceByIndex]) -> None:
+            bill.add(response.tokens or estimated)
+
+        with self._ledger.billing(caller, self._endpoint.model, estimated) as bill:
+            try:
+                response = self._gateway.call_once(
+                    caller,
+                    self._passage_tokens,
+                    lambda timeout_s: self._endpoint.ask(asked, shown, timeout_s),
+                    parts=len(ids),
+                )
+            except CutShort as late:
+                self._ledger.settle_later(bill, late, add)
+                raise
+            add(bill, response)
         return {ids[index]: relevance for index, relevance in response.value.items()}, ProviderUsage(
             1, response.tokens or 0
         )

@@ -44,6 +44,7 @@ class ChatStream:
         self._first: str | None = None
         self._finish: str | None = None
         self._length = 0
+        self._parts: list[str] = []
         self._answer = ReasoningFilter()
         self._has_words = False
         self._has_reasoned = False
@@ -57,6 +58,11 @@ class ChatStream:
     def is_whole(self) -> bool:
         """Whether the model stopped by itself, and not at the token limit or by an error."""
         return self._finish not in AT_LIMIT and not self.fault
+
+    @property
+    def said(self) -> str:
+        """What the model has written so far, with its reasoning."""
+        return "".join(self._parts)
 
     def await_first(self) -> None:
         """Wait until the reply holds more than blank space.
@@ -142,6 +148,7 @@ class ChatStream:
         said = field_in(choice, "delta") or (field_in(choice, "message") if not self._has_words else {})
         text, reasoning = text_in(said.get("content")), reasoning_in(said)
         self._length += len(text) + len(reasoning)
+        self._parts += [reasoning, text]
         if self._length > MAX_REPLY_CHARS:
             raise NoResponse(f"the reply is longer than {MAX_REPLY_CHARS} characters")
         if text or reasoning:

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from querymill_shared.board import AttemptPart, Claim
+from querymill_shared.contracts.costs import ModelCost, added
 
 
 @dataclass(slots=True)
@@ -26,6 +27,7 @@ class StepCounts:
     calls: int = 0
     cached: int = 0
     shared: int = 0
+    costs: list[ModelCost] = field(default_factory=list)
     called: str = ""
     called_ms: float = 0.0
     _under_way: int = 0
@@ -49,8 +51,10 @@ class StepCounts:
     def close_part(self, what: str, ms: float) -> None:
         """Note a part that ends now, with what was counted for it. It cannot have waited longer than it took."""
         waited_ms = round(min(self.waited_ms, ms), 2) if self.waited_ms else 0.0
-        self.parts.append(AttemptPart(what, ms, waited_ms, self.calls, self.cached, self.shared))
-        self.waited_ms, self.calls, self.cached, self.shared = 0.0, 0, 0, 0
+        self.parts.append(
+            AttemptPart(what, ms, waited_ms, self.calls, self.cached, self.shared, costs=added(self.costs))
+        )
+        self.waited_ms, self.calls, self.cached, self.shared, self.costs = 0.0, 0, 0, 0, []
         self.called_ms, self._calling_since = 0.0, time.monotonic()
 
     def close(self, what: str = "work") -> tuple[AttemptPart, ...]:
@@ -64,7 +68,7 @@ class StepCounts:
         if called_ms >= 1:
             self.close_part(self.called, called_ms)
             left_ms = round(left_ms - called_ms, 2)
-        if left_ms >= 1 or self.calls or self.waited_ms:
+        if left_ms >= 1 or self.calls or self.waited_ms or self.costs:
             self.close_part(what, max(left_ms, 0.0))
         return tuple(self.parts)
 

@@ -51,7 +51,7 @@ def verdict_of(picture: Picture, request: R, ending: Ending[R, N]) -> Verdict:
     (only,) = picture.steps
     if only.state == "failed":
         return verdicts.lost(picture, only.reason)
-    return verdicts.done(ending.to_result(request, picture, ending.notes.of(only)))
+    return verdicts.done(ending.to_result(request, picture, ending.notes.of(only)), picture)
 
 
 def one_step(request: R, step: Callable[[Claim, R, P], Sequence[Bell] | None], ending: Ending[R, N]) -> Flow[P]:

@@ -1,20 +1,31 @@
 """Verdicts: a job is done with a result, or lost with a reason."""
 
 from querymill_shared.board import Picture, Verdict
+from querymill_shared.contracts.costs import ModelCost, added
 from querymill_shared.contracts.ingest import IngestResult
 from querymill_shared.contracts.results import JobResult
 from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.notes import FailureNotes
 
 
-def done(result: JobResult) -> Verdict:
-    """Return the verdict of a job with a result. That of many documents stays if some of them failed."""
+def done(result: JobResult, picture: Picture) -> Verdict:
+    """Return the verdict of a job with a result, which says what the job cost.
+
+    A result of many documents stays if some of them failed.
+    """
     return Verdict(
         "done",
-        result=result.model_dump_json(),
+        result=result.model_copy(update={"costs": costs_of(picture)}).model_dump_json(),
         complete=result.complete,
         degraded=len(result.degraded),
         stays=isinstance(result, IngestResult) and not result.complete,
+    )
+
+
+def costs_of(picture: Picture) -> tuple[ModelCost, ...]:
+    """Return what a job cost, by model: all attempts at all steps, also those that failed."""
+    return added(
+        cost for step in picture.steps for attempt in step.attempts for part in attempt.parts for cost in part.costs
     )
 
 

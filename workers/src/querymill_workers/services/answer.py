@@ -59,4 +59,4 @@ def settle(picture: Picture, request: AnswerQuestion, ports: AnswerPorts) -> Non
         usage=used(picture),
         answer=written.answer,
     )
-    ports.board.settle(picture.record.job_id, done(result))
+    ports.board.settle(picture.record.job_id, done(result, picture))

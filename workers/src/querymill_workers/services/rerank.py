@@ -88,7 +88,7 @@ def settle(picture: Picture, request: Rerank, ports: RerankPorts) -> None:
         timing=timing(picture),
         usage=used(picture),
     )
-    ports.board.settle(picture.record.job_id, done(result))
+    ports.board.settle(picture.record.job_id, done(result, picture))
 
 
 def reranked(picture: Picture, request: Rerank) -> list[Reranked]:

@@ -12,6 +12,7 @@ from typing import Final
 from querymill_shared.board import Claim, Outcome, Picture
 from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.vectors import PARTS, Reembed, ReembedResult
+from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Conflict, Mistaken, NotFound
@@ -68,7 +69,7 @@ def reembed(claim: Claim, request: Reembed, target: Embeddable, ports: VectorPor
     if claim.step == REST and not switch_if_complete(target, collection, model.model, ports):
         raise Conflict(f"{target.retriever} were ingested while the collection was embedded")
     notes = ReembedPartNotes(made=embedded.made, refused=embedded.refused, usage=embedded.usage.noted())
-    picture = ports.board.finish(claim, Outcome(notes=notes.for_board()))
+    picture = ports.board.finish(claim, Outcome(notes=notes.for_board(), parts=job_counts.current().close()))
     return [] if picture is None else conclude(picture, request, target, ports)
 
 
@@ -86,7 +87,7 @@ def conclude(picture: Picture, request: Reembed, target: Embeddable, ports: Vect
     is_switched = any(step.name == REST for step in picture.steps)
     if not is_switched and not switch_if_complete(target, request.collection, request.model, ports):
         return add_steps(picture, [REST], request, ports)
-    ports.board.settle(picture.record.job_id, done(result_of(picture, request)))
+    ports.board.settle(picture.record.job_id, done(result_of(picture, request), picture))
     return []
 
 

@@ -9,8 +9,10 @@ from querymill.fleet import UNNAMED
 from querymill.gateway.console import overview
 from querymill.gateway.console.day import day_of
 from querymill.gateway.console.rendering import render
+from querymill.gateway.console.spending import Spent, spent_of
 from querymill.gateway.http.batches import refused_lately
 from querymill.gateway.http.context import caller_of, context_of, need
+from querymill.gateway.http.costs import spent_for
 from querymill.gateway.http.fleet import view_of
 from querymill.gateway.http.job_search import sees_job
 from querymill.keys import Scope
@@ -19,6 +21,8 @@ from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 router = APIRouter()
 
 HOUR_S: Final = 3_600
+#: The days of whose costs the overview tells.
+COST_DAYS: Final = 31
 #: The oldest of the jobs that are not over: so many are looked at, so many are shown.
 OPEN_JOBS, SHOWN = 20, 5
 
@@ -41,6 +45,7 @@ async def show_overview(request: Request) -> Response:
         caches=overview.caches(figures["counts"]),
         kinds_of_job=overview.kind_rows(figures),
         providers=overview.asked_lately(figures["providers"]),
+        spent=await _spent(request) if operates else None,
         workers=figures["workers"],
         dead=figures["dead_letters"],
         waiting=await _waiting_longest(request, heard),
@@ -54,6 +59,15 @@ async def _refused(request: Request) -> list[overview.RefusedUpload]:
     """Return the uploads of the last hour that stored nothing."""
     found = await refused_lately(request, since=await context_of(request).now() - HOUR_S)
     return [overview.RefusedUpload(each.batch, each.kind, each.collection, each.rejected) for each in found]
+
+
+async def _spent(request: Request) -> Spent | None:
+    """Return what was spent today and before, or None if no model was called."""
+    sums = await spent_for(request, COST_DAYS)
+    if not sums:
+        return None
+    now = await context_of(request).now()
+    return spent_of(sums, now, days=COST_DAYS)
 
 
 async def _waiting_longest(request: Request, heard: dict[str, int]) -> list[overview.WaitingJob]:

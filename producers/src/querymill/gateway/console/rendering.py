@@ -15,6 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.types import Scope as AsgiScope
 
+from querymill.costs import cost_of
 from querymill.gateway.console import day, trees, wording
 from querymill.gateway.http.middleware import SESSION_COOKIES, session_of
 from querymill.gateway.http.problems import Problem, invalid
@@ -103,6 +104,7 @@ def environment() -> Environment:
     }
     made.filters |= {"shown_metadata": wording.shown_metadata, "quantity": quantity, "day_or_time": day_or_time}
     made.filters |= {"bound": day.bound}
+    made.filters |= {"cost": lambda costs: cost_of(costs).money}
     made.filters |= {"terms": trees.terms, "below": trees.below}
     made.globals |= {"address": address, "pages": PAGES, "themes": THEMES, "kinds": [kind.name for kind in KINDS]}
     made.globals |= {"release": version("querymill"), "static": f"/console/static/{static_digest()}"}

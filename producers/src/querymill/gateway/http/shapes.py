@@ -11,6 +11,7 @@ from querymill.gateway.http.problems import BrokenRule, links_of
 from querymill_shared.board import Attempt, Picture, Record, Step
 from querymill_shared.board.calls import MAX_KEPT_REQUEST_BYTES
 from querymill_shared.board.joining import reads_only
+from querymill_shared.contracts.costs import ModelCost
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.urls import mask_text
 
@@ -40,7 +41,8 @@ class PartBody(BaseModel):
     """A part of an attempt, in the order in which the parts were done.
 
     Of its ``ms`` milliseconds it waited ``waited_ms`` for a provider's limit. ``calls`` counts provider calls,
-    ``cached`` values that were found in a cache, ``shared`` those that came from calls of other workers.
+    ``cached`` values that were found in a cache, ``shared`` those that came from calls of other workers. ``costs`` is
+    what its calls cost, by model.
     """
 
     what: str
@@ -49,6 +51,7 @@ class PartBody(BaseModel):
     calls: int = 0
     cached: int = 0
     shared: int = 0
+    costs: list[ModelCost] = []
 
 
 class AttemptBody(BaseModel):

@@ -16,16 +16,19 @@ from querymill.gateway.console.ranks import WEIGHTS, rank_row
 from querymill.gateway.console.reading import reading_of
 from querymill.gateway.console.rendering import POLICY, form_token
 from querymill.gateway.console.search import KINDS
+from querymill.gateway.console.spending import spent_of
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.shapes import BatchBody, RejectedLine
 from querymill.keys import LOOPBACK_CALLER, Scope
 from querymill_shared.board import Picture, Record, SetbackCounts, Step
 from querymill_shared.contracts.conversations.ranks import RankedSession
+from querymill_shared.contracts.costs import ModelCost
 from querymill_shared.contracts.documents import DocumentList
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import validate_request
 from querymill_shared.contracts.reports.ingest import Report
+from querymill_shared.costs import DIMENSIONS, Sums
 from querymill_shared.counters import AccountState
 from querymill_shared.fleet_history import Minute
 from tests.fixtures.console import HOSTILE, Page, read_page, rendered, scope_of
@@ -70,7 +73,7 @@ def overview_page(found: dict[str, Any], caller: Any = LOOPBACK_CALLER, **more: 
         "ends": overview.ends(found), "hour": None, "day": None, "caches": overview.caches(found["counts"]),
         "kinds_of_job": overview.kind_rows(found), "providers": found["providers"], "workers": found["workers"],
         "dead": found["dead_letters"], "waiting": [], "is_new": False, "collections": ["filings"],
-        "gateway": "localhost:8080",
+        "gateway": "localhost:8080", "spent": None,
     }  # fmt: skip
     return rendered("overview.html", "/console", caller, **(page | more))
 
@@ -565,3 +568,13 @@ def test_the_matrix_of_workers_says_how_busy_they_are_and_which_queue_is_deserte
     assert "–/8" in page.text
     assert "✕ nobody" in page.text
     assert [found for tag, found in page.elements if tag == "td" and "deserted" in str(found.get("class"))] != []
+
+
+def test_what_is_spent_stands_on_the_overview_of_who_operates() -> None:
+    cost = ModelCost(model="m", calls=3, input_tokens=900, output_tokens=0, cost_nanos=18_000, currency="USD")
+    sums = [Sums("2026-07-27", dimension, HOSTILE, (cost,)) for dimension in DIMENSIONS]
+    spent = spent_of(sums, 1_785_110_400, days=31)
+    page = overview_page(figures(), spent=spent)
+    assert "What it costs" in page.text
+    assert page.text.count("USD 0.000018") == 3
+    assert "What it costs" not in overview_page(figures(), SEARCHER, spent=spent).text

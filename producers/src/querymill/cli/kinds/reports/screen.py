@@ -9,6 +9,7 @@ from querymill.cli.screen import show_absence, show_degraded
 from querymill.cli.screen_answers import show_answer
 from querymill.cli.screen_hits import joined_ranks, show_hits
 from querymill.cli.terminal import Console
+from querymill.costs import cost_of
 from querymill.presenting.numbers import laps, quantity
 from querymill_shared.contracts.reports.search import ReportHit, ReportResult
 
@@ -25,7 +26,8 @@ def show(console: Console, result: ReportResult, *, limit: int | None = None) ->
     show_absence(console, result.why_not)
     timing = laps(result.timing)
     usage = ", ".join(quantity(count, name.replace("_", " ")) for name, count in result.usage.items())
-    console.print(Text(f"  {result.total} hits in all · {timing} · {usage}", style="dim"))
+    cost = f" · {cost_of(result.costs).money}" if result.costs else ""
+    console.print(Text(f"  {result.total} hits in all · {timing} · {usage}{cost}", style="dim"))
 
 
 def _why(hit: ReportHit) -> str:

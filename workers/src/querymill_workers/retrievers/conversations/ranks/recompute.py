@@ -146,7 +146,7 @@ def conclude(picture: Picture, request: RecomputeRanks, ports: Common) -> None:
     failed = [part for part in picture.steps if part.state == "failed"]
     published = [notes for notes in map(RankPartNotes.of, picture.steps) if notes.version is not None]
     if published:
-        verdict = verdicts.done(to_result(request, picture, published[0]))
+        verdict = verdicts.done(to_result(request, picture, published[0]), picture)
     else:
         verdict = verdicts.lost(picture, failed[0].reason if failed else "another rebuild has begun since")
     ports.board.settle(picture.record.job_id, verdict)

@@ -137,7 +137,7 @@ def settle(
         )
     shown = ShownFiles(returned, low, context, absence, tuple(read.missing))
     result = show_result(picture, rounds, query, chosen, shown, request, ports)
-    ports.board.settle(picture.record.job_id, done(result))
+    ports.board.settle(picture.record.job_id, done(result, picture))
 
 
 class StoredParts:

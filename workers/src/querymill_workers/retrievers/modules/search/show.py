@@ -54,7 +54,7 @@ def settle(picture: Picture, request: ModuleSearch, ports: ModulePorts) -> None:
     """
     branch = best_branch(picture)
     try:
-        ending = lost_search(picture) if branch is None else done(to_result(picture, branch, request, ports))
+        ending = lost_search(picture) if branch is None else done(to_result(picture, branch, request, ports), picture)
     except Refused as error:
         ending = Verdict("failed", reason=str(error), code=error.code)
     ports.board.settle(picture.record.job_id, ending)

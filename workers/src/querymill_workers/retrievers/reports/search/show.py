@@ -72,7 +72,7 @@ def show_result(hits: Sequence[ShownHit], found: FoundByBranches, ports: ReportP
         why_not=absences[0] if absences else None,
         terms=stated(request.query, ports.glossary) if request.glossary else {},
     )
-    return done(result)
+    return done(result, picture)
 
 
 def missing_parts(found: FoundByBranches, ports: ReportPorts) -> Iterator[Degradation]:
