@@ -2,20 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
+from querymill.presenting.fields import fields_of
 from querymill.presenting.hit import HitView, views_of
 from querymill_shared.contracts.files.search import FileHit
 from querymill_shared.contracts.kinds import KindResult
 
 #: Documents by their ids, as ingestion reads them.
 Documents = Mapping[str, Mapping[str, Any]]
-
-#: Fields of hits that a passage has elsewhere, or that are long: a job's own result has them all.
-_LEFT_OUT: Final = frozenset({
-    "text", "content", "snippet", "code", "description", "score", "rerank_score", "metadata", "explanation",
-    "match_explanation", "channels", "marks", "document",
-})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +52,7 @@ def files_to_read(result: KindResult) -> list[str]:
 
 def _passage(view: HitView, common: Mapping[str, Any], documents: Documents) -> RetrievedPassage:
     document, text = view.key if view.place is None else view.place.document, view.text
-    fields = view.hit.model_dump(mode="json", exclude_none=True)
-    shown = {name: value for name, value in fields.items() if name not in _LEFT_OUT}
+    shown, stored = fields_of(view.hit), view.hit.metadata or {}
     if isinstance(view.hit, FileHit):
         shown["file_kind"] = view.hit.kind  # "kind" is the retriever's, for every passage
         text = _excerpt(view.hit, str(documents[document].get("content", "")))
@@ -66,8 +60,8 @@ def _passage(view: HitView, common: Mapping[str, Any], documents: Documents) -> 
         id=f"{common['kind']}:{common['collection']}/{document}{view.part}",
         document=document,
         text=text,
-        score=fields["score"],
-        metadata={**fields.get("metadata", {}), **shown, "document": document, **common},
+        score=view.hit.score,
+        metadata={**stored, **shown, "document": document, **common},
     )
 
 

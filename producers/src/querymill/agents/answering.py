@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from querymill.agents.access import MARGIN_S, Access, Running, cancel, run
 from querymill.agents.found import FoundHit, found_in, lacks_text, with_text
-from querymill.agents.searches import search_of
+from querymill.agents.searches import READ_FOR_TEXT, search_of
 from querymill_shared.contracts.answer import ANSWER_TOKENS, AnswerHit, AnswerQuestion, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.documents import ShowDocument
 from querymill_shared.contracts.errors import JobEnded
@@ -29,8 +29,6 @@ MAX_READ: Final = 10
 ANSWER_S: Final = 60.0
 #: Characters of a passage and of a title that the contract of answers takes.
 _TEXT_CHARS, _TITLE_CHARS = 20_000, 200
-#: Kinds whose hits name a place only, or less of it than an answer needs.
-_READ: Final[frozenset[Retriever]] = frozenset(("files", "conversations"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +79,16 @@ async def sources_of(access: Access, question: AgentQuestion) -> Sources:
     """Search for the passages that a question is answered from."""
     search = search_of(question.kind, question.collection, question.text, limit=HITS, conditions=question.conditions)
     result = cast("KindResult", await run(access, cast("Asks[JobResult]", search)))
-    found = await texts_of(access, found_in(result), every=question.kind in _READ)
+    found = await texts_of(access, found_in(result), every=question.kind in READ_FOR_TEXT)
     return Sources([hit for hit in found if not lacks_text(hit)], result.job_id, result.degraded)
 
 
-async def texts_of(access: Access, found: Sequence[FoundHit], *, every: bool = False) -> list[FoundHit]:
-    """Read the texts of hits that have none, or of every hit, from their documents."""
+async def texts_of(
+    access: Access, found: Sequence[FoundHit], *, every: bool = False, most: int = MAX_READ
+) -> list[FoundHit]:
+    """Read the texts of hits that have none, or of every hit, from their documents, ``most`` of these."""
     wanted = [hit.place.document for hit in found if every or lacks_text(hit)]
-    ids = list(dict.fromkeys(wanted))[:MAX_READ]
+    ids = list(dict.fromkeys(wanted))[:most]
     shown = await asyncio.gather(*(_document(access, found[0], id_) for id_ in ids))
     documents = dict(zip(ids, shown, strict=True))
     return [

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from querymill.presenting.hit import views_of
+from querymill.presenting.hit import HitView, views_of
 from querymill.presenting.places import Place
 from querymill_shared.contracts.kinds import KindResult
 
@@ -24,11 +24,14 @@ class FoundHit:
 
 def found_in(result: KindResult) -> tuple[FoundHit, ...]:
     """Return the hits of a result that can be read somewhere, best first."""
-    return tuple(
-        FoundHit(view.place, view.cited, view.score, view.text)
-        for view in views_of(result)
-        if view.place is not None and view.score is not None
-    )
+    return tuple(found for view in views_of(result) if (found := found_of(view)) is not None)
+
+
+def found_of(view: HitView) -> FoundHit | None:
+    """Return a hit, None if it can be read nowhere."""
+    if view.place is None or view.score is None:
+        return None
+    return FoundHit(view.place, view.cited, view.score, view.text)
 
 
 def lacks_text(found: FoundHit) -> bool:

@@ -18,11 +18,25 @@ PREFERRED: Final[Sequence[Retriever]] = ("reports", "messages", "conversations",
 SEARCH_S: Final = 15.0
 #: Hits that a search can return, and how many code documents.
 MAX_HITS: Final[Mapping[Retriever, int]] = dict.fromkeys(PREFERRED, 200) | {"modules": 100}
+#: Kinds whose hits name a place only, or show less of it than who reads them needs.
+READ_FOR_TEXT: Final[frozenset[Retriever]] = frozenset(("files", "conversations"))
 
 
 def preferred(kinds: Sequence[Retriever]) -> Retriever:
     """Return the kind that is searched unless another is asked for."""
     return next(kind for kind in PREFERRED if kind in kinds)
+
+
+def named_kind(name: str, stored: Mapping[str, Sequence[Retriever]]) -> tuple[str, Retriever] | None:
+    """Return the collection and the kind that ``filings`` or ``filings/reports`` names, None if there is none.
+
+    Args:
+        name: A collection, or a collection and a kind.
+        stored: The kinds that each collection holds.
+    """
+    collection, _, named = name.partition("/")
+    found = [kind for kind in stored.get(collection, ()) if named in ("", kind)]
+    return (collection, preferred(found)) if found else None
 
 
 def search_of(

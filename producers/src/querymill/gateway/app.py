@@ -15,6 +15,8 @@ from starlette.types import Scope
 
 from querymill.gateway import console, schema
 from querymill.gateway.console import problem_pages
+from querymill.gateway.dify import retrieval
+from querymill.gateway.dify import shape as dify_shape
 from querymill.gateway.http import (
     batches,
     chat,
@@ -52,6 +54,7 @@ ROOMS: Final = (
     batches,
     chat,
     completions,
+    retrieval,
     operation,
     costs,
     pages,
@@ -121,6 +124,9 @@ async def _look_for_keys(context: GatewayContext) -> None:
 
 
 def respond(scope: Scope, problem: Problem) -> Response:
-    """Answer a problem as its caller reads it: a page, OpenAI's shape, or problem details."""
-    answer = problem_pages.respond if is_console(scope["path"]) else shape.respond
-    return answer(scope, problem)
+    """Answer a problem as its caller reads it: a page, OpenAI's or Dify's shape, or problem details."""
+    if is_console(scope["path"]):
+        return problem_pages.respond(scope, problem)
+    if scope["path"] == dify_shape.RETRIEVAL:
+        return dify_shape.respond(scope, problem)
+    return shape.respond(scope, problem)

@@ -11,6 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 from pydantic.json_schema import models_json_schema
 
+from querymill.gateway.dify.shape import RETRIEVAL, RetrievalRequest
 from querymill.gateway.http.batch_shapes import AskedJob, AskedJobs, JobAnswer
 from querymill.gateway.http.feedback import FeedbackBody
 from querymill.gateway.http.problems import MEDIA_TYPE
@@ -67,7 +68,7 @@ def document(app: FastAPI) -> dict[str, Any]:
             schemas[asked.__name__]["properties"]["version"]["maximum"] = asked.newest_version
         own: Any = [
             (EventBody, "serialization"), (CompletionRequest, "validation"), (AskedJobs, "validation"),
-            (FeedbackBody, "validation"),
+            (FeedbackBody, "validation"), (RetrievalRequest, "validation"),
         ]  # fmt: skip
         _, bodies = models_json_schema(own, ref_template=_REFERENCE)
         _join(schemas, bodies["$defs"])
@@ -124,6 +125,11 @@ def _describe_bodies(paths: dict[str, Any]) -> None:
     completions["requestBody"] = _json_body(CompletionRequest.__name__) | {"required": True}
     asked = {"model": _VALUES["collection"], "messages": [{"role": "user", "content": _VALUES["question"]}]}
     completions["requestBody"]["content"][JSON]["examples"] = {"question": {"value": asked}}
+    retrieval = paths[RETRIEVAL]["post"]
+    retrieval["requestBody"] = _json_body(RetrievalRequest.__name__) | {"required": True}
+    sought = {"query": _VALUES["query"], "retrieval_setting": {"top_k": 3, "score_threshold": 0.5}}
+    example = {"knowledge_id": _VALUES["collection"]} | sought
+    retrieval["requestBody"]["content"][JSON]["examples"] = {"question": {"value": example}}
 
 
 def _json_body(name: str) -> dict[str, Any]:
@@ -133,6 +139,8 @@ def _json_body(name: str) -> dict[str, Any]:
 def _describe_problems(paths: Mapping[str, Any]) -> None:
     """Give every error its true media type. The framework would describe its own bodies."""
     for path, operation in _operations(paths):
+        if path == RETRIEVAL:
+            continue
         if is_openai_path(path):
             operation["responses"].pop("422", None)  # the framework's own
             continue

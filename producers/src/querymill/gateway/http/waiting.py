@@ -145,9 +145,14 @@ def answer_of(job_id: str, heard: Heard, *, may_be_repeated: bool = True) -> Res
     Raises:
         Problem: It has no result.
     """
+    return result_response(job_id, result_of(job_id, heard, may_be_repeated=may_be_repeated))
+
+
+def result_of(job_id: str, heard: Heard, *, may_be_repeated: bool = True) -> str:
+    """Return the result of a job that is over, as JSON. Raises as `answer_of` does."""
     match decode_event(heard.told[-1].body):
         case Done() if heard.result is not None:
-            return result_response(job_id, heard.result)
+            return heard.result
         case Failed(reason=reason, code=code):
             raise of_failed_job(job_id, "failed", reason, code, may_be_repeated=may_be_repeated)
         case Cancelled():

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from querymill.agents.access import Access
 from querymill.agents.answering import AgentQuestion, NoAnswer, Sources, begin_answer, end_of, parts_of, sources_of
 from querymill.agents.questions import question_of
-from querymill.agents.searches import preferred
+from querymill.agents.searches import named_kind
 from querymill.gateway.http import sse
 from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.problems import Problem, invalid, of_rules, unavailable
@@ -44,7 +44,6 @@ from querymill.gateway.openai.shape import (
     status_of,
 )
 from querymill.keys import Scope
-from querymill.presenting.places import KINDS
 from querymill_shared.contracts.answer import ANSWER, COMPLETION_TOKENS, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.fields import MAX_QUERY_CHARS
 from querymill_shared.contracts.filters import Retriever
@@ -148,13 +147,11 @@ async def _model(request: Request, written: str) -> tuple[str, Retriever]:
     name = written or caller_of(request).default_collection or ""
     if not name:
         raise invalid(("model", f"name a collection; GET {MODELS} lists them"))
-    collection, _, named = name.partition("/")
-    kinds = (await KeyAccess(request).collections()).get(collection, ())
-    found = [kind for kind in KINDS if kind in kinds and named in ("", kind)]
-    if not found:
+    found = named_kind(name, await KeyAccess(request).collections())
+    if found is None:
         said = f"There is no such model, or this key may not use it; GET {MODELS} lists those that it may."
         raise Problem("not-found", said, more={"param": "model", "code": "model_not_found"})
-    return collection, preferred(found)
+    return found
 
 
 async def told(access: Access, question: AgentQuestion) -> Told:
