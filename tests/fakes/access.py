@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, cast
+from copy import copy
+from typing import Any, Self, cast
 
 from querymill import Job
 from querymill.keys import Scope
@@ -52,6 +53,11 @@ class MemoryAccess:
     async def submit(self, request: JobRequest) -> MemoryRunning:
         self.submitted.append(request)
         return MemoryRunning(self._mill.submit(cast("Asks[JobResult]", request)))
+
+    def labelled(self, labels: Mapping[str, str]) -> Self:
+        other = copy(self)
+        other._mill = self._mill.labelled(labels)
+        return other
 
     def link(self, place: Place) -> str:
         return f"http://host{place.link}"

@@ -2,7 +2,7 @@
 
 Every worker and every gateway serves the same figures of the fleet. The number of series is fixed: a label has the
 values that this release knows, each from the start, and ``other`` for the rest. Collections, users, jobs and documents
-are no labels.
+are no labels. The one exception are the labels of callers: the ten that most of today's jobs had.
 """
 
 import logging
@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from querymill_shared import counters
 from querymill_shared.board import lives
 from querymill_shared.board.away import AWAY
-from querymill_shared.board.counts import JobCounts, read_counts
+from querymill_shared.board.counts import JobCounts, read_counts, read_label_counts
 from querymill_shared.board.queue_work import QueueWork, read_work
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.jobs import JobRequest
@@ -38,6 +38,8 @@ VALUES: Final[Mapping[str, Sequence[str]]] = {
     "state": STATES,
 }
 OTHER: Final = "other"
+#: The labels of jobs that are shown.
+MAX_JOB_LABELS: Final = 10
 #: The models whose accounts are shown, those in trouble first: the board remembers each that the settings ever named.
 MAX_MODELS: Final = 20
 
@@ -117,6 +119,7 @@ class FleetFigures(Collector):
         yield _batch_sizes(counts)
         yield from _accounts(counters.accounts(self._client))
         yield from _jobs(read_counts(self._client))
+        yield _labels(read_label_counts(self._client, limit=MAX_JOB_LABELS))
         alive = lives.read_lives(self._client)
         workers = GaugeMetricFamily("querymill_workers", "Worker processes alive that listen", labels=["queue"])
         listening = lives.listening(alive)
@@ -204,6 +207,16 @@ def _jobs(counts: JobCounts) -> Iterable[Metric]:
         "querymill_due_dropped", "Entries of due lists dropped because they named no step", value=counts.due_dropped
     )
     yield GaugeMetricFamily("querymill_dead_letters", "Jobs on the dead-letter list", value=counts.dead_letters)
+
+
+def _labels(counts: Iterable[tuple[str, str, int]]) -> Metric:
+    labelled = GaugeMetricFamily(
+        "querymill_labelled_jobs", "Jobs that ended today (UTC) with a label, for the ten labels that most of them had",
+        labels=["name", "value"],
+    )  # fmt: skip
+    for name, value, jobs in counts:
+        labelled.add_metric([name, value], jobs)
+    return labelled
 
 
 def _keyed(counts: Mapping[str, int]) -> list[tuple[tuple[str, ...], float]]:

@@ -8,9 +8,10 @@ import pytest
 from querymill_shared.board.scripts import source
 
 FOLDER = resources.files("querymill_shared.board") / "lua"
-SCRIPTS = sorted(path.name.removesuffix(".lua") for path in FOLDER.iterdir() if path.name != "prelude.lua")
+PRELUDES = ("labels.lua", "prelude.lua")
+SCRIPTS = sorted(path.name.removesuffix(".lua") for path in FOLDER.iterdir() if path.name not in PRELUDES)
 DEFINED = re.compile(r"^local (?:function )?(\w+)", re.MULTILINE)
-PRELUDE = set(DEFINED.findall((FOLDER / "prelude.lua").read_text()))
+PRELUDE = {name for prelude in PRELUDES for name in DEFINED.findall((FOLDER / prelude).read_text())}
 
 
 def defined_in(text: str) -> set[str]:

@@ -11,10 +11,9 @@ from typing import Any, Final
 from querymill.adapters.clients import Clients
 from querymill.adapters.conditions import conditions_of
 from querymill.adapters.passages import RetrievedPassage
-from querymill.adapters.searching import Searching
+from querymill.adapters.searching import AskedSearch, Searching
 from querymill.client.mill import AsyncQuerymill, Querymill
 from querymill.install_hints import install_hint
-from querymill_shared.contracts.kinds import KindSearch
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -58,7 +57,7 @@ class QuerymillRetriever:
             kind: reports, messages, conversations, modules or files.
             filters: Conditions that must all hold, compared by ``==``, ``in``, ``>=`` and ``<=``.
             top_k: Number of documents returned.
-            search_kwargs: Fields of that kind's request: ``hyde``, ``rerank``, ``deadline`` …
+            search_kwargs: Fields of that kind's request: ``hyde``, ``rerank``, ``deadline`` …, and ``labels``.
             filter_policy: Whether the filters of a run replace those given here, or join them.
             redis_url: Where the board is.
             client: Serves `run` in place of ``redis_url``. A component with clients cannot be serialised.
@@ -112,7 +111,11 @@ class QuerymillRetriever:
 
     @component.output_types(documents=list[Document])
     def run(
-        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+        self,
+        query: str,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        labels: dict[str, str] | None = None,
     ) -> dict[str, list[Document]]:
         """Search.
 
@@ -120,6 +123,7 @@ class QuerymillRetriever:
             query: The question.
             filters: Conditions for this run; ``filter_policy`` says what they do with those of the component.
             top_k: Number of documents returned, if not that of the component.
+            labels: Names and values by which the job is found again; those of the component stay.
 
         Returns:
             ``documents``, best first.
@@ -129,21 +133,29 @@ class QuerymillRetriever:
             JobFailed: The search failed, with the reason.
             TimeoutError: It did not end by its deadline.
         """
-        return {"documents": _documents(self._searching.run(self._request(query, filters, top_k)))}
+        return {"documents": _documents(self._searching.run(self._request(query, filters, top_k, labels)))}
 
     @component.output_types(documents=list[Document])
     async def run_async(
-        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+        self,
+        query: str,
+        filters: dict[str, Any] | None = None,
+        top_k: int | None = None,
+        labels: dict[str, str] | None = None,
     ) -> dict[str, list[Document]]:
         """`run`, awaitable. If the task is cancelled, so is the search."""
-        return {"documents": _documents(await self._searching.run_async(self._request(query, filters, top_k)))}
+        return {"documents": _documents(await self._searching.run_async(self._request(query, filters, top_k, labels)))}
 
-    def _request(self, query: str, filters: dict[str, Any] | None, top_k: int | None) -> KindSearch:
+    def _request(
+        self, query: str, filters: dict[str, Any] | None, top_k: int | None, labels: dict[str, str] | None = None
+    ) -> AskedSearch:
         chosen = apply_filter_policy(self.filter_policy, self.filters, filters)
         fields: dict[str, Any] = {}
         if chosen:
             own = (self.search_kwargs or {}).get("filter", {})
             fields = {"filter": {**own, **_conditions(chosen)}}
+        if labels:
+            fields["labels"] = {**labels, **(self.search_kwargs or {}).get("labels", {})}
         return self._searching.request(query, self.top_k if top_k is None else top_k, fields)
 
 

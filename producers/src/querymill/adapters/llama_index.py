@@ -51,7 +51,7 @@ class QuerymillRetriever(BaseRetriever):
         kind: reports, messages, conversations, modules or files.
         similarity_top_k: Number of nodes returned.
         filters: Conditions that must all hold: equal, in, at least, at most, contains, any, is empty.
-        search_kwargs: Fields of that kind's request: ``hyde``, ``rerank``, ``deadline`` …
+        search_kwargs: Fields of that kind's request: ``hyde``, ``rerank``, ``deadline`` …, and ``labels``.
         client: Serves `retrieve`. Without it, REDIS_URL says where the board is.
         aclient: Serves `aretrieve`. With a ``client`` alone, `aretrieve` waits in a thread.
         redis_url: Where the board is.

@@ -15,6 +15,7 @@ from querymill_shared.contracts.errors import JobEnded, QuerymillError
 from querymill_shared.contracts.kinds import KindResult, KindSearch
 from querymill_shared.contracts.modules.search import CANDIDATES
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.submit_options import SubmitOptions, options_beside
 
 #: The searches by the name of their kind.
 SEARCHES: Final[Mapping[str, type[KindSearch]]] = {
@@ -33,11 +34,19 @@ _log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class AskedSearch:
+    """The request of a question, and what accompanies it."""
+
+    request: KindSearch
+    options: SubmitOptions
+
+
+@dataclass(frozen=True, slots=True)
 class Searching:
     """Searches of one collection for one kind of document.
 
     ``fields`` are fields of that kind's request, such as ``hyde`` or ``filter``, for every question. ``size_name`` is
-    what the library calls the number of passages.
+    what the library calls the number of passages. ``fields`` may hold ``labels`` and ``supersedes`` too.
     """
 
     kind: str
@@ -50,7 +59,7 @@ class Searching:
         """Check everything but the question. Raises as `request` does."""
         self.request(_ANY_QUESTION, limit)
 
-    def request(self, query: str, limit: int, fields: Mapping[str, Any] | None = None) -> KindSearch:
+    def request(self, query: str, limit: int, fields: Mapping[str, Any] | None = None) -> AskedSearch:
         """Return the request of a question for so many passages; ``fields`` take the place of the ones for all.
 
         Raises:
@@ -63,16 +72,16 @@ class Searching:
         size = next(name for name in _LIMITS if name in search.model_fields)
         if limit < 1:
             raise ValueError(f"{self.size_name}: must be at least 1 ({limit})")
-        given = {**self.fields, **(fields or {})}
+        given, options = options_beside({**self.fields, **(fields or {})})
         own = {"kind": self.kind, "collection": self.collection, "query": query, size: limit}
         if clash := given.keys() & own.keys():
             raise ValueError(f"{', '.join(sorted(clash))}: has a parameter of its own, and is no further field")
         defaults = {name: value for name, value in _DEFAULTS.items() if name in search.model_fields}
         if self.kind == "modules":
             defaults["candidates"] = max(CANDIDATES, limit)
-        return search.model_validate({**defaults, **given, **own})
+        return AskedSearch(search.model_validate({**defaults, **given, **own}), options)
 
-    def run(self, request: KindSearch) -> list[RetrievedPassage]:
+    def run(self, asked: AskedSearch) -> list[RetrievedPassage]:
         """Search, and wait for the passages, best first.
 
         Raises:
@@ -82,20 +91,20 @@ class Searching:
             TimeoutError: It did not end by its deadline, for example because no worker runs.
         """
         client = self.clients.of_threads()
-        job = client.submit(cast("Asks[JobResult]", request))
-        result = cast("KindResult", job.result(_wait_s(request)))
+        job = client.submit_with(cast("Asks[JobResult]", asked.request), asked.options)
+        result = cast("KindResult", job.result(_wait_s(asked.request)))
         files: dict[str, Mapping[str, Any]] = {}
         for path in files_to_read(result):
             with suppress(JobEnded):  # it was dropped since it was found
                 files[path] = client.show("files", path, collection=self.collection)
         return _told(result, files)
 
-    async def run_async(self, request: KindSearch) -> list[RetrievedPassage]:
+    async def run_async(self, asked: AskedSearch) -> list[RetrievedPassage]:
         """`run`, awaitable. If the task is cancelled, so is the job."""
         client = self.clients.of_loop()
         if client is None:
-            return await asyncio.to_thread(self.run, request)
-        result = cast("KindResult", await _result(client, request))
+            return await asyncio.to_thread(self.run, asked)
+        result = cast("KindResult", await _result(client, asked))
         paths = files_to_read(result)
         read = await asyncio.gather(*(_file(client, self.collection, path) for path in paths))
         return _told(result, {path: file for path, file in zip(paths, read, strict=True) if file is not None})
@@ -105,12 +114,12 @@ def _wait_s(request: KindSearch) -> float | None:
     return None if request.deadline is None else request.deadline + MARGIN_S
 
 
-async def _result(client: AsyncQuerymill, request: KindSearch) -> JobResult:
+async def _result(client: AsyncQuerymill, asked: AskedSearch) -> JobResult:
     # In a task of its own, so that a caller that goes while the job is being submitted leaves none behind.
-    submission = asyncio.ensure_future(client.submit(cast("Asks[JobResult]", request)))
+    submission = asyncio.ensure_future(client.submit_with(cast("Asks[JobResult]", asked.request), asked.options))
     try:
         job = await asyncio.shield(submission)
-        return await job.result(_wait_s(request))
+        return await job.result(_wait_s(asked.request))
     except asyncio.CancelledError:
         await asyncio.wait({asyncio.ensure_future(_cancel(submission))})
         raise

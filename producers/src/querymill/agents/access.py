@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from types import MappingProxyType
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, Self, TypeVar, cast
 
 from querymill.client.mill import AsyncQuerymill
 from querymill.keys import Scope
@@ -59,6 +60,14 @@ class Access(Protocol):
 
     async def submit(self, request: JobRequest) -> Running:
         """Submit a job, if the caller may."""
+        ...
+
+    def labelled(self, labels: Mapping[str, str]) -> Self:
+        """Return the same access, whose jobs have these labels.
+
+        Raises:
+            pydantic.ValidationError: A label breaks a rule.
+        """
         ...
 
     def link(self, place: Place) -> str:
@@ -130,6 +139,12 @@ class ClientAccess:
         if request.collection not in self._given:
             raise UnknownCollection(request.collection, request.kind, self._given)
         return await self._mill.submit(cast("Asks[JobResult]", filled_in(request, self._own)))
+
+    def labelled(self, labels: Mapping[str, str]) -> Self:
+        """Return the same access, whose jobs have these labels."""
+        other = copy(self)
+        other._mill = self._mill.labelled(labels)  # noqa: SLF001  # of this class
+        return other
 
     def link(self, place: Place) -> str:  # noqa: ARG002
         """Return no address: a process on stdio has none."""

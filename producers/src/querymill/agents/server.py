@@ -26,14 +26,17 @@ from pydantic import BaseModel, ValidationError
 from querymill.agents.access import Access
 from querymill.agents.loose import as_meant, surplus_of
 from querymill.agents.tools import answer, ingesting, listing, reading, search
-from querymill.agents.tools.faults import Fault, listed, quoted, sentence_of
+from querymill.agents.tools.faults import Fault, listed, of_rules, quoted, sentence_of
 from querymill.keys import Scope
+from querymill_shared.contracts.submit_options import LABELS
 
 _log = logging.getLogger(__name__)
 
 INSTRUCTIONS: Final = (
     "Search documents, chats and code that are stored here. Start with search; read an id for more of it. Cite the ids."
 )
+#: Where in the `_meta` of a call a host names the labels of its jobs.
+LABELS_META: Final = "querymill/labels"
 Context = ServerRequestContext[Any, Any]
 #: Opens the access of whose request it is, for the time of the request.
 Opens = Callable[[Context], AbstractAsyncContextManager[Access]]
@@ -103,7 +106,8 @@ def serve_tools(opens: Opens, *, explains: Explains = sentence_of) -> Server[Any
     async def call_tool(context: Context, asked: CallToolRequestParams) -> CallToolResult:
         try:
             async with opens(context) as access:
-                return _told(await _called(access, asked.name, asked.arguments or {}))
+                labelled = access.labelled(_labels_of(asked))
+                return _told(await _called(labelled, asked.name, asked.arguments or {}))
         except Exception as error:  # noqa: BLE001  # whatever it is, the model gets a sentence
             return _told(_said(error, explains), is_error=True)
 
@@ -116,6 +120,19 @@ def serve_tools(opens: Opens, *, explains: Explains = sentence_of) -> Server[Any
         on_call_tool=call_tool,
         get_tool_input_schema=lambda name: TOOLS[name].as_listed.input_schema if name in TOOLS else None,
     )
+
+
+def _labels_of(asked: CallToolRequestParams) -> Mapping[str, str]:
+    """Return the labels that a host gives to the jobs of a call. A model is not asked for them: they are no argument.
+
+    Raises:
+        Fault: They are none.
+    """
+    given = dict(asked.meta or {}).get(LABELS_META)
+    try:
+        return LABELS.validate_python(given or {})
+    except ValidationError as error:
+        raise Fault(f"_meta.{LABELS_META}: {of_rules(error)}") from error
 
 
 async def _called(access: Access, name: str, arguments: Mapping[str, Any]) -> str:

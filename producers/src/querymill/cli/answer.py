@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 
 from querymill.cli import screen
+from querymill.cli.labels import LabelOption, read_labels
 from querymill.cli.request_file import fields_in
 from querymill.cli.screen_answers import show_answered
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill_shared.contracts.answer import AnswerQuestion
 from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.submit_options import options_beside
 
 
 def register(app: typer.Typer) -> None:
@@ -29,6 +31,7 @@ def answer(
     ] = None,
     deadline: Annotated[float | None, typer.Option(help="seconds until the result is due")] = None,
     lane: Annotated[Lane | None, typer.Option(help="priority under a provider's rate limit")] = None,
+    label: LabelOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Answer the query from the hits; shows the answer as it is written, then what it cites."""
@@ -41,9 +44,10 @@ def answer(
         "lane": lane,
     }
     given = {name: value for name, value in options.items() if value is not None}
-    wanted = AnswerQuestion.model_validate({"collection": "default"} | fields_in(file, named="FILE") | given)
+    fields, beside = options_beside(fields_in(file, named="FILE"))
+    wanted = AnswerQuestion.model_validate({"collection": "default"} | fields | given)
     with Querymill() as mill:
-        job = mill.submit(wanted)
+        job = mill.submit_with(wanted, beside.labelled(read_labels(label)))
         if as_json:
             echo(job.result(timeout=wanted.deadline + 10).model_dump_json())
             return

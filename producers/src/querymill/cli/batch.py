@@ -10,6 +10,7 @@ import typer
 from querymill.cli.bulk.batch_search import Answered, BatchQuestion, ResultsFile, ask_all, read_questions
 from querymill.cli.exits import Exit, WrongUse, why_unusable
 from querymill.cli.kinds import kind_named
+from querymill.cli.labels import LabelOption, read_labels
 from querymill.cli.progress import progress_bar
 from querymill.cli.search import search_of
 from querymill.cli.terminal import Console, echo
@@ -29,6 +30,7 @@ def batch(
     collection: Annotated[str, typer.Option(help="the collection to search")],
     out: Annotated[Path, typer.Option(help='append {"_id", "job_id", "result"} to this file')],
     in_flight: Annotated[int, typer.Option(min=1, max=1_000, help="searches under way at a time")] = 50,
+    label: LabelOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Ask many questions, as fast as the limits allow. Results come in the order in which they are ready."""
@@ -43,10 +45,11 @@ def batch(
         console.print(f"line {line.number}: {line.reason}", style="red", markup=False)
     if not questions:
         raise WrongUse(f"path: {path} holds no line that can be asked")
+    labels = read_labels(label)
     with _opened(out) as file, Querymill() as mill:
         missing = [question for question in questions if not file.holds(question)]
         failed = 0
-        for answered in _shown(ask_all(mill, missing, in_flight=in_flight), len(missing), console):
+        for answered in _shown(ask_all(mill.labelled(labels), missing, in_flight=in_flight), len(missing), console):
             file.write(answered)
             if answered.result is None:
                 failed += 1

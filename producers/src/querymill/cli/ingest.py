@@ -17,9 +17,9 @@ from querymill.cli.ingest_documents import load_documents
 from querymill.cli.ingest_histories import load_histories
 from querymill.cli.kind import Kind
 from querymill.cli.kinds import kind_named
+from querymill.cli.labels import LabelOption, give_labels, labelled_mill
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo, saying_if_interrupted
-from querymill.client.mill import Querymill
 from querymill.extras import needing
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
 from querymill.ingesting.jsonl import STDIN, BadLine, GoodLine
@@ -95,6 +95,7 @@ def load(
     time_zone: Annotated[str | None, typer.Option(help="histories: of times that name none; else UTC")] = None,
     include_secrets: IncludeSecrets = False,
     vectors: Vectors = False,
+    label: LabelOption = None,
     is_watched: Annotated[
         bool, typer.Option("--watch", help="then ingest what changes, until Ctrl-C; of sessions, new messages only")
     ] = False,
@@ -117,6 +118,7 @@ def load(
     """
     chosen = kind_named(kind)
     refuse_name(collection)
+    give_labels(label)
     given = PathOptions(
         title=title, company=company, period=period, published_at=published_at, password=password, ocr=ocr,
         sync=sync, origin=origin, tools=tools, time_zone=time_zone, include_secrets=include_secrets, vectors=vectors,
@@ -188,7 +190,7 @@ def load_lines(chosen: Kind[Any], path: Path, collection: str, *, as_json: bool)
     console, done, lines = Console(stderr=True), Ingestion(), chosen.loadable.documents
     with (
         opened(path) as stream,
-        Querymill() as mill,
+        labelled_mill() as mill,
         recorded(mill, chosen.name, collection) as (noting, record),
     ):
         good = good_lines(lines.read_stream(stream), done, console, record)

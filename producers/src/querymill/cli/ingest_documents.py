@@ -10,6 +10,7 @@ import typer
 
 from querymill.cli.exits import Exit
 from querymill.cli.kind import Kind
+from querymill.cli.labels import labelled_mill
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
@@ -39,7 +40,7 @@ def load_documents(
     console = Console(stderr=True)
     with FileReader() as reader:
         reader.start()  # it imports the engines while this connects and asks what is stored
-        with Querymill() as mill, recorded(mill, kind.name, collection) as (noting, record):
+        with labelled_mill() as mill, recorded(mill, kind.name, collection) as (noting, record):
             done = loaded(noting, reader, kind.loadable.documents, paths, collection, options, console, record)
     report(done, console, as_json=as_json)
     if done.failures or done.outcomes("failed"):

@@ -12,9 +12,9 @@ import typer
 
 from querymill.cli.exits import Exit
 from querymill.cli.kind import Kind
+from querymill.cli.labels import labelled_mill
 from querymill.cli.progress import outcomes_with_bar
 from querymill.cli.terminal import Console, echo
-from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import recorded
 from querymill.ingesting.sources.histories import HistoryFeed, HistoryOptions, found_at
 from querymill.ingesting.submitting import LoadProgress, pack
@@ -67,7 +67,7 @@ def load_histories(
     only, asked, tools = options.format(), options.asked(), options.shown()
     with (
         tempfile.TemporaryDirectory(prefix="querymill-") as folder,
-        Querymill() as mill,
+        labelled_mill() as mill,
         recorded(mill, kind.name, collection) as (noting, record),
     ):
         found = found_at(paths, only, Path(folder))

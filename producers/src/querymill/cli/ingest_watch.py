@@ -17,6 +17,7 @@ import typer
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
+from querymill.cli.labels import labelled_mill
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.ingestion_log import BatchRecord, recorded
@@ -70,7 +71,7 @@ def watch(asked: Watching, *, as_documents: bool, as_histories: bool) -> None:
     _refuse_missing(asked)
     console, total = Console(stderr=True), Counter[str]()
     with ExitStack() as stack:
-        connected = stack.enter_context(Querymill())
+        connected = stack.enter_context(labelled_mill())
         mill, record = stack.enter_context(recorded(connected, asked.kind.name, asked.collection))
         if as_documents:
             follower: Follower = _documents(asked, mill, stack)

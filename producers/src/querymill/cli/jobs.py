@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 
 from querymill.cli.exits import WrongUse
+from querymill.cli.labels import LabelOption, read_labels
 from querymill.cli.terminal import Console, echo
 from querymill.client.job import Job
 from querymill.client.mill import Querymill
@@ -21,7 +22,9 @@ from querymill.presenting.explain.verdict import verdict
 from querymill.presenting.explain.waterfall import Waterfall, waterfall
 from querymill.presenting.numbers import duration
 from querymill_shared.board import Picture, Record, Step
+from querymill_shared.board.labels import shown_labels
 from querymill_shared.contracts.errors import QuerymillError, UnknownJob
+from querymill_shared.contracts.submit_options import NO_LABELS
 
 JsonOption = Annotated[bool, typer.Option("--json", help="print JSON")]
 #: Among so many of the latest jobs, those in one state are looked for. Dead jobs have a list of their own.
@@ -62,7 +65,7 @@ def show(job_id: JobId, as_json: JsonOption = False) -> None:
         return
     for name, value in described.items():
         if name not in ("stages", "steps"):
-            echo(f"{name:<11}{value}")
+            echo(f"{name:<11}{shown_labels(value) if name == 'labels' else value}")
     said = verdict(drawn)
     echo(f"{said.word:<11}{said.sentence}" if said.shares else said.sentence)
     for line in lines_of(drawn):
@@ -127,11 +130,13 @@ def job_named(mill: Querymill, name: str) -> Job[Any]:
 def recent(
     limit: Annotated[int, typer.Option("--limit", help="number of jobs to list")] = 20,
     state: Annotated[ListedState | None, typer.Option(help="only the jobs in this state")] = None,
+    label: LabelOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the latest jobs, newest first. Dead jobs are listed for a week, all others for as long as their results."""
     with Querymill() as mill:
-        rows = [described_with_gap(mill, picture) for picture in islice(latest(mill, limit, state), limit)]
+        found = latest(mill, limit, state, read_labels(label))
+        rows = [described_with_gap(mill, picture) for picture in islice(found, limit)]
     if as_json:
         echo(json.dumps(rows, ensure_ascii=False))
         return
@@ -152,11 +157,12 @@ def described_with_gap(mill: Querymill, picture: Picture) -> dict[str, Any]:
     return described
 
 
-def latest(mill: Querymill, limit: int, state: str | None) -> Iterator[Picture]:
-    """Yield the latest jobs, or those of them that are in one state."""
+def latest(mill: Querymill, limit: int, state: str | None, labels: Mapping[str, str] = NO_LABELS) -> Iterator[Picture]:
+    """Yield the latest jobs, or those of them that are in one state, or have all of the labels."""
     # Many of the latest may have been let go, such as those that listed documents.
     left = limit if state is None else LOOKED_AT
-    for job in mill.dead(limit=limit) if state == "dead" else mill.recent(limit=LOOKED_AT):
+    is_dead = state == "dead" and not labels
+    for job in mill.dead(limit=limit) if is_dead else mill.recent(limit=LOOKED_AT, labels=labels):
         picture = _still_there(job) if left else None
         if picture is not None and _is_in(state, picture.record):
             left -= 1
@@ -196,6 +202,7 @@ def describe(picture: Picture) -> dict[str, Any]:
         "kind": record.kind,
         "collection": record.collection,
         "lane": record.lane,
+        "labels": dict(record.labels),
         "state": record.state,
         "submitted": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds"),
         # Those who share its work: identical jobs in flight are worked once.

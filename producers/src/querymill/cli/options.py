@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from querymill.cli.labels import LabelOption
 from querymill.filters import HELP
 from querymill.presenting.request_fields import may_be_null, resolved
 from querymill_shared.contracts.fields import Lane
@@ -19,12 +20,16 @@ _OWN: Final[Mapping[str, Any]] = {
     "request": Annotated[Path | None, typer.Option(help="a JSON file with the request's fields")],
     "filter": Annotated[list[str] | None, typer.Option(help=HELP)],
     "lane": Annotated[Lane | None, typer.Option(help="priority under a provider's rate limit")],
+    "label": LabelOption,
     "as_json": Annotated[bool, typer.Option("--json", help="print one JSON object")],
 }
 #: The order of the help; between these two stand the fields that a kind alone has.
-_FIRST, _LAST = ("query", "collection", "request"), ("filter", "metadata", "why_not", "deadline", "lane", "as_json")
+_FIRST, _LAST = (
+    ("query", "collection", "request"),
+    ("filter", "metadata", "why_not", "deadline", "lane", "label", "as_json"),
+)
 #: Parameters of every command that are not fields of a request, and fields that are no parameters.
-NOT_FIELDS: Final = frozenset({"request", "as_json"})
+NOT_FIELDS: Final = frozenset({"request", "label", "as_json"})
 _NO_OPTIONS: Final = frozenset({"kind", "version"})
 _TYPES: Final[Mapping[str, type]] = {"boolean": bool, "integer": int, "number": float}
 #: How an option says that a field is null.

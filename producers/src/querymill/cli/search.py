@@ -12,12 +12,14 @@ from querymill.cli.documents import filter_of, retriever_named
 from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
 from querymill.cli.kinds import KINDS
+from querymill.cli.labels import read_labels
 from querymill.cli.options import given_fields, signature_of
 from querymill.cli.request_file import fields_in
 from querymill.cli.terminal import Console, echo
 from querymill.client.job import Job
 from querymill.client.mill import Querymill
 from querymill_shared.contracts.kinds import KindSearch
+from querymill_shared.contracts.submit_options import SubmitOptions, options_beside
 
 _SEARCHES: Final[TypeAdapter[KindSearch]] = TypeAdapter(Annotated[KindSearch, Field(discriminator="kind")])
 
@@ -33,7 +35,7 @@ def register(app: typer.Typer) -> None:
 class CommandBody(Protocol):
     """Does what a command is for."""
 
-    def __call__(self, kind: Kind[Any], request: KindSearch, *, as_json: bool) -> None:
+    def __call__(self, kind: Kind[Any], request: KindSearch, options: SubmitOptions, *, as_json: bool) -> None:
         """Do it."""
         ...
 
@@ -42,7 +44,8 @@ def command_of(kind: Kind[Any], run: CommandBody) -> Callable[..., None]:
     """Make the command of a kind: its options are the fields of the search, and it runs with the request they make."""
 
     def command(**parameters: Any) -> None:
-        run(kind, request_of(kind, parameters), as_json=parameters["as_json"])
+        request, options = request_of(kind, parameters)
+        run(kind, request, options.labelled(read_labels(parameters["label"])), as_json=parameters["as_json"])
 
     signature = signature_of(kind.search, kind.flags)
     command.__doc__ = kind.help
@@ -51,22 +54,24 @@ def command_of(kind: Kind[Any], run: CommandBody) -> Callable[..., None]:
     return command
 
 
-def request_of(kind: Kind[Any], parameters: Mapping[str, Any]) -> KindSearch:
+def request_of(kind: Kind[Any], parameters: Mapping[str, Any]) -> tuple[KindSearch, SubmitOptions]:
     """Make the request from a command's parameters; options override the fields of the request file.
+
+    Return it with what stands beside its fields in that file.
 
     Raises:
         WrongUse: The request file cannot be used, or no collection is named.
         pydantic.ValidationError: A field breaks a rule.
     """
     path = parameters["request"]
-    from_file = {} if path is None else fields_in(path, named="--request")
+    from_file, options = options_beside({} if path is None else fields_in(path, named="--request"))
     asked = kind.read(given_fields(parameters, kind.search), with_file=path is not None)
     if "filter" in asked:
         asked["filter"] = filter_of(asked["filter"], retriever_named(kind.name))
     fields = from_file | {"kind": kind.name} | asked
     if "query" in fields and "collection" not in fields:
         raise WrongUse("--collection: name the collection to search")
-    return search_of(fields)
+    return search_of(fields), options
 
 
 def search_of(fields: Mapping[str, Any]) -> KindSearch:
@@ -78,11 +83,11 @@ def search_of(fields: Mapping[str, Any]) -> KindSearch:
     return _SEARCHES.validate_json(json.dumps(fields, default=datetime.isoformat))
 
 
-def run(kind: Kind[Any], request: KindSearch, *, as_json: bool) -> None:
+def run(kind: Kind[Any], request: KindSearch, options: SubmitOptions, *, as_json: bool) -> None:
     """Submit a search, follow it, and print its result."""
     timeout = request.deadline + 10
     with Querymill() as mill:
-        job: Job[Any] = mill.submit(request)
+        job: Job[Any] = mill.submit_with(request, options)
         if as_json:
             echo(job.result(timeout=timeout).model_dump_json())
             return

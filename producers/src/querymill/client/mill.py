@@ -4,7 +4,7 @@ import asyncio
 import copyreg
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import cache
+from functools import cache, partial
 from typing import Any, Protocol, Self, TypeVar, cast
 
 from pydantic import ValidationError
@@ -25,7 +25,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
+from querymill_shared.contracts.submit_options import NO_LABELS, PLAIN, SubmitOptions
 from querymill_shared.settings import Settings
 from querymill_shared.urls import mask
 
@@ -69,6 +69,7 @@ class Querymill(DocumentCalls, LoadCalls):
 
     #: Where the records of ingestions are kept.
     shelf: BatchShelf
+    _labels: Mapping[str, str] = NO_LABELS
 
     def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
         chosen = _chosen(redis_url, settings)
@@ -108,6 +109,16 @@ class Querymill(DocumentCalls, LoadCalls):
         other._accept = told  # noqa: SLF001  # of this class
         return other
 
+    def labelled(self, labels: Mapping[str, str]) -> Self:
+        """Return this client as one that gives these labels to each job that it submits, whatever it is about.
+
+        Raises:
+            InvalidRequest: A label breaks a rule; the error names both.
+        """
+        other = copy(self)
+        other._labels = _labelled(PLAIN, {**self._labels, **labels}).labels  # noqa: SLF001  # of this class
+        return other
+
     def __enter__(self) -> Self:
         return self
 
@@ -119,7 +130,10 @@ class Querymill(DocumentCalls, LoadCalls):
         for close in self._close:
             close()
 
-    def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> Job[R]:
+    def submit(
+        self, request: Asks[R], *, idempotency_key: str | None = None, labels: Mapping[str, str] = NO_LABELS,
+        supersedes: Mapping[str, str] = NO_LABELS,
+    ) -> Job[R]:  # fmt: skip
         """Submit a job. When this returns, the job is on the board and is certain to end, even if workers die.
 
         If the ``idempotency_key`` was used before, the first job is returned and nothing is started. Once that job was
@@ -128,6 +142,11 @@ class Querymill(DocumentCalls, LoadCalls):
         If an identical search is in flight and nothing was stored since, both are worked once. The job still has an id,
         events, a result and an end of its own.
 
+        ``labels`` are up to ten names with values of your own, such as ``{"user": "ada", "session": "42"}``. They are
+        in the result, in logs, traces and metrics, and the job is found by them; they change nothing in what is found.
+        ``supersedes`` is one label, which the job gets too: the jobs of the collection with that label, submitted
+        before by the same caller and not ended, are cancelled once this one is accepted.
+
         Raises:
             InvalidRequest: What accompanies the request breaks a rule; the error names both.
             UnknownCollection: Nothing was ever ingested into the collection; nothing is enqueued.
@@ -135,7 +154,7 @@ class Querymill(DocumentCalls, LoadCalls):
             Overloaded: So much work waits that no worker could begin the job before its deadline; nothing is enqueued.
             Unavailable: The board is away.
         """
-        return self.submit_with(request, _beside(idempotency_key))
+        return self.submit_with(request, _beside(idempotency_key, labels, supersedes))
 
     def submit_with(self, request: Asks[R], options: SubmitOptions) -> Job[R]:
         """Submit a job with what accompanies it as one value; see `submit`."""
@@ -143,16 +162,16 @@ class Querymill(DocumentCalls, LoadCalls):
         if _asks_unknown(asked, self._known):
             self._known[asked.kind] = self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
-        submitted = self._accept(asked, options)
+        submitted = self._accept(asked, _labelled(options, self._labels))
         return Job(submitted.job_id, self._board, self._watch, asked=asked, is_new=submitted.starts_work)
 
     def job(self, job_id: str) -> Job[Any]:
         """Return a job that was submitted before, by this process or another."""
         return Job(job_id, self._board, self._watch)
 
-    def recent(self, *, limit: int = 20) -> list[Job[Any]]:
-        """List the latest jobs, newest first."""
-        return [Job(job_id, self._board, self._watch) for job_id in self._board.recent(limit=limit)]
+    def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[Job[Any]]:
+        """List the latest jobs, newest first: all, or those that have all of these labels."""
+        return [Job(job_id, self._board, self._watch) for job_id in self._board.recent(limit=limit, labels=labels)]
 
     def dead(self, *, limit: int = 20) -> list[Job[Any]]:
         """List the dead jobs, the latest first: given up for good, and kept for a week to be replayed or dropped."""
@@ -161,6 +180,8 @@ class Querymill(DocumentCalls, LoadCalls):
 
 class AsyncQuerymill(AsyncDocumentCalls):
     """`Querymill`, awaitable."""
+
+    _labels: Mapping[str, str] = NO_LABELS
 
     def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
         self._settings = _chosen(redis_url, settings)
@@ -185,9 +206,18 @@ class AsyncQuerymill(AsyncDocumentCalls):
         if self._doorbell is not None:
             self._doorbell.close()
 
-    async def submit(self, request: Asks[R], *, idempotency_key: str | None = None) -> AsyncJob[R]:
+    def labelled(self, labels: Mapping[str, str]) -> Self:
+        """See `Querymill.labelled`."""
+        other = copy(self)
+        other._labels = _labelled(PLAIN, {**self._labels, **labels}).labels  # noqa: SLF001  # of this class
+        return other
+
+    async def submit(
+        self, request: Asks[R], *, idempotency_key: str | None = None, labels: Mapping[str, str] = NO_LABELS,
+        supersedes: Mapping[str, str] = NO_LABELS,
+    ) -> AsyncJob[R]:  # fmt: skip
         """See `Querymill.submit`."""
-        return await self.submit_with(request, _beside(idempotency_key))
+        return await self.submit_with(request, _beside(idempotency_key, labels, supersedes))
 
     async def submit_with(self, request: Asks[R], options: SubmitOptions) -> AsyncJob[R]:
         """See `Querymill.submit_with`."""
@@ -195,7 +225,7 @@ class AsyncQuerymill(AsyncDocumentCalls):
         if _asks_unknown(asked, self._known):
             self._known[asked.kind] = await self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
-        submitted = await self._board.submit(asked, options, rings=self._doorbell is None)
+        submitted = await self._board.submit(asked, _labelled(options, self._labels), rings=self._doorbell is None)
         if submitted.starts_work and self._doorbell is not None:
             await asyncio.to_thread(self._doorbell.ring, submitted.job_id, asked)
         return AsyncJob(
@@ -219,13 +249,17 @@ class AsyncQuerymill(AsyncDocumentCalls):
         collection: str,
         options: PathOptions | None = None,
         on_event: OnEvent = lambda _: None,
+        labels: Mapping[str, str] = NO_LABELS,
     ) -> Ingestion:
         """See `Querymill.ingest`. The rows are read in a thread; ``on_event`` is called in the loop."""
-        return await load_async(lambda: Querymill(settings=self._settings), kind, rows, collection, on_event, options)
+        given = {**self._labels, **labels}
+        connected = partial(Querymill, settings=self._settings)
+        return await load_async(connected, kind, rows, collection, on_event, options, given)
 
-    async def recent(self, *, limit: int = 20) -> list[AsyncJob[Any]]:
+    async def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[AsyncJob[Any]]:
         """See `Querymill.recent`."""
-        return [AsyncJob(job_id, self._board, self._watch) for job_id in await self._board.recent(limit=limit)]
+        found = await self._board.recent(limit=limit, labels=labels)
+        return [AsyncJob(job_id, self._board, self._watch) for job_id in found]
 
     async def dead(self, *, limit: int = 20) -> list[AsyncJob[Any]]:
         """See `Querymill.dead`."""
@@ -269,9 +303,16 @@ def _doorbell_of(settings: Settings) -> Rings | None:
     return Doorbell.connect(settings)
 
 
-def _beside(idempotency_key: str | None) -> SubmitOptions:
+def _beside(idempotency_key: str | None, labels: Mapping[str, str], supersedes: Mapping[str, str]) -> SubmitOptions:
     try:
-        return SubmitOptions(idempotency_key=idempotency_key)
+        return SubmitOptions(idempotency_key=idempotency_key, labels=dict(labels), supersedes=dict(supersedes))
+    except ValidationError as error:
+        raise InvalidRequest.of(error) from None
+
+
+def _labelled(options: SubmitOptions, labels: Mapping[str, str]) -> SubmitOptions:
+    try:
+        return options.labelled(labels)
     except ValidationError as error:
         raise InvalidRequest.of(error) from None
 

@@ -6,7 +6,8 @@ client goes.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from copy import copy
+from typing import Any, Self, cast
 
 from fastapi import Request
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -25,6 +26,7 @@ from querymill.keys import Scope as KeyScope
 from querymill.presenting.places import Place
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.submit_options import PLAIN
 
 PATH = "/mcp"
 
@@ -35,6 +37,7 @@ class KeyAccess:
     def __init__(self, request: Request) -> None:
         self._request = request
         self._caller = caller_of(request)
+        self._options = PLAIN
 
     @property
     def scopes(self) -> frozenset[KeyScope]:
@@ -56,7 +59,13 @@ class KeyAccess:
         Raises:
             Problem: The key may not.
         """
-        return await submit_job(self._request, in_callers_locale(self._request, request))
+        return await submit_job(self._request, in_callers_locale(self._request, request), self._options)
+
+    def labelled(self, labels: Mapping[str, str]) -> Self:
+        """Return the same access, whose jobs have these labels."""
+        other = copy(self)
+        other._options = self._options.labelled(labels)  # noqa: SLF001  # of this class
+        return other
 
     def link(self, place: Place) -> str:
         """Return the address of a place in the console."""

@@ -21,6 +21,7 @@ from querymill.gateway.http.shapes import EventBody
 from querymill.gateway.openai.shape import COMPLETIONS, CompletionRequest, is_openai_path
 from querymill_shared.contracts.events import ANY_EVENT
 from querymill_shared.contracts.jobs import ANY_REQUEST, ANY_RESULT
+from querymill_shared.contracts.submit_options import BESIDE, SubmitOptions
 
 _REFERENCE: Final = "#/components/schemas/{model}"
 #: The key that holds each union in the components.
@@ -64,8 +65,11 @@ def document(app: FastAPI) -> dict[str, Any]:
             _join(schemas, schema.pop("$defs", {}) | {name: schema})
         # A kind has its default in Python, where the class names it. Over the wire it says what the body is.
         schemas[REQUEST]["required"] = ["kind"]
+        beside = SubmitOptions.model_json_schema(ref_template=_REFERENCE)["properties"]
         for asked in REQUESTS.values():
             schemas[asked.__name__]["properties"]["version"]["maximum"] = asked.newest_version
+            # What accompanies a request stands beside its fields.
+            schemas[asked.__name__]["properties"] |= {name: beside[name] for name in sorted(BESIDE)}
         own: Any = [
             (EventBody, "serialization"), (CompletionRequest, "validation"), (AskedJobs, "validation"),
             (FeedbackBody, "validation"), (RetrievalRequest, "validation"),

@@ -2,10 +2,10 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 from pydantic import TypeAdapter
 
@@ -16,6 +16,7 @@ from querymill.ingesting.path_options import PathOptions, UnreadPath
 from querymill.ingesting.submitting import LoadProgress, Stores, Submits, ingest, pack
 from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.submit_options import NO_LABELS
 
 #: Where documents come from: a path, or rows.
 Rows = str | Path | Iterable[Any]
@@ -25,7 +26,11 @@ _COLLECTION: Final = TypeAdapter[str](CollectionName)
 
 
 class Ingests(Stores, Recordable, Protocol):
-    """A client that ingests: it submits jobs, knows what is stored, and its jobs can be recorded."""
+    """A client that ingests: it submits jobs, knows what is stored, and its jobs can be recorded and labelled."""
+
+    def labelled(self, labels: Mapping[str, str]) -> Self:
+        """See `Querymill.labelled`."""
+        ...
 
 
 def check_collection(name: str) -> None:
@@ -48,6 +53,7 @@ class LoadCalls:
         collection: str,
         options: PathOptions | None = None,
         on_event: OnEvent = lambda _: None,
+        labels: Mapping[str, str] = NO_LABELS,
     ) -> Ingestion:
         """Ingest rows, or what is at a path, and wait until they are in. Return the outcomes.
 
@@ -59,14 +65,16 @@ class LoadCalls:
         A row is a mapping as a line of `querymill ingest` has it, a contract such as `Report`, or a line of JSON. Rows
         are read while others are ingested: only the documents in flight are in memory. A bad row is named, the others
         are ingested. What was submitted is ingested even if this stops; the same again changes nothing, so a call that
-        was cut is made again. Of files, notebooks are read by cell, and known secrets are left out.
+        was cut is made again. Of files, notebooks are read by cell, and known secrets are left out. Each of its jobs
+        has the ``labels``.
 
         Raises:
             ValueError: The kind or the name of the collection breaks a rule, or an option is not for rows.
             UnusablePath: Nothing at the path can be loaded, or an option breaks a rule or is not for this kind.
             OSError: The path cannot be read.
+            InvalidRequest: A label breaks a rule; the error names both.
         """
-        return load(self, kind, rows, collection, on_event, options)
+        return load(self.labelled(labels) if labels else self, kind, rows, collection, on_event, options)
 
 
 def load(
@@ -125,6 +133,7 @@ async def load_async(
     collection: str,
     on_event: OnEvent,
     options: PathOptions | None = None,
+    labels: Mapping[str, str] = NO_LABELS,
 ) -> Ingestion:
     """Ingest in a thread, with a client of its own. ``on_event`` is called in this loop.
 
@@ -139,7 +148,7 @@ async def load_async(
 
     def run() -> Ingestion:
         with suppress(_Stopped), connected() as mill:
-            return load(mill, kind, rows, collection, tell, options)
+            return load(mill.labelled(labels), kind, rows, collection, tell, options)
         return Ingestion()
 
     try:

@@ -13,6 +13,7 @@ from pydantic_core import to_json
 
 from querymill_shared.board import keys
 from querymill_shared.board.attempts import MAX_REASON_CHARS, AttemptPart, encode_facts
+from querymill_shared.board.labels import read_labels
 from querymill_shared.board.picture import (
     Alone,
     Cause,
@@ -107,7 +108,7 @@ def claim(
             return VersionUnknown(int(returned[1]), int(returned[2]))
         if returned[0] != "claimed":
             return Claims()
-        _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms, ahead_ms, trace = returned
+        _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms, ahead_ms, trace, labels = returned
         now = time.monotonic()
         expires_at = None if left_ms < 0 else now + left_ms / 1000
         known, unreadable = request_of(request)
@@ -132,6 +133,7 @@ def claim(
                 accepted_us=int(accepted_us),
                 ahead_s=ahead_ms / 1000,
                 traceparent=traceparent_of(trace),
+                labels=read_labels(labels),
             )
             for name, attempt, counts in claimed
         )
@@ -258,8 +260,8 @@ def settle(
         if isinstance(returned, str):
             return returned
         return [
-            Ended(ended, kind, collection, state, ms, steps, verdict.degraded)
-            for ended, state, kind, collection, ms, steps in returned
+            Ended(ended, kind, collection, state, ms, steps, verdict.degraded, read_labels(labels))
+            for ended, state, kind, collection, ms, steps, labels in returned
         ]
 
     event = last_event(verdict)

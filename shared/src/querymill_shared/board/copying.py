@@ -15,6 +15,7 @@ from querymill_shared.board import keys
 from querymill_shared.board.clock import read_clock
 from querymill_shared.board.erasure import LOOKED_AT, some_at_a_time
 from querymill_shared.board.jobs_of_batch import BATCHES
+from querymill_shared.board.labelling import KNOWN_MS
 from querymill_shared.board.lives import release_life
 from querymill_shared.board.scripts import source
 from querymill_shared.values import value
@@ -118,7 +119,7 @@ def _list(client: redis.Redis, job_id: str) -> Iterator[tuple[str, str]]:
     shard = job_id[0]
     start = keys.prefix(shard)
     places = [*keys.of_job(job_id, "job", "steps", "due"), f"{start}open", f"{start}dead", f"{start}recent"]
-    lives: Any = client.eval(source("list_job"), len(places), *places, job_id, keys.held(shard, ""))
+    lives: Any = client.eval(source("list_job"), len(places), *places, job_id, keys.held(shard, ""), KNOWN_MS)
     for life in lives:
         yield shard, life.decode()
 

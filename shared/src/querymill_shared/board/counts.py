@@ -21,6 +21,8 @@ from querymill_shared.values import value
 #: The figures of the last minutes are of so many whole minutes, and of the one that runs. The scripts keep them
 #: for longer.
 MINUTES: Final = 5
+#: Of the labels of a day, so many are read of each shard.
+LABELS_READ: Final = 100
 _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 #: Upper bounds of the classes of latency, in seconds. The script `settle` has the same.
 BOUNDS: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
@@ -110,6 +112,23 @@ def read_counts(client: redis.Redis) -> JobCounts:
             lately.update(_numbers(fields))
         dead += listed if isinstance(listed, int) else 0
     return joined(total, dead, lately)
+
+
+def read_label_counts(client: redis.Redis, *, limit: int) -> list[tuple[str, str, int]]:
+    """Return the labels that most of the jobs had that ended today (UTC): name, value, jobs, the largest first.
+
+    Each shard knows its thousand largest.
+    """
+    seconds: Any = client.time()
+    pipeline = client.pipeline(transaction=False)
+    for shard in keys.SHARDS:
+        pipeline.zrevrange(f"{keys.prefix(shard)}labelled:{seconds[0] // 86_400}", 0, LABELS_READ - 1, withscores=True)
+    total = Counter[str]()
+    for found in pipeline.execute(raise_on_error=False):
+        total.update({label: int(jobs) for label, jobs in found} if isinstance(found, list) else {})
+    parted = ((*label.partition(":"), jobs) for label, jobs in total.items())
+    counted = [(name, value, jobs) for name, colon, value, jobs in parted if colon]
+    return sorted(counted, key=lambda each: (-each[2], each[0], each[1]))[:limit]
 
 
 def last_minutes(now: float) -> range:

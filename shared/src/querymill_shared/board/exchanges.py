@@ -5,9 +5,10 @@ carry out the same exchanges. If a process dies in the middle of one, nothing is
 """
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from querymill_shared.board import calls, joining, keys, ringing, submitting
+from querymill_shared.board import calls, joining, keys, labelling, ringing, submitting
 from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import Claim, Ended, Outcome, Picture, Verdict
 from querymill_shared.board.submitting import Submitted
@@ -15,6 +16,7 @@ from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
 from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 from querymill_shared.settings import Settings
+from querymill_shared.values import value
 
 T = TypeVar("T")
 Exchange = Generator[Sequence[ScriptCall[Any]], Sequence[Any], T]
@@ -23,11 +25,39 @@ Exchange = Generator[Sequence[ScriptCall[Any]], Sequence[Any], T]
 RESERVATION_MS: Final = 10_000
 
 
+@value
+class _Submission:
+    """A request on its way to the board: as JSON too, with what accompanies it, its turn, and whether it is rung."""
+
+    request: JobRequest
+    written: str
+    options: SubmitOptions
+    settings: Settings
+    rings: bool
+    turn: str = ""
+
+    def accept(self, job_id: str, *, is_keyed: bool = False) -> ScriptCall[Submitted]:
+        """Accept it under an id. If it ``is_keyed``, its idempotency key is in the slot of the id."""
+        return submitting.submit(
+            self.request,
+            self.written,
+            job_id,
+            ring_grace_s=self.settings.querymill_ring_grace_s,
+            options=self.options,
+            is_keyed=is_keyed,
+            turn=self.turn,
+            bells=ringing.bells_of(job_id, self.request) if self.rings else (),
+        )
+
+
 def submit(
     request: JobRequest, settings: Settings, options: SubmitOptions = PLAIN, *, rings: bool = False,
     is_on_cluster: bool = False,
 ) -> Exchange[Submitted]:  # fmt: skip
     """Accept a job. If it starts work, it must be rung, unless ``rings`` has done that.
+
+    Jobs that it supersedes are cancelled after it was accepted, and nothing is cancelled if it is not. If an
+    idempotency key leads to an earlier job, that one did so.
 
     On a cluster every write is in the slot of the clock, the only one whose server gives versions.
 
@@ -35,18 +65,28 @@ def submit(
         IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
         Overloaded: No worker can begin it before its deadline.
     """
-    written = request.model_dump_json()
     shard = keys.CLOCK_SHARD if is_on_cluster and joining.is_ordered(request) else ""
-    if joining.join_s(request) == 0:
-        return (yield from _submit_alone(request, written, settings, options, rings=rings, shard=shard))
-    # The shard of work that may be joined is that of its fingerprint.
-    digest = fingerprint_of(written)
+    turn = ""
+    if options.supersedes:
+        (turn,) = yield [labelling.take_turn(request, options)]
+    submission = _Submission(request, request.model_dump_json(), options, settings, rings, turn)
+    is_joined = joining.join_s(request) > 0
+    job = yield from (_submit_joined(submission, shard) if is_joined else _submit_alone(submission, shard))
+    if not turn or job.is_replayed:
+        return job
+    return replace(job, superseded=(yield from _supersede(submission, job.job_id)))
+
+
+def _submit_joined(submission: _Submission, shard: str) -> Exchange[Submitted]:
+    """Accept a job that may be joined. Its shard is that of its fingerprint, unless one is given."""
+    request, options, settings = submission.request, submission.options, submission.settings
+    digest = fingerprint_of(submission.written)
     job_id = keys.new_job_id(shard or digest)
     if options.idempotency_key is not None:
         job_id, is_there = yield from _reserve(job_id, digest, request, options)
         if is_there:
             return Submitted(job_id, is_replayed=True)
-    (job,) = yield [_submission(request, written, job_id, settings, rings=rings)]
+    (job,) = yield [submission.accept(job_id)]
     if options.idempotency_key is None:
         return job  # type: ignore[no-any-return]  # what a call returns is known where it is read
     ttl_s = None if request.deadline is None else request.deadline + settings.querymill_result_ttl_s
@@ -58,26 +98,17 @@ def submit(
     return job  # type: ignore[no-any-return]  # as above
 
 
-def _submission(
-    request: JobRequest, written: str, job_id: str, settings: Settings, options: SubmitOptions = PLAIN, *, rings: bool
-) -> ScriptCall[Submitted]:  # fmt: skip
-    bells = ringing.bells_of(job_id, request) if rings else ()
-    grace_s = settings.querymill_ring_grace_s
-    return submitting.submit(request, written, job_id, ring_grace_s=grace_s, options=options, bells=bells)
-
-
-def _submit_alone(
-    request: JobRequest, written: str, settings: Settings, options: SubmitOptions, *, rings: bool, shard: str
-) -> Exchange[Submitted]:
+def _submit_alone(submission: _Submission, shard: str) -> Exchange[Submitted]:
     """Accept a job that is not joined. It is in the slot of its idempotency key, so that one call is enough.
 
     The key of a job with a given ``shard`` is there, too. So nobody notices if it is also the key of a search.
     """
+    request, options = submission.request, submission.options
     key = options.idempotency_key
     scope = None if key is None else keys.idempotency_digest(submitting.scope_of(request, options))
     job_id = keys.new_job_id(shard or scope)
     while True:
-        (job,) = yield [_submission(request, written, job_id, settings, options, rings=rings)]
+        (job,) = yield [submission.accept(job_id, is_keyed=key is not None)]
         if not job.elsewhere or key is None:
             return job  # type: ignore[no-any-return]  # as above
         # The key belongs to a job that was joined, in another slot.
@@ -86,6 +117,23 @@ def _submit_alone(
         if is_there:
             raise IdempotencyConflict(key, prior)
         yield [submitting.drop_key(request, options, job.elsewhere)]
+
+
+def _supersede(submission: _Submission, job_id: str) -> Exchange[tuple[Ended, ...]]:
+    """Cancel the jobs that a job supersedes, and itself if a later one took a turn meanwhile. Return how they ended."""
+    request, options, turn = submission.request, submission.options, submission.turn
+    latest, *found = yield [
+        labelling.latest_turn(request, options),
+        *(labelling.formers(shard, request, options, job_id, turn) for shard in keys.SHARDS),
+    ]
+    ended: list[Ended] = []
+    for former in (former for formers in found for former in formers):
+        verdict = Verdict("cancelled", reason=f"superseded by job {job_id}")
+        ended += yield from settle(former, verdict, submission.settings)
+    if latest and int(latest) > int(turn):
+        verdict = Verdict("cancelled", reason="superseded by a job that was submitted later")
+        ended += yield from settle(job_id, verdict, submission.settings)
+    return tuple(ended)
 
 
 def _reserve(job_id: str, digest: str, request: JobRequest, options: SubmitOptions) -> Exchange[tuple[str, bool]]:

@@ -53,7 +53,8 @@ class Record:
 
     Of identical jobs in flight only the first, the ``leader``, is worked; ``callers`` counts those that wait for it. A
     leader whose own caller has cancelled (``left``) or released it is worked on for the others. ``code`` says why the
-    job ended without a result, as `Code` or "". It is not complete if its result lacks a part.
+    job ended without a result, as `Code` or "". It is not complete if its result lacks a part. ``labels`` are those of
+    its caller, and ``owner`` is the id of the API key that submitted it, or "".
     """
 
     job_id: str
@@ -73,6 +74,8 @@ class Record:
     is_released: bool = False
     code: str = ""
     is_complete: bool = True
+    labels: Mapping[str, str] = field(default_factory=dict)
+    owner: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -200,7 +203,7 @@ class Claim:
     the worker process that holds the step until it dies; without one, the claim ends with its lease. ``age_s`` is how
     long ago the job was accepted, or replayed. All claims of one call have the ``shared_claim``. ``alone`` is None if
     the job has other steps, or if the step was tried before. ``traceparent`` is that
-    of the caller who submitted the job, or "".
+    of the caller who submitted the job, or "", and ``labels`` are those of the job.
     """
 
     job_id: str
@@ -217,6 +220,7 @@ class Claim:
     accepted_us: int = 0
     ahead_s: float = field(default=0.0, compare=False)
     traceparent: str = field(default="", compare=False)
+    labels: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def asked_at(self) -> float:
@@ -297,7 +301,7 @@ class Verdict:
 
 @value
 class Ended:
-    """What is logged of a job that has ended: no text of anybody.
+    """What is logged of a job that has ended: no text of anybody, but the labels of its caller.
 
     ``state`` is what its end is counted as; see `Verdict`. ``degraded`` counts the parts that it lacks.
     """
@@ -309,6 +313,7 @@ class Ended:
     ms: int
     steps: int
     degraded: int
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @value

@@ -10,7 +10,7 @@ from querymill_shared.board.picture import Cause, Claim, Claims, Due, Outcome, P
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import Event, ProgressEvent
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
+from querymill_shared.contracts.submit_options import NO_LABELS, PLAIN, SubmitOptions
 from querymill_shared.queues import Queue
 
 
@@ -160,8 +160,8 @@ class Board(Protocol):
         """Return the result as JSON, or None if there is none yet."""
         ...
 
-    def recent(self, *, limit: int = 20) -> list[str]:
-        """Return up to ``limit`` job ids, newest first."""
+    def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[str]:
+        """Return up to ``limit`` ids of jobs, newest first: of all, or of those that have all of these labels."""
         ...
 
     def open_jobs(self, *, limit: int = 20) -> list[str]:

@@ -8,6 +8,7 @@ import redis
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from querymill_shared.board.labels import read_labels
 from querymill_shared.board.picture import Picture, Record, SetbackCounts, Step
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob, broken_rules
 from querymill_shared.contracts.events import Event, decode_event
@@ -89,6 +90,8 @@ def record_of(fields: Mapping[str, str], job_id: str) -> Record:
         is_released=bool(fields.get("released")),
         code=fields.get("code", ""),
         is_complete=not fields.get("lacks"),
+        labels=read_labels(fields.get("labels")),
+        owner=fields.get("owner", ""),
     )
 
 

@@ -10,12 +10,14 @@ from querymill_shared.board.calls import ScriptCall
 
 T = TypeVar("T")
 
+#: The files of the prelude. What one uses of another stands before it.
+_PRELUDES: Final = ("labels", "prelude")
 _DEFINITION: Final = re.compile(r"^local (?:function )?(\w+)", re.MULTILINE)
 _COMMENT: Final = re.compile(r"--.*")
 #: Scripts that look for no key by themselves: a server of a cluster keeps them away from a slot that moves if need be.
 _OF_NAMED_KEYS: Final = frozenset(
-    ("beat", "changed", "confirm", "doubt", "elect", "forget", "forget_key", "keep", "report_backlog", "reserve",
-     "resign", "there", "withdraw", "workers")
+    ("beat", "changed", "confirm", "doubt", "elect", "forget", "forget_key", "keep", "latest_turn", "report_backlog",
+     "reserve", "resign", "there", "withdraw", "workers")
 )  # fmt: skip
 #: All others are not run while their slot moves. The client tries again.
 _STAYS_AWAY: Final = """
@@ -65,7 +67,7 @@ def parsed(call: ScriptCall[T], reply: Any) -> T:
 @cache
 def _definitions() -> list[tuple[str, str]]:
     """Return the name and the text of each definition of the prelude, in their order."""
-    prelude = _read("prelude")
+    prelude = "".join(map(_read, _PRELUDES))
     found = list(_DEFINITION.finditer(prelude))
     ends = [following.start() for following in found[1:]] + [len(prelude)]
     return [(match.group(1), prelude[match.start() : end]) for match, end in zip(found, ends, strict=True)]

@@ -4,8 +4,9 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Final
 
-from querymill_shared.board import joining, keys
+from querymill_shared.board import joining, keys, labelling
 from querymill_shared.board.calls import DEAD_TTL_MS, SETTLE_MARGIN_MS, ScriptCall
+from querymill_shared.board.picture import Ended
 from querymill_shared.contracts.errors import IdempotencyConflict, Overloaded
 from querymill_shared.contracts.events import Queued
 from querymill_shared.contracts.jobs import JobRequest, fingerprint_of
@@ -25,13 +26,14 @@ class Submitted:
     """The job that a submission led to, and whether its steps must be rung.
 
     ``is_replayed`` says that an idempotency key led to an earlier job. ``elsewhere`` is what the key says of a job in
-    another slot; then nothing was submitted.
+    another slot; then nothing was submitted. ``superseded`` says of each job that it superseded how that ended.
     """
 
     job_id: str
     starts_work: bool = False
     elsewhere: str = ""
     is_replayed: bool = False
+    superseded: tuple[Ended, ...] = ()
 
 
 def scope_of(request: JobRequest, options: SubmitOptions) -> str:
@@ -41,12 +43,13 @@ def scope_of(request: JobRequest, options: SubmitOptions) -> str:
 
 def submit(
     request: JobRequest, written: str, job_id: str, *, ring_grace_s: float, options: SubmitOptions = PLAIN,
-    bells: Sequence[tuple[Queue, str]] = (),
+    is_keyed: bool = False, turn: str = "", bells: Sequence[tuple[Queue, str]] = (),
 ) -> ScriptCall[Submitted]:  # fmt: skip
-    """Accept a job under an id, or follow identical work in flight. An idempotency key must be in the slot of the id.
+    """Accept a job under an id, or follow identical work in flight.
 
-    ``written`` is the request as JSON. For a job that starts work, ``bells`` are pushed. The sweeper rings later those
-    that cannot be.
+    If ``is_keyed``, the idempotency key of the ``options`` is looked up; it must be in the slot of the id. ``turn`` is
+    that of a job which supersedes others. ``written`` is the request as JSON. For a job that starts work, ``bells`` are
+    pushed. The sweeper rings later those that cannot be.
 
     Raises (when parsed):
         IdempotencyConflict: The key belongs to a job with a different request that is still on the board.
@@ -58,7 +61,7 @@ def submit(
         return _submitted(returned, job_id, options)
 
     names = keys.of_job(job_id, "job", "steps", "events", "due", "recent", "request")
-    scope = job_id if options.idempotency_key is None else scope_of(request, options)
+    scope = scope_of(request, options) if is_keyed else job_id
     shard = keys.prefix(job_id[0])
     return ScriptCall(
         "submit",
@@ -79,13 +82,15 @@ def submit(
             int((request.deadline or 0) * 1000),
             SETTLE_MARGIN_MS,
             int(ring_grace_s * 1000),
-            0 if options.idempotency_key is None else IDEMPOTENCY_TTL_MS,
+            IDEMPOTENCY_TTL_MS if is_keyed else 0,
             int(joining.reads_only(request)),
             int(joining.join_s(request) * 1000),
             DEAD_TTL_MS,
             Queued(stages=request.steps).model_dump_json(),
             int(joining.is_ordered(request)),
             current_traceparent(),
+            labelling.beside(request, options, turn),
+            labelling.KNOWN_MS,
             *[bell for _, bell in bells],
             *[f"{step}={request.queue_of(step)}" for step in request.steps],
         ],

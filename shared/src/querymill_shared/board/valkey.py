@@ -8,7 +8,7 @@ import redis
 from redis.exceptions import NoScriptError
 from typing_extensions import override
 
-from querymill_shared.board import calls, dead, erasure, exchanges, keys, lives, ordering, results
+from querymill_shared.board import calls, dead, erasure, exchanges, keys, labelling, lives, ordering, results
 from querymill_shared.board.attempts import AttemptPart
 from querymill_shared.board.board_client import cluster_of
 from querymill_shared.board.calls import ScriptCall, VersionUnknown
@@ -30,7 +30,7 @@ from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.errors import UnreadableJob
 from querymill_shared.contracts.events import Event, ProgressEvent
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
+from querymill_shared.contracts.submit_options import NO_LABELS, PLAIN, SubmitOptions
 from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 
@@ -118,6 +118,7 @@ class ValkeyBoard(SweptBoard):
     def submit(self, request: JobRequest, options: SubmitOptions = PLAIN) -> tuple[str, bool]:
         is_on_cluster = cluster_of(self._client) is not None
         submitted = self._carry_out(exchanges.submit(request, self._settings, options, is_on_cluster=is_on_cluster))
+        self._tell_ends(submitted.superseded)
         return submitted.job_id, submitted.starts_work
 
     def submit_and_ring(self, request: JobRequest, options: SubmitOptions = PLAIN) -> Submitted:
@@ -127,7 +128,9 @@ class ValkeyBoard(SweptBoard):
             Unavailable: The board is away, or on a cluster, which cannot be the broker.
         """
         refuse_bells(cluster_of(self._client))
-        return self._carry_out(exchanges.submit(request, self._settings, options, rings=True))
+        submitted = self._carry_out(exchanges.submit(request, self._settings, options, rings=True))
+        self._tell_ends(submitted.superseded)
+        return submitted
 
     @override
     def claim(self, job_id: str, step: str) -> Claim | None:
@@ -252,14 +255,15 @@ class ValkeyBoard(SweptBoard):
         return self._run(results.result(job_id))
 
     @override
-    def recent(self, *, limit: int = 20) -> list[str]:
-        return self._latest("recent", limit)
+    def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[str]:
+        return self._latest(labelling.places_of(labels), limit)
 
-    def _latest(self, listed: str, limit: int) -> list[str]:
+    def _latest(self, places: Sequence[Sequence[str]], limit: int) -> list[str]:
+        """Return the latest of those that stand in all lists of a shard."""
         pipeline = self._client.pipeline(transaction=False)
-        for shard in keys.SHARDS:
-            pipeline.zrevrange(keys.prefix(shard) + listed, 0, limit - 1, withscores=True)
-        return newest(pipeline.execute(), limit)
+        for place in (place for of_shard in places for place in of_shard):
+            pipeline.zrevrange(place, 0, (limit if len(places[0]) == 1 else labelling.LISTED) - 1, withscores=True)
+        return newest(labelling.in_all(places, pipeline.execute()), limit)
 
     @override
     def open_jobs(self, *, limit: int = 20) -> list[str]:
@@ -267,7 +271,7 @@ class ValkeyBoard(SweptBoard):
 
     @override
     def dead(self, *, limit: int = 20) -> list[str]:
-        return self._latest("dead", limit)
+        return self._latest([[keys.prefix(shard) + "dead"] for shard in keys.SHARDS], limit)
 
     @override
     def replay(self, job_id: str) -> bool:

@@ -1,12 +1,12 @@
 """The producers' half of the board on Valkey or Redis, asynchronous."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import redis.asyncio
 from redis.exceptions import NoScriptError, ResponseError
 
-from querymill_shared.board import calls, dead, exchanges, keys, ordering, results, summaries
+from querymill_shared.board import calls, dead, exchanges, keys, labelling, ordering, results, summaries
 from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.cluster import refuse_bells
 from querymill_shared.board.cluster_async import AsyncBoardClient
@@ -21,7 +21,7 @@ from querymill_shared.board.submitting import Submitted
 from querymill_shared.board.summaries import JobSummary
 from querymill_shared.board.watching import StreamedEvent
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
+from querymill_shared.contracts.submit_options import NO_LABELS, PLAIN, SubmitOptions
 from querymill_shared.settings import Settings
 
 T = TypeVar("T")
@@ -89,9 +89,12 @@ class AsyncValkeyBoard:
         if rings:
             refuse_bells(cluster)
         is_on_cluster = cluster is not None
-        return await self._carry_out(
+        submitted = await self._carry_out(
             exchanges.submit(request, self._settings, options, rings=rings, is_on_cluster=is_on_cluster)
         )
+        for each in submitted.superseded:
+            log_end(each)
+        return submitted
 
     async def settle(self, job_id: str, verdict: Verdict) -> bool:
         """See `Board.settle`."""
@@ -104,19 +107,20 @@ class AsyncValkeyBoard:
         """See `Board.release`."""
         return await self._run(calls.release(job_id))
 
-    async def recent(self, *, limit: int = 20) -> list[str]:
+    async def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[str]:
         """See `Board.recent`."""
-        return await self._latest("recent", limit)
+        return await self._latest(labelling.places_of(labels), limit)
 
     async def dead(self, *, limit: int = 20) -> list[str]:
         """See `Board.dead`."""
-        return await self._latest("dead", limit)
+        return await self._latest([[keys.prefix(shard) + "dead"] for shard in keys.SHARDS], limit)
 
-    async def _latest(self, listed: str, limit: int) -> list[str]:
+    async def _latest(self, places: Sequence[Sequence[str]], limit: int) -> list[str]:
+        """Return the latest of those that stand in all lists of a shard."""
         pipeline = self._client.pipeline(transaction=False)
-        for shard in keys.SHARDS:
-            pipeline.zrevrange(keys.prefix(shard) + listed, 0, limit - 1, withscores=True)
-        return newest(await pipeline.execute(), limit)
+        for place in (place for of_shard in places for place in of_shard):
+            pipeline.zrevrange(place, 0, (limit if len(places[0]) == 1 else labelling.LISTED) - 1, withscores=True)
+        return newest(labelling.in_all(places, await pipeline.execute()), limit)
 
     async def open_jobs(self, *, limit: int = 20) -> list[str]:
         """See `Board.open_jobs`."""
@@ -188,12 +192,15 @@ class AsyncValkeyBoard:
         found = await self._run_all([results.result(job_id) for job_id in incomplete]) if incomplete else []
         return [result for result in found if result is not None]
 
-    async def listed(self, *, until_ms: int, limit: int) -> list[tuple[int, str]]:
-        """Return the latest jobs that were submitted until a time, by their own (ms since the epoch) and their ids."""
+    async def listed(self, *, until_ms: int, limit: int, mark: str | None = None) -> list[tuple[int, str]]:
+        """Return the latest jobs that were submitted until a time, by their own (ms since the epoch) and their ids.
+
+        With a ``mark``, only those that are listed under it.
+        """
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
-            recent = keys.prefix(shard) + "recent"
-            pipeline.zrevrangebyscore(recent, until_ms, "-inf", start=0, num=limit, withscores=True)
+            place = keys.prefix(shard) + "recent" if mark is None else labelling.marked(shard, mark)
+            pipeline.zrevrangebyscore(place, until_ms, "-inf", start=0, num=limit, withscores=True)
         found = [(int(ms), job_id) for listed in await pipeline.execute() for job_id, ms in listed]
         return sorted(found, reverse=True)[:limit]
 

@@ -71,7 +71,7 @@ def _no_duplicates(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _number_as_text(given: object) -> object:
+def number_as_text(given: object) -> object:
     """Return a whole number as its digits, so that numbers, even 0, can be ids."""
     return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
 
@@ -125,7 +125,7 @@ PassageText = Annotated[
     AfterValidator(without_nul),
     AfterValidator(not_blank),
 ]
-Id = Annotated[Name, BeforeValidator(_number_as_text)]
+Id = Annotated[Name, BeforeValidator(number_as_text)]
 #: A time without a zone is read as UTC.
 Moment = Annotated[datetime, AfterValidator(_in_utc)]
 CollectionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]

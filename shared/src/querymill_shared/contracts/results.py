@@ -36,12 +36,14 @@ class JobResult(Contract):
     """Base class of all results.
 
     ``complete`` is false if ``degraded`` names anything. ``timing`` is in milliseconds. ``usage`` counts provider calls
-    and tokens.
+    and tokens. ``labels`` are those that the job was submitted with.
     """
 
     job_id: str
     kind: str
     state: Literal["done"] = "done"
+    #: The board writes them: those who share work have labels of their own.
+    labels: dict[str, str] = Field(default_factory=dict, exclude_if=lambda labels: not labels)
     total: int
     complete: bool
     degraded: tuple[Degradation, ...] = ()

@@ -1,14 +1,48 @@
 """What accompanies a request when it is submitted, and is no part of what is asked.
 
-Two requests are identical, and share their work, whatever accompanies them. Everything here stands in one value, which
-goes unchanged from the caller to the board. A new companion of requests joins it here.
+Two requests are identical, and share their work, whatever accompanies them. So the fingerprint by which an idempotency
+key tells requests apart has nothing of it either: the same question under the same key leads to the first job, with the
+labels of that job. Everything here stands in one value, which goes unchanged from the caller to the board. A new
+companion of requests joins it here.
 """
 
-from typing import Annotated, Final, Self
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Self
 
-from pydantic import Field, PrivateAttr
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    StringConstraints,
+    TypeAdapter,
+    model_validator,
+)
 
-from querymill_shared.contracts.fields import Contract
+from querymill_shared.contracts.fields import Contract, number_as_text
+
+#: A job has at most so many labels, with names and values of at most so many characters.
+MAX_LABELS, MAX_LABEL_NAME, MAX_LABEL_VALUE = 10, 32, 100
+
+
+def _printable(value: str) -> str:
+    if not value.isprintable() or value != value.strip():
+        raise ValueError("must be printable characters, without blanks at its ends")
+    return value
+
+
+LabelName = Annotated[str, StringConstraints(pattern=rf"^[A-Za-z][A-Za-z0-9_-]{{0,{MAX_LABEL_NAME - 1}}}$")]
+LabelValue = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_LABEL_VALUE, json_schema_extra={"pattern": r"^\S(.*\S)?$"}),
+    BeforeValidator(number_as_text),
+    AfterValidator(_printable),
+]
+Labels = Annotated[dict[LabelName, LabelValue], Field(max_length=MAX_LABELS)]
+#: What reads labels alone.
+LABELS: Final[TypeAdapter[dict[str, str]]] = TypeAdapter(Labels)
+NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class SubmitOptions(Contract):
@@ -21,8 +55,36 @@ class SubmitOptions(Contract):
         str | None,
         Field(min_length=1, max_length=1_000, description="leads to the same job for as long as that is on the board"),
     ] = None
+    labels: Annotated[
+        Labels,
+        Field(
+            description="names and values of your own, such as user, session and turn, by which the job is found again;"
+            " they are in its result, in logs, traces and metrics, and change nothing in what is found",
+        ),
+    ] = Field(default_factory=dict)
+    supersedes: Annotated[
+        dict[LabelName, LabelValue],
+        Field(
+            max_length=1,
+            description="one label, which the job gets too: the jobs of the collection with this label that the same"
+            " caller submitted before, and that have not ended, are cancelled",
+        ),
+    ] = Field(default_factory=dict)
 
     _owner: str = PrivateAttr(default="")
+
+    @model_validator(mode="after")
+    def _do_not_contradict(self) -> Self:
+        if any(self.labels.get(name, value) != value for name, value in self.supersedes.items()):
+            raise ValueError("supersedes: must not name another value of a label that the job has")
+        if len(self.all_labels) > MAX_LABELS:
+            raise ValueError(f"labels: must be at most {MAX_LABELS}, with that of supersedes")
+        return self
+
+    @property
+    def all_labels(self) -> dict[str, str]:
+        """The labels that the job has, with that of ``supersedes``."""
+        return {**self.labels, **self.supersedes}
 
     @property
     def owner(self) -> str:
@@ -35,6 +97,30 @@ class SubmitOptions(Contract):
         owned._owner = owner  # noqa: SLF001  # of this class
         return owned
 
+    def labelled(self, labels: Mapping[str, str]) -> Self:
+        """Return the same options with further labels. Those that are there already stay.
 
+        Raises:
+            pydantic.ValidationError: There are too many of them, or one breaks a rule.
+        """
+        if not labels:
+            return self
+        written = self.model_dump() | {"labels": {**labels, **self.all_labels}}
+        return type(self).model_validate(written).owned_by(self.owner)
+
+
+#: The fields of options that stand beside those of a request where both are in one object, as in a body over HTTP.
+BESIDE: Final = frozenset(SubmitOptions.model_fields) - {"idempotency_key"}
 #: Nothing accompanies a request.
 PLAIN: Final = SubmitOptions()
+
+
+def options_beside(fields: Mapping[str, Any]) -> tuple[dict[str, Any], SubmitOptions]:
+    """Part an object with the fields of a request and those of options into the request's and the options.
+
+    Raises:
+        pydantic.ValidationError: An option breaks a rule; the error names both.
+    """
+    asked = {name: value for name, value in fields.items() if name not in BESIDE}
+    beside = {name: value for name, value in fields.items() if name in BESIDE}
+    return asked, SubmitOptions.model_validate(beside) if beside else PLAIN

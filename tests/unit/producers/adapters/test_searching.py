@@ -23,22 +23,29 @@ def test_every_kind_can_be_searched_for_any_number_of_passages() -> None:
     assert set(SEARCHES) == set(get_args(Retriever))
     for kind in SEARCHES:
         for limit in (1, 60):
-            request = searching(kind).request("ships?", limit)
+            request = searching(kind).request("ships?", limit).request
             assert (request.kind, request.collection, request.query) == (kind, "c", "ships?")
             assert limit in (getattr(request, name, None) for name in ("top_n", "limit", "top_k"))
 
 
 def test_fields_of_a_call_take_the_place_of_those_for_all() -> None:
     told = searching("reports", hyde=True, deadline=3.0, metadata=False)
-    request = told.request("ships?", 2, {"deadline": 1.0})
+    request = told.request("ships?", 2, {"deadline": 1.0}).request
     assert isinstance(request, ReportSearch)
     assert (request.hyde, request.deadline, request.metadata) == (True, 1.0, False)
 
 
+def test_labels_are_given_beside_the_fields() -> None:
+    told = searching("reports", hyde=True, labels={"user": "ada"})
+    assert told.request("ships?", 2).options.labels == {"user": "ada"}
+    asked = told.request("ships?", 2, {"labels": {"session": "42"}, "supersedes": {"session": "42"}})
+    assert (asked.options.labels, asked.options.supersedes) == ({"session": "42"}, {"session": "42"})
+
+
 def test_no_prompt_is_made_that_nobody_reads() -> None:
-    assert searching("modules").request("x", 1).model_dump()["prompt_tokens"] == 0
-    assert searching("files").request("x", 1).model_dump()["context_budget"] == 0
-    assert searching("modules", prompt_tokens=9).request("x", 1).model_dump()["prompt_tokens"] == 9
+    assert searching("modules").request("x", 1).request.model_dump()["prompt_tokens"] == 0
+    assert searching("files").request("x", 1).request.model_dump()["context_budget"] == 0
+    assert searching("modules", prompt_tokens=9).request("x", 1).request.model_dump()["prompt_tokens"] == 9
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,7 @@ def traced(claim: Claim) -> AbstractContextManager[Span]:
         querymill__step=claim.step,
         querymill__attempt=claim.attempt,
         querymill__age_ms=round(claim.age_s * 1000),
+        **{f"querymill__label__{name}": value for name, value in claim.labels.items()},
     )
 
 

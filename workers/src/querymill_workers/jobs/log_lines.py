@@ -1,4 +1,7 @@
-"""What a worker logs of jobs: one line for each that ends, and one for each step that fails. No text of anybody."""
+"""What a worker logs of jobs: one line for each that ends, and one for each step that fails.
+
+No text of anybody, but the labels of callers, which are bounded and printable.
+"""
 
 import structlog
 
@@ -19,10 +22,12 @@ def log_end(ended: Ended) -> None:
         ms=ended.ms,
         steps=ended.steps,
         degraded=ended.degraded,
+        **({"labels": dict(ended.labels)} if ended.labels else {}),
     )
 
 
 def log_failure(claim: Claim, error: BaseException | str) -> None:
     """Log that a step failed, and of what kind. The message of an error may quote a pattern or a question."""
     fault = error if isinstance(error, str) else kinds_of(error)
-    _log.info("step failed", job_id=claim.job_id, step=claim.step, attempt=claim.attempt, fault=fault)
+    labels = {"labels": dict(claim.labels)} if claim.labels else {}
+    _log.info("step failed", job_id=claim.job_id, step=claim.step, attempt=claim.attempt, fault=fault, **labels)

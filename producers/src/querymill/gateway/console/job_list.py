@@ -1,6 +1,7 @@
 """The page of jobs: filters as links, newest first, one page at a time. Nothing is counted."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, get_args
@@ -11,7 +12,7 @@ from fastapi.responses import Response
 from querymill.gateway.console.rendering import address, render
 from querymill.gateway.console.wording import short
 from querymill.gateway.http.context import context_of
-from querymill.gateway.http.job_search import Wanted, find_jobs
+from querymill.gateway.http.job_search import ANY_JOB, Marked, Wanted, find_jobs
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.shapes import State
 from querymill_shared.board import Record
@@ -28,6 +29,9 @@ _QUESTIONS: Final = frozenset(kind for kind, asked in REQUESTS.items() if "query
 #: Characters that are searched for, jobs of one search that are looked at, and shown.
 MAX_WORDS, LOOKED_AT, SHOWN = 200, 2_000, 200
 FILTERS: Final = ("state", "kind", "collection", "lane")
+#: A word that is looked for among the labels, or as the idempotency key, before any question is read.
+_LABEL_WORD: Final = re.compile(r"(?P<name>[A-Za-z][\w-]{0,31}):(?P<value>\S.{0,99})")
+_KEY_WORD: Final = "key:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +63,11 @@ async def show_jobs(request: Request) -> Response:
     before = request.query_params.get("before")
     words = (request.query_params.get("q") or "").strip()[:MAX_WORDS]
     wanted: Wanted = given | ({"state": "done", "is_complete": False} if given["state"] == INCOMPLETE else {})
-    found = await find_jobs(request, wanted, limit=LOOKED_AT if words else PAGE, before=before)
+    marked = marked_in(words)
+    is_by_words = bool(words) and marked == ANY_JOB
+    found = await find_jobs(request, wanted, limit=LOOKED_AT if is_by_words else PAGE, before=before, marked=marked)
     rows = await rows_of(request, found.records)
-    if words:
+    if is_by_words:
         rows = [row for row in rows if is_meant(row, words)][:SHOWN]
     asked: dict[str, str | None] = given | {"q": words or None}
     collections = sorted({row.record.collection for row in rows} | {given["collection"] or ""} - {""})
@@ -87,6 +93,22 @@ async def show_jobs(request: Request) -> Response:
         now=await context_of(request).now(),
         gateway=str(request.base_url).rstrip("/"),
     )
+
+
+def marked_in(words: str) -> Marked:
+    """Return what is looked for by a label, as session:42, or by an idempotency key, as key:turn-42.
+
+    >>> marked_in("session:42").labels
+    {'session': '42'}
+    >>> marked_in("key:turn-42").idempotency_key
+    'turn-42'
+    >>> marked_in("how did margins develop")
+    Marked(labels={}, idempotency_key=None)
+    """
+    if words.startswith(_KEY_WORD) and (key := words.removeprefix(_KEY_WORD).strip()):
+        return Marked(idempotency_key=key)
+    found = _LABEL_WORD.fullmatch(words)
+    return ANY_JOB if found is None else Marked({found["name"]: found["value"]})
 
 
 async def rows_of(request: Request, records: Sequence[Record]) -> list[JobRow]:

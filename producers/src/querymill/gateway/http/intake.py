@@ -20,6 +20,7 @@ from querymill.broken_rules import rules_broken
 from querymill.gateway.http import audit
 from querymill.gateway.http.batches import batch_of, remember
 from querymill.gateway.http.context import caller_of, context_of, need, need_sight
+from querymill.gateway.http.labels import GivenLabels, read_labels
 from querymill.gateway.http.problems import NAMED_CHARS, Problem, invalid, not_found, unavailable
 from querymill.gateway.http.readers import GivenFields, line_of, reading_room_of
 from querymill.gateway.http.receiving import ANY, DOCUMENT_TYPES, FILE_FIELD, FORM, received
@@ -36,6 +37,7 @@ from querymill_shared.contracts.errors import QuerymillError, Unavailable
 from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
 
 router = APIRouter(route_class=GatewayRoute, tags=["documents"])
 
@@ -62,6 +64,7 @@ class Upload:
     lines: Lines[Any]
     collection: str
     kind: Retriever
+    options: SubmitOptions = PLAIN
     batch: str = field(default_factory=lambda: uuid4().hex)
     accepted: int = 0
     good: int = 0
@@ -143,6 +146,7 @@ async def upload(
     *,
     include_secrets: IncludeSecrets = False,
     vectors: Vectors = False,
+    label: GivenLabels = [],  # noqa: B006  # never changed
     wait: WaitSeconds = 0,
 ) -> Response:
     """Ingest JSON lines, each a document as `querymill ingest` reads it. A bad line is named; the others are ingested.
@@ -169,7 +173,8 @@ async def upload(
     if vectors and not lines.makes_vectors_if_asked:
         raise invalid(("vectors", "is for files"))
     lines = lines.leaving_nothing_out() if include_secrets else lines
-    state = Upload(lines.asking_for_vectors() if vectors else lines, collection, kind)
+    options = SubmitOptions(labels=read_labels(label))
+    state = Upload(lines.asking_for_vectors() if vectors else lines, collection, kind, options)
     async with context_of(request).waiting(caller):
         state.began_at = await context_of(request).now()
         if is_document:
@@ -324,7 +329,7 @@ async def _hand_on(request: Request, state: Upload, lines: Sequence[GoodLine[Any
     if len(state.under_way) >= UNDER_WAY:
         await _oldest_over(request, state)
     asked = request_of(lines, state.lines.asking(state.collection))
-    job = await submit_job(request, cast("JobRequest", asked), is_noted=False)
+    job = await submit_job(request, cast("JobRequest", asked), state.options, is_noted=False)
     state.jobs.append((job.id, len(lines)))
     state.under_way.append(job.id)
     state.accepted += len(lines)

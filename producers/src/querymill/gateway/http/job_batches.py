@@ -108,7 +108,8 @@ def _read_part(part: Any) -> tuple[JobRequest, SubmitOptions]:
         read = AskedJob.model_validate(part)
     except ValidationError as error:
         raise of_rules(error) from None
-    return request_of(to_json(read.request)), SubmitOptions(idempotency_key=read.idempotency_key)
+    asked, options = request_of(to_json(read.request))
+    return asked, options.model_copy(update={"idempotency_key": read.idempotency_key})
 
 
 def _written(

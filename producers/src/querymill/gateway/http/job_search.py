@@ -5,7 +5,7 @@ import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -17,6 +17,7 @@ from querymill.gateway.http.scopes import scope_of_kind
 from querymill.gateway.http.shapes import moment
 from querymill.keys import ApiKey, Scope
 from querymill_shared.board import Record
+from querymill_shared.board.labelling import key_mark, label_mark
 from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 
 #: A page looks at no more jobs than this, and for no longer than this, in seconds.
@@ -43,10 +44,32 @@ class FoundJobs:
     looked_at: int
 
 
-async def find_jobs(request: Request, wanted: Wanted, *, limit: int, before: str | None = None) -> FoundJobs:
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What jobs are to be listed under: all of the labels, and the idempotency key if one is given."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    idempotency_key: str | None = None
+
+    @property
+    def mark(self) -> str | None:
+        """The one of them whose list is looked through, None if nothing is given."""
+        if self.idempotency_key is not None:
+            return key_mark(self.idempotency_key)
+        return next((label_mark(name, value) for name, value in self.labels.items()), None)
+
+
+#: Every job, whatever its labels.
+ANY_JOB: Final = Marked()
+
+
+async def find_jobs(
+    request: Request, wanted: Wanted, *, limit: int, before: str | None = None, marked: Marked = ANY_JOB
+) -> FoundJobs:
     """Find the jobs that the caller may see, newest first.
 
-    Only so many jobs are looked at, and only for a while.
+    Only so many jobs are looked at, and only for a while. Of a label, those are known that are among the latest
+    thousand of a shard.
 
     Raises:
         Problem: The cursor is not one.
@@ -55,10 +78,10 @@ async def find_jobs(request: Request, wanted: Wanted, *, limit: int, before: str
     found: list[Record] = []
     last: Listed | None = None
     is_end, looked_at = True, 0
-    async with aclosing(_looked_at(request, _read_cursor(before), limit)) as looked:
+    async with aclosing(_looked_at(request, _read_cursor(before), limit, marked.mark)) as looked:
         async for entry, record, is_oldest in looked:
             last, is_end, looked_at = entry, is_oldest, looked_at + 1
-            if record is not None and _fits(record, wanted) and sees_job(caller, record):
+            if record is not None and _fits(record, wanted, marked.labels) and sees_job(caller, record):
                 found.append(record)
             if len(found) == limit:
                 break
@@ -66,7 +89,9 @@ async def find_jobs(request: Request, wanted: Wanted, *, limit: int, before: str
     return FoundJobs(found, cursor, moment(None if last is None else last[0] / 1000), looked_at)
 
 
-def _fits(record: Record, wanted: Wanted) -> bool:
+def _fits(record: Record, wanted: Wanted, labels: Mapping[str, str]) -> bool:
+    if not labels.items() <= record.labels.items():
+        return False
     for name, value in wanted.items():
         possible = (value,) if isinstance(value, str | bool) else value
         if possible is not None and getattr(record, name) not in possible:
@@ -79,7 +104,9 @@ def sees_job(caller: ApiKey, record: Record) -> bool:
     return caller.sees(record.collection) and may_read(caller, record.kind)
 
 
-async def _listed(request: Request, before: Listed | None, first: int) -> AsyncGenerator[tuple[list[Listed], bool]]:
+async def _listed(
+    request: Request, before: Listed | None, first: int, mark: str | None
+) -> AsyncGenerator[tuple[list[Listed], bool]]:
     """Yield the listed jobs in portions, the newest first, and with each whether it is the last one.
 
     The ``first`` portion is as long as a page: most pages need no more. The list of a busy board is long.
@@ -88,7 +115,7 @@ async def _listed(request: Request, before: Listed | None, first: int) -> AsyncG
     after, beside = before, 0  # jobs of one millisecond are told apart by their ids, which the board's list cannot skip
     while seen < LOOKED_AT:
         most = size + beside + 1
-        listed = await board.listed(until_ms=NEVER_MS if after is None else after[0], limit=most)
+        listed = await board.listed(until_ms=NEVER_MS if after is None else after[0], limit=most, mark=mark)
         older = [entry for entry in listed if after is None or entry < after]
         some, is_last = older[:size], len(listed) < most and len(older) <= size
         if some or is_last:
@@ -105,14 +132,14 @@ async def _listed(request: Request, before: Listed | None, first: int) -> AsyncG
 
 
 async def _looked_at(
-    request: Request, before: Listed | None, first: int
+    request: Request, before: Listed | None, first: int, mark: str | None
 ) -> AsyncGenerator[tuple[Listed, Record | None, bool]]:
     """Yield the listed jobs with their records for as long as a page may take, and always some.
 
     With each it says whether it is the oldest one.
     """
     ends = time.monotonic() + LOOKED_S
-    async with aclosing(_listed(request, before, first)) as portions:
+    async with aclosing(_listed(request, before, first, mark)) as portions:
         async for listed, is_last in portions:
             for start in range(0, len(listed), AT_ONCE):
                 some = listed[start : start + AT_ONCE]

@@ -8,7 +8,8 @@ from fastapi.responses import JSONResponse, Response
 
 from querymill.gateway.http import audit
 from querymill.gateway.http.context import caller_of, context_of
-from querymill.gateway.http.job_search import Wanted, find_jobs
+from querymill.gateway.http.job_search import Marked, Wanted, find_jobs
+from querymill.gateway.http.labels import GivenLabels, read_labels
 from querymill.gateway.http.languages import in_callers_locale
 from querymill.gateway.http.problems import of_failed_job
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
@@ -30,7 +31,6 @@ from querymill.gateway.http.waiting import (
 from querymill_shared.board import Record
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.fields import CollectionName, Lane
-from querymill_shared.contracts.submit_options import SubmitOptions
 
 router = APIRouter(route_class=GatewayRoute, tags=["jobs"])
 _IDEMPOTENCY_SCHEMA: Final[dict[str, Any]] = {"pattern": r'^("[!#-~]{1,255}"|[!-~]{1,255})$'}
@@ -53,12 +53,14 @@ async def submit(
 ) -> Response:
     """Submit a job of any kind. With ``wait`` the response is its result, if that is there in time.
 
-    A request that is sent again with the same `Idempotency-Key` leads to the same job.
+    A request that is sent again with the same `Idempotency-Key` leads to the same job. `labels` and `supersedes` may
+    stand beside the fields of every request.
     """
     check_media(request, JSON)
-    asked = in_callers_locale(request, await read_request(request))
-    options = SubmitOptions(idempotency_key=read_idempotency_key(idempotency_key))
-    job = await submit_job(request, asked, options)
+    given, options = await read_request(request)
+    asked = in_callers_locale(request, given)
+    key = read_idempotency_key(idempotency_key)
+    job = await submit_job(request, asked, options.model_copy(update={"idempotency_key": key}))
     replayed = {"Idempotent-Replayed": "true"} if job.is_replayed else {}
     if wait > 0:
         waited = await wait_for_end(request, job.id, wait)
@@ -80,15 +82,18 @@ async def list_jobs(
     collection: CollectionName | None = None,
     lane: Lane | None = None,
     complete: Annotated[bool | None, Query(description="false: the result lacks a part")] = None,
+    label: GivenLabels = [],  # noqa: B006  # never changed
+    idempotency_key: Annotated[str | None, Query(max_length=255, description="the key that it was sent with")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[str | None, Query(max_length=100, description="the cursor `next` of a former page")] = None,
 ) -> Response:
-    """List the jobs that the key may see, newest first.
+    """List the jobs that the key may see, newest first. With labels, those that have all of them.
 
     A page looks at a limited number of jobs. If it found fewer than ``limit``, ``next`` continues where it stopped.
     """
     wanted: Wanted = {"state": state, "kind": kind, "collection": collection, "lane": lane, "is_complete": complete}
-    found = await find_jobs(request, wanted, limit=limit, before=before)
+    marked = Marked(read_labels(label), idempotency_key)
+    found = await find_jobs(request, wanted, limit=limit, before=before, marked=marked)
     page = JobList(jobs=[job_of(record) for record in found.records], next=found.next, looked_back_to=found.back_to)
     url = request.url.include_query_params(before=found.next)
     link = {"Link": f'<{url.path}?{url.query}>; rel="next"'} if found.next else {}

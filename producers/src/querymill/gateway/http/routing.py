@@ -11,7 +11,7 @@ from querymill.gateway.http.problems import MEDIA_TYPE, Problem, ProblemBody, in
 
 JSON: Final = "application/json"
 #: Parameters that may be given more than once.
-_REPEATED: Final = frozenset(("filter",))
+_REPEATED: Final = frozenset(("filter", "label"))
 #: Every route that needs a key can answer these.
 COMMON: Final = (401, 403, 404, 406, 408, 413, 414, 421, 422, 429, 431, 500, 503)
 

@@ -34,6 +34,7 @@ class JobBody(BaseModel):
     complete: bool = True
     created_at: Time
     deadline_at: Time | None
+    labels: Annotated[dict[str, str], Field(description="what its caller labelled it with")] = {}
     links: dict[str, str]
 
 
@@ -316,6 +317,7 @@ def _glance(record: Record) -> dict[str, Any]:
         "complete": record.is_complete,
         "created_at": moment(record.created),
         "deadline_at": moment(record.deadline),
+        "labels": dict(record.labels),
         "links": links_of(record.job_id),
     }
 

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar, cast
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
+from pydantic_core import from_json, to_json
 
 from querymill.client.job import AsyncJob
 from querymill.gateway.http import audit
@@ -22,7 +23,7 @@ from querymill_shared.board import Record
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownCollection, UnknownJob, UnreadableJob
 from querymill_shared.contracts.jobs import JobRequest, validate_request
 from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
+from querymill_shared.contracts.submit_options import BESIDE, PLAIN, SubmitOptions, options_beside
 
 T = TypeVar("T")
 #: A body up to this many bytes takes longer to hand over to a thread than to read.
@@ -30,8 +31,8 @@ SMALL_BODY: Final = 20_000
 _IDEMPOTENCY_KEY: Final = re.compile(r'"(?P<quoted>[!#-~]{1,255})"|(?P<bare>[!-~]{1,255})')
 
 
-async def read_request(request: Request) -> JobRequest:
-    """Read the body as a request of any kind.
+async def read_request(request: Request) -> tuple[JobRequest, SubmitOptions]:
+    """Read the body as a request of any kind, with the options that stand beside its fields.
 
     Raises:
         Problem: It breaks a rule.
@@ -39,16 +40,29 @@ async def read_request(request: Request) -> JobRequest:
     return await read_body(request, request_of)
 
 
-def request_of(body: bytes) -> JobRequest:
-    """Read a request of any kind.
+def request_of(body: bytes) -> tuple[JobRequest, SubmitOptions]:
+    """Read a request of any kind, with the options that stand beside its fields.
 
     Raises:
         Problem: It breaks a rule.
     """
     try:
-        return validate_request(body)
+        return _read(body)
     except ValidationError as error:
         raise of_rules(error, below=REQUESTS) from None
+
+
+def _read(body: bytes) -> tuple[JobRequest, SubmitOptions]:
+    if not any(f'"{name}"'.encode() in body for name in BESIDE):  # as most: it is read once
+        return validate_request(body), PLAIN
+    try:
+        fields = from_json(body)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        return validate_request(body), PLAIN  # which says what is wrong
+    asked, options = options_beside(fields)
+    return validate_request(to_json(asked, inf_nan_mode="constants")), options
 
 
 async def read_body(request: Request, read: Callable[[bytes], T]) -> T:

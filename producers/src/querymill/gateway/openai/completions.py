@@ -104,7 +104,7 @@ async def complete(request: Request) -> Response:
     question = AgentQuestion(kind, collection, _question(asked.questions), asked.answer_tokens)
     context, caller = context_of(request), caller_of(request)
     reply = ReplyHead(model=asked.model or collection, created=int(time.time()))
-    parts = told(KeyAccess(request), question)
+    parts = told(KeyAccess(request).labelled(asked.labels), question)
     if asked.stream:
         return CompletionStream(
             parts, reply, with_usage=asked.wants_usage, stopping=context.stopping, place=lambda: context.waiting(caller)

@@ -5,10 +5,12 @@ What a chat program sends and a search has no use for, such as a temperature, is
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.types import Scope
 
 from querymill.agents.found import FoundHit
@@ -16,6 +18,7 @@ from querymill.agents.stored_text import clean_line
 from querymill.gateway.http import problems
 from querymill.gateway.http.problems import KINDS, Problem
 from querymill_shared.contracts.answer import ANSWER_TOKENS
+from querymill_shared.contracts.submit_options import LABELS, MAX_LABELS
 
 #: The paths of these routes. Their errors have OpenAI's shape.
 COMPLETIONS, MODELS = "/v1/chat/completions", "/v1/models"
@@ -93,7 +96,7 @@ class ResponseFormat(BaseModel):
 class CompletionRequest(BaseModel):
     """A request. Its model is a collection, or a collection and a kind: ``filings`` or ``filings/reports``.
 
-    Without a model, the default collection of the key is asked.
+    Without a model, the default collection of the key is asked. Its metadata and its user are labels of the jobs.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -106,11 +109,19 @@ class CompletionRequest(BaseModel):
     max_completion_tokens: Annotated[int, Field(ge=1)] | None = None
     n: Annotated[int, Field(ge=1, le=1)] | None = None
     response_format: ResponseFormat | None = None
+    metadata: dict[str, Any] | None = None
+    user: str | None = None
 
     @property
     def wants_usage(self) -> bool:
         """Whether a stream is to tell the usage."""
         return self.stream_options is not None and self.stream_options.include_usage is True
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels of the jobs: the metadata, and the user. What cannot be a label is left alone."""
+        given = {**(self.metadata or {}), **({"user": self.user} if self.user else {})}
+        return dict(islice(_usable(given), MAX_LABELS))
 
     @property
     def questions(self) -> list[str]:
@@ -122,6 +133,12 @@ class CompletionRequest(BaseModel):
         """The longest answer that is asked for, within what the contract allows."""
         asked = self.max_completion_tokens or self.max_tokens or ANSWER_TOKENS
         return min(max(asked, _LEAST_TOKENS), _MOST_TOKENS)
+
+
+def _usable(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in given.items():
+        with suppress(ValidationError):
+            yield from LABELS.validate_python({name: value}).items()
 
 
 class UrlCitation(BaseModel):

@@ -1,7 +1,7 @@
 -- List a job that was put on the board where it belongs: its steps that wait are due at once. Return the worker processes that hold
 -- steps of it.
 -- KEYS job steps due open dead recent
--- ARGV job_id held_prefix
+-- ARGV job_id held_prefix listed_ms
 local job, steps, due, open, dead, recent = unpack(KEYS)
 local id, lives = ARGV[1], {}
 local state, created, ended, leader, order, deadline =
@@ -9,6 +9,8 @@ local state, created, ended, leader, order, deadline =
 if not state then return lives end
 redis.call('ZADD', recent, created, id)
 redis.call('ZREMRANGEBYRANK', recent, 0, -1001)
+list_marks(job, id, tonumber(created), tonumber(ARGV[3]))
+if not is_final(state) then join_rivals(job, id) end
 if state == 'dead' then redis.call('ZADD', dead, ended or created, id) end
 if is_final(state) or leader then return lives end
 

@@ -155,7 +155,7 @@ end
 local BOUNDS = {0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 
 -- Count the end of a job, in all and in its minute. Return its id, the state that it counts as, its kind, its collection, how
--- many ms it took, and how many steps it had.
+-- many ms it took, how many steps it had, and its labels.
 local function count_end(job)
   -- A record that another program wrote may lack any of these.
   local read = redis.call('HMGET', job, 'kind', 'collection', 'created', 'order', 'state', 'left', 'id', 'lacks', 'counts_as')
@@ -177,7 +177,8 @@ local function count_end(job)
     count(job, 'took/' .. kind .. '/' .. bound)
     count(job, 'took_ms/' .. kind, ms)
   end
-  return {read[7] or '', state, kind, read[2] or '', ms, select(2, string.gsub(read[4] or '', '%S+', ''))}
+  return {read[7] or '', state, kind, read[2] or '', ms, select(2, string.gsub(read[4] or '', '%S+', '')),
+    end_labels(job, read[7] or '', now)}
 end
 
 -- Identical work in flight is done once, by the first job: the leader. A job that joins it follows: its record names the
@@ -314,7 +315,8 @@ local function result_of(job, result)
   local leader = string.match(own or '', '^@(.+)$')
   if not leader then return own end
   local work = stem_of(job, leader)
-  return redis.call('GET', work .. 'shared') or redis.call('GET', work .. 'result'), leader
+  local shared = redis.call('GET', work .. 'shared') or redis.call('GET', work .. 'result')
+  return shared and relabelled(shared, (labels_of(work .. 'job')), (labels_of(job))), leader
 end
 
 -- Return the queue that a step of a job waits on, or nil if the record does not say.

@@ -1,7 +1,7 @@
 -- End a job once: the first verdict wins, whatever it is. A caller that cancels work which others want ends alone.
 -- With a step to close, end the job only if that attempt holds the step and no other is open.
 -- A job that changed what its collection holds is not ended before that is noted in every shard: return the collection.
--- Otherwise return all that ended: id, state, kind, collection, ms, steps.
+-- Otherwise return all that ended: id, state, kind, collection, ms, steps, labels.
 -- KEYS job steps events due hits queries request result
 -- ARGV job_id state reason result event_type event ttl_ms keep_request(0|1) noted(0|1) readable_ms
 --   code kept_request_bytes counts_as [step attempt state reason facts event notes (query packed_hits)...]
@@ -81,7 +81,9 @@ redis.call('HSET', job, unpack(record))
 note_lack(job, ARGV[6])
 local shared, callers = own_stem(job) .. 'shared', own_stem(job) .. 'callers'
 local is_scrubbed, is_write = is_without()
-if answer ~= '' then redis.call('SET', released and shared or result, answer) end
+if answer ~= '' then
+  redis.call('SET', released and shared or result, relabelled(answer, nil, (labels_of(job))))
+end
 if not left then
   tell_one(events, ARGV[5], ARGV[6])
   found[#found + 1] = count_end(job)

@@ -3,12 +3,12 @@
 -- with the time (ms) that it would wait.
 -- KEYS job steps events due recent request idempotency inflight corpus [queue...]
 -- ARGV job_id fingerprint kind collection lane request deadline_ms margin_ms grace_ms idempotency_ttl_ms reads(0|1) join_ms
---   follower_ttl_ms queued_event is_ordered(0|1) traceparent [bell of each queue...] step=queue...
+--   follower_ttl_ms queued_event is_ordered(0|1) traceparent beside listed_ms [bell of each queue...] step=queue...
 local job, steps, events, due, recent, request, idempotency, inflight, corpus = unpack(KEYS)
 local id, fingerprint = ARGV[1], ARGV[2]
 local idempotency_ttl, join_ms = tonumber(ARGV[10]), tonumber(ARGV[12])
 local bells = #KEYS - 9
-local first = 17 + bells
+local first = 19 + bells
 local now = now_ms()
 
 local function is_there(record)
@@ -65,6 +65,7 @@ local function follow(leader)
   local callers = work .. 'callers'
   if redis.call('EXISTS', callers) == 0 then redis.call('SADD', callers, leader) end
   redis.call('SADD', callers, id)
+  note_beside(job, id, now, ARGV[17], tonumber(ARGV[18]))
   for _, key in ipairs({job, events, callers}) do redis.call('PEXPIRE', key, ARGV[13]) end
   list_and_count()
 end
@@ -130,6 +131,7 @@ redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'collection', ARGV[4], 'lane'
   'queues', table.concat(ARGV, ' ', first),
   -- A larger hash does not keep the order of its fields.
   'order', (string.gsub(table.concat(ARGV, ' ', first), '=%S+', '')))
+note_beside(job, id, now, ARGV[17], tonumber(ARGV[18]))
 redis.call('SET', request, ARGV[6])
 redis.pcall('ZADD', (string.gsub(due, 'due$', 'open')), now, id)
 for i = first, #ARGV do
@@ -148,6 +150,6 @@ tell_one(events, 'queued', ARGV[14])
 local failed = 0
 for i = 1, bells do
   -- A queue's key that another program wrote must not keep the other bells from being pushed.
-  if type(redis.pcall('LPUSH', KEYS[9 + i], ARGV[16 + i])) ~= 'number' then failed = failed + 1 end
+  if type(redis.pcall('LPUSH', KEYS[9 + i], ARGV[18 + i])) ~= 'number' then failed = failed + 1 end
 end
 return {'created', id, failed}

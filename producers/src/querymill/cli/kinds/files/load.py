@@ -13,9 +13,9 @@ from typing import Any, Final
 import typer
 
 from querymill.cli.exits import Exit
+from querymill.cli.labels import labelled_mill
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console, echo
-from querymill.client.mill import Querymill
 from querymill.code_bases.listing import ListedFile, NotedFolder
 from querymill.code_bases.reading import SECRET
 from querymill.ingesting.ingestion_log import recorded
@@ -54,7 +54,7 @@ def _load(path: Path, collection: str, *, as_json: bool, include_secrets: bool, 
     console = Console(stderr=True)
     code_base = code_base_at(path, include_secrets=include_secrets)
     found = find(code_base, path)
-    with Querymill() as connected, recorded(connected, "files", collection) as (mill, record):
+    with labelled_mill() as connected, recorded(connected, "files", collection) as (mill, record):
         for skipped in found.skipped:
             if skipped.failed:
                 record.refuse(skipped.reason, place=skipped.path)

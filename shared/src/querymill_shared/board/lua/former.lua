@@ -1,0 +1,16 @@
+-- Return the ids of the jobs of a shard that a job supersedes: those that were submitted before it, by the order of turns or, if
+-- they take none, by when they were accepted. Those that have ended are struck off.
+-- KEYS rivals
+-- ARGV job_id turn
+local found = {}
+local members = redis.pcall('SMEMBERS', KEYS[1])
+for _, id in ipairs(type_is_wrong(members) and {} or members) do
+  local job = stem_of(KEYS[1], id) .. 'job'
+  if has_ended(job) then
+    redis.call('SREM', KEYS[1], id)
+  elseif id ~= ARGV[1] then
+    local turn, created = unpack(redis.call('HMGET', job, 'turn', 'created'))
+    if (tonumber(turn) or tonumber(created) * 1000) < tonumber(ARGV[2]) then found[#found + 1] = id end
+  end
+end
+return found
