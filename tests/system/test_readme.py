@@ -43,7 +43,8 @@ DOCS = ROOT / "producers" / "docs"
 PAGES = (
     "tutorial", "how-to/install", "how-to/ingest-documents", "how-to/ingest-chats", "how-to/ingest-code",
     "how-to/watch", "how-to/search-reports", "how-to/search-messages", "how-to/search-conversations",
-    "how-to/search-files", "how-to/search-modules", "how-to/own-hits", "how-to/stored", "how-to/evaluate",
+    "how-to/search-files", "how-to/search-modules", "how-to/search-everything", "how-to/own-hits", "how-to/stored",
+    "how-to/evaluate",
     "how-to/python", "how-to/http", "how-to/adapters", "how-to/gateway", "how-to/agents", "how-to/operate",
 )  # fmt: skip
 ADDRESS, KEY = "http://127.0.0.1:8080", "a key of the gateway"

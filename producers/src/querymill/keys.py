@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
 from querymill_shared.board.keys import API_KEYS
 from querymill_shared.contracts.errors import QuerymillError
-from querymill_shared.contracts.fields import CollectionName
+from querymill_shared.contracts.fields import JOINED, CollectionName
 from querymill_shared.settings import Settings
 
 #: A hash on the board: the id of a key, and the key as JSON.
@@ -76,8 +76,8 @@ class ApiKey(BaseModel):
     secrets: tuple[Secret, ...] = ()
 
     def sees(self, collection: str) -> bool:
-        """Return whether it may see a collection."""
-        return ALL in self.collections or collection in self.collections
+        """Return whether it may see a collection, or each of those that a job of several is named after."""
+        return ALL in self.collections or all(name in self.collections for name in collection.split(JOINED))
 
     def accepts(self, secret: str, now: float) -> bool:
         """Return whether a secret is one of its own. The time that takes does not depend on the secret."""

@@ -98,6 +98,7 @@ from querymill_shared.contracts.reports.ingest import IngestReports, IngestRepor
 from querymill_shared.contracts.reports.search import ReportHit, ReportResult, ReportSearch
 from querymill_shared.contracts.rerank import Rerank, RerankCandidate, RerankedHit, RerankResult
 from querymill_shared.contracts.results import Degradation, JobResult, Stage
+from querymill_shared.contracts.search import JointHit, Search, SearchedBranch, SearchResult
 from querymill_shared.contracts.sessions import ChatMessage, ChatSession
 from querymill_shared.contracts.set_aside import ListSetAside, RefusedText, SetAsideResult
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult, Reembed, ReembedResult
@@ -166,6 +167,7 @@ __all__ = [
     "JobFailed",
     "JobRequest",
     "JobResult",
+    "JointHit",
     "Judgement",
     "KeptJudgement",
     "Lane",
@@ -209,7 +211,10 @@ __all__ = [
     "RerankCandidate",
     "RerankResult",
     "RerankedHit",
+    "Search",
+    "SearchResult",
     "SearchRound",
+    "SearchedBranch",
     "SessionExtension",
     "SetAsideResult",
     "Settings",

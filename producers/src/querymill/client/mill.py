@@ -25,6 +25,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.search import Search, parts_of, with_branches
 from querymill_shared.contracts.submit_options import NO_LABELS, PLAIN, SubmitOptions
 from querymill_shared.settings import Settings
 from querymill_shared.urls import mask
@@ -159,7 +160,11 @@ class Querymill(DocumentCalls, LoadCalls):
     def submit_with(self, request: Asks[R], options: SubmitOptions) -> Job[R]:
         """Submit a job with what accompanies it as one value; see `submit`."""
         asked = cast("JobRequest", request)
-        if _asks_unknown(asked, self._known):
+        if isinstance(asked, Search):
+            if not _knows_branches(asked, self._known):
+                held = self.collections()
+                asked, self._known = with_branches(asked, held), _by_kind(held)
+        elif _asks_unknown(asked, self._known):
             self._known[asked.kind] = self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
         submitted = self._accept(asked, _labelled(options, self._labels))
@@ -222,7 +227,11 @@ class AsyncQuerymill(AsyncDocumentCalls):
     async def submit_with(self, request: Asks[R], options: SubmitOptions) -> AsyncJob[R]:
         """See `Querymill.submit_with`."""
         asked = cast("JobRequest", request)
-        if _asks_unknown(asked, self._known):
+        if isinstance(asked, Search):
+            if not _knows_branches(asked, self._known):
+                held = await self.collections()
+                asked, self._known = with_branches(asked, held), _by_kind(held)
+        elif _asks_unknown(asked, self._known):
             self._known[asked.kind] = await self._board.collections(asked.kind)
             _refuse_unknown(asked, self._known)
         submitted = await self._board.submit(asked, _labelled(options, self._labels), rings=self._doorbell is None)
@@ -315,6 +324,20 @@ def _labelled(options: SubmitOptions, labels: Mapping[str, str]) -> SubmitOption
         return options.labelled(labels)
     except ValidationError as error:
         raise InvalidRequest.of(error) from None
+
+
+def _knows_branches(search: Search, known: Mapping[str, set[str]]) -> bool:
+    """Whether the branches of a search are given, and each is known to hold something."""
+    named = [parts_of(branch) for branch in search.branches]
+    return bool(named) and all(collection in known.get(kind, ()) for kind, collection in named)
+
+
+def _by_kind(held: Mapping[str, Sequence[Retriever]]) -> dict[str, set[str]]:
+    known: dict[str, set[str]] = {}
+    for collection, kinds in held.items():
+        for kind in kinds:
+            known.setdefault(kind, set()).add(collection)
+    return known
 
 
 def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:

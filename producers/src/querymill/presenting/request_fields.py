@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from querymill_shared.contracts.fields import Request
+from querymill_shared.contracts.fields import AnyRequest
 
-R = TypeVar("R", bound=Request)
+R = TypeVar("R", bound=AnyRequest)
 
 
 def resolved(about: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:

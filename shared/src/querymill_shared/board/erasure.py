@@ -12,6 +12,7 @@ from pydantic_core import to_json
 
 from querymill_shared.board import keys
 from querymill_shared.board.calls import READABLE_MS, ScriptCall
+from querymill_shared.contracts.fields import JOINED
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.values import value
 
@@ -50,7 +51,7 @@ def jobs_of(client: redis.Redis, collection: str) -> Iterator[ListedJob]:
         # Another program's key of a job's name may be of another type.
         for found in pipeline.execute(raise_on_error=False):
             match found:
-                case [str(job_id), str(kind), str(of), str(state)] if of == collection:
+                case [str(job_id), str(kind), str(of), str(state)] if collection in of.split(JOINED):
                     yield ListedJob(job_id, kind, state)
                 case _:
                     continue

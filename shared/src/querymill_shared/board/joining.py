@@ -15,9 +15,20 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.modules.learn import LearnLexicon
 from querymill_shared.contracts.rerank import Rerank
+from querymill_shared.contracts.search import Search
 
 #: Jobs that change nothing that a search finds.
-Reads = KindSearch | RankList | AnswerQuestion | Rerank | EmbedTexts | ListDocuments | ShowDocument | ExportDocuments
+Reads = (
+    Search
+    | KindSearch
+    | RankList
+    | AnswerQuestion
+    | Rerank
+    | EmbedTexts
+    | ListDocuments
+    | ShowDocument
+    | ExportDocuments
+)
 
 #: The share of its deadline after which a job is joined no more, because who joins it is answered by then.
 SHARE_OF_DEADLINE: Final = 0.25

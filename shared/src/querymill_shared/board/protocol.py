@@ -114,6 +114,13 @@ class Board(Protocol):
         """
         ...
 
+    def add_closed_step(self, job_id: str, name: str, outcome: Outcome) -> Picture | None:
+        """Add a step that is closed already: it holds what a part of the job, of several steps, came to.
+
+        Return the picture of the job, without its request, or None if the job has ended. Of two calls the first stands.
+        """
+        ...
+
     def postpone(
         self, held: Claim, *, delay_s: float, reason: str, cause: Cause, code: Code | None = None,
         parts: Sequence[AttemptPart] = (),

@@ -8,7 +8,18 @@ import redis
 from redis.exceptions import NoScriptError
 from typing_extensions import override
 
-from querymill_shared.board import calls, dead, erasure, exchanges, keys, labelling, lives, ordering, results
+from querymill_shared.board import (
+    calls,
+    closed_steps,
+    dead,
+    erasure,
+    exchanges,
+    keys,
+    labelling,
+    lives,
+    ordering,
+    results,
+)
 from querymill_shared.board.attempts import AttemptPart
 from querymill_shared.board.board_client import cluster_of
 from querymill_shared.board.calls import ScriptCall, VersionUnknown
@@ -198,6 +209,10 @@ class ValkeyBoard(SweptBoard):
     ) -> list[str]:
         grace = self._settings.querymill_ring_grace_s
         return self._run(calls.add_steps(job_id, names, ring_grace_s=grace, queue_of=queue_of))
+
+    @override
+    def add_closed_step(self, job_id: str, name: str, outcome: Outcome) -> Picture | None:
+        return self._run(closed_steps.add_closed_step(job_id, name, outcome))
 
     @override
     def postpone(

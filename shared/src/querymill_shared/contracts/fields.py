@@ -140,6 +140,10 @@ FROM_BOARD: Literal["from the board"] = "from the board"
 #: this release does not know stays as it is.
 Growing = WrapValidator(_or_as_it_is)
 
+RequestLane = Annotated[Lane, Field(description="priority under a provider's rate limit")]
+#: Between the names of collections where a job of several is named after all of them. No name contains it.
+JOINED: Final = ","
+
 #: Seconds from submission until the result is due.
 DeadlineSeconds = Annotated[FiniteFloat, Field(gt=0, le=600, description="seconds until the result is due")]
 
@@ -188,19 +192,14 @@ class Contract(BaseModel):
         return schema
 
 
-class Request(Contract):
-    """Base class of all requests. ``queue`` is the queue of its bells, unless `queue_of` returns another.
-
-    A kind whose ``lane`` is bulk by default loads documents. It cannot claim the lane that is kept for questions.
-    """
+class AnyRequest(Contract):
+    """Base class of all requests. ``queue`` is the queue of its bells, unless `queue_of` returns another."""
 
     queue: ClassVar[Queue]
     #: A release that does not know a version leaves the job to one that does.
     newest_version: ClassVar[int] = 1
 
     version: Annotated[int, Field(ge=1, strict=True, description="version of the request; leave it out")] = 1
-    collection: Annotated[CollectionName, Field(description="name of the collection")]
-    lane: Annotated[Lane, Field(description="priority under a provider's rate limit")] = Lane.INTERACTIVE
 
     @field_validator("version")
     @classmethod
@@ -209,13 +208,23 @@ class Request(Contract):
             raise ValueError(f"must be at most {cls.newest_version}, the newest version that this release knows")
         return version
 
+    def queue_of(self, step: str) -> Queue:  # noqa: ARG002  # most kinds have one queue for all their steps
+        """Return the queue on which the bell of a step is rung."""
+        return self.queue
+
+
+class Request(AnyRequest):
+    """Base class of the requests that are about one collection.
+
+    A kind whose ``lane`` is bulk by default loads documents. It cannot claim the lane that is kept for questions.
+    """
+
+    collection: Annotated[CollectionName, Field(description="name of the collection")]
+    lane: RequestLane = Lane.INTERACTIVE
+
     @field_validator("lane")
     @classmethod
     def _interactive_is_for_questions(cls, lane: Lane) -> Lane:
         if cls.model_fields["lane"].default is Lane.BULK and lane is Lane.INTERACTIVE:
             raise ValueError("must be normal or bulk, because interactive is kept for questions")
         return lane
-
-    def queue_of(self, step: str) -> Queue:  # noqa: ARG002  # most kinds have one queue for all their steps
-        """Return the queue on which the bell of a step is rung."""
-        return self.queue

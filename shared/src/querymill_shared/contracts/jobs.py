@@ -18,6 +18,7 @@ from querymill_shared.contracts.modules import ModuleJobResult, ModuleRequest
 from querymill_shared.contracts.reindex import Reindex, ReindexResult
 from querymill_shared.contracts.reports import ReportJobResult, ReportRequest
 from querymill_shared.contracts.rerank import Rerank, RerankResult
+from querymill_shared.contracts.search import Search, SearchResult
 from querymill_shared.contracts.set_aside import ListSetAside, SetAsideResult
 from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsResult, Reembed, ReembedResult
 
@@ -37,6 +38,7 @@ JobRequest = (
     | ListSetAside
     | GiveFeedback
     | ListFeedback
+    | Search
 )
 AnyResult = (
     ReportJobResult
@@ -55,6 +57,7 @@ AnyResult = (
     | SetAsideResult
     | FeedbackResult
     | FeedbackList
+    | SearchResult
 )
 
 #: What reads any of them. Its kind says which it is.

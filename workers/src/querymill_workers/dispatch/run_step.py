@@ -25,9 +25,10 @@ from querymill_shared.contracts.messages import MessageRequest
 from querymill_shared.contracts.modules import ModuleRequest
 from querymill_shared.contracts.reindex import Reindex
 from querymill_shared.contracts.reports import ReportRequest
+from querymill_shared.contracts.search import Search
 from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_shared.tracing import Span, span
-from querymill_workers.dispatch import embedding, reindex
+from querymill_workers.dispatch import embedding, joint, reindex
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents import flow as documents
 from querymill_workers.jobs import job_counts
@@ -74,6 +75,8 @@ def flow_of(request: JobRequest) -> Flow[Ports]:
         return conversations.flow_of(request)
     if isinstance(request, FileRequest):
         return files.flow_of(request)
+    if isinstance(request, Search):
+        return joint.flow_of(request, flow_of)
     return flow_of_service(request)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from querymill.filters import HELP, read_filter, write_filter
 from querymill.presenting.request_fields import may_be_null, resolved
-from querymill_shared.contracts.fields import Request
+from querymill_shared.contracts.fields import AnyRequest
 from querymill_shared.contracts.filters import Retriever
 
 Control = Literal["text", "long", "number", "check", "choice", "several", "lines", "filter", "moment"]
@@ -62,7 +62,7 @@ class Form:
 
 
 def form_of(
-    kind: Retriever, asked: type[Request], given: Mapping[str, Sequence[str]], wrong: Mapping[str, str] | None = None
+    kind: Retriever, asked: type[AnyRequest], given: Mapping[str, Sequence[str]], wrong: Mapping[str, str] | None = None
 ) -> Form:
     """Make the form of a request, filled with what was given."""
     schema = asked.model_json_schema()
@@ -149,7 +149,7 @@ _WEIGHTED: Final = re.compile(r"(?P<weight>\d+(?:\.\d+)?)\s*\|\s*(?P<text>.+)")
 
 
 def fields_of(
-    kind: Retriever, asked: type[Request], given: Mapping[str, Sequence[str]], collection: str
+    kind: Retriever, asked: type[AnyRequest], given: Mapping[str, Sequence[str]], collection: str
 ) -> dict[str, Any]:
     """Return the fields of the request that a form asks for. Their rules are those of the contract.
 
@@ -169,7 +169,7 @@ def fields_of(
     return fields
 
 
-def given_by(kind: Retriever, asked: Request) -> dict[str, list[str]]:
+def given_by(kind: Retriever, asked: AnyRequest) -> dict[str, list[str]]:
     """Return what a form has to be given so that it asks for a request again. What no form can ask for is left out."""
     schema = type(asked).model_json_schema()
     given: dict[str, list[str]] = {}

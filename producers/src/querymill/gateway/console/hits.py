@@ -11,8 +11,8 @@ from querymill.presenting.explain.scores import Balance, ScorePart, adds_up, equ
 from querymill.presenting.hit import HitView, views_of
 from querymill_shared.contracts.answer import AnswerResult
 from querymill_shared.contracts.jobs import AnyResult
-from querymill_shared.contracts.kinds import KindResult
 from querymill_shared.contracts.rerank import RerankResult
+from querymill_shared.contracts.search import AnySearchResult
 
 #: Hits on one page, and characters of a passage before it is folded.
 PAGE: Final = 20
@@ -65,7 +65,7 @@ class NumberedHit:
 def hits_of(result: AnyResult, job_id: str, *, start: int = 0, limit: int = PAGE) -> list[NumberedHit]:
     """Return the hits of a result from one on. A result of another kind has none."""
     views: list[HitView] = []
-    if isinstance(result, get_args(KindResult)):
+    if isinstance(result, get_args(AnySearchResult)):
         views = views_of(result, start=start, limit=limit)
     elif isinstance(result, RerankResult):
         views = [HitView(hit, str(hit.id), facts=(_judged(hit.relevance),)) for hit in result.results[start:][:limit]]

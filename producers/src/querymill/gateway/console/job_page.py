@@ -30,7 +30,7 @@ from querymill.presenting.explain.waterfall import waterfall
 from querymill_shared.board import Picture, StreamedEvent
 from querymill_shared.contracts.answer import WrittenAnswer
 from querymill_shared.contracts.jobs import AnyResult, decode_result
-from querymill_shared.contracts.kinds import KindSearch
+from querymill_shared.contracts.search import AnySearch
 
 router = APIRouter()
 
@@ -155,7 +155,7 @@ def _read(text: str | None) -> AnyResult | None:
 def _missing(picture: Picture, result: AnyResult | None) -> tuple[MissingPart, ...]:
     record, asked = picture.record, picture.asked
     deadline_s = None if record.deadline is None else round(record.deadline - record.created, 1)
-    branches = asked.steps if isinstance(asked, KindSearch) else ()
+    branches = asked.steps if isinstance(asked, AnySearch) else ()
     return missing(result.degraded if result else (), branches=branches, deadline_s=deadline_s)
 
 

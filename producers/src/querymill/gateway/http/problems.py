@@ -17,6 +17,7 @@ from querymill_shared.board.away import BoardRefuses
 from querymill_shared.contracts.errors import (
     ClientClosed,
     IdempotencyConflict,
+    InvalidRequest,
     JobCancelled,
     JobFailed,
     Overloaded,
@@ -276,6 +277,7 @@ def _of_board(error: Any) -> Problem:
 
 _MADE: Final[Mapping[type[Exception], Callable[[Any], Problem]]] = {
     Problem: lambda error: error,
+    InvalidRequest: lambda error: invalid(*error.errors),
     UnknownCollection: lambda _: no_collection(),
     UnknownJob: lambda _: not_found(),
     UnreadableJob: _of_unreadable,

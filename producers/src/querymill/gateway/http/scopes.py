@@ -8,7 +8,7 @@ from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.feedback import GiveFeedback, ListFeedback
-from querymill_shared.contracts.fields import Request
+from querymill_shared.contracts.fields import AnyRequest
 from querymill_shared.contracts.files.ingest import CompareFiles
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.modules.learn import LearnLexicon
@@ -22,7 +22,7 @@ _OPERATES: Final = (
     ListFeedback, ListSetAside, LearnLexicon, RecomputeRanks, Reembed, Reindex,
 )  # fmt: skip
 #: Every request type by its kind.
-REQUESTS: Final[dict[str, type[Request]]] = {
+REQUESTS: Final[dict[str, type[AnyRequest]]] = {
     asked.model_fields["kind"].default: asked for asked in get_args(JobRequest)
 }
 
@@ -45,7 +45,7 @@ def scope_of_kind(kind: str) -> Scope:
     return Scope.OPERATE if asked is None else scope_of(asked)
 
 
-def scopes_of(request: Request) -> frozenset[Scope]:
+def scopes_of(request: AnyRequest) -> frozenset[Scope]:
     """Return the scopes that a request needs, all of them."""
     match request:
         case EmbedTexts(into="table"):

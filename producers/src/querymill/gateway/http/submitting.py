@@ -23,6 +23,7 @@ from querymill_shared.board import Record
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownCollection, UnknownJob, UnreadableJob
 from querymill_shared.contracts.jobs import JobRequest, validate_request
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.search import Search, with_branches
 from querymill_shared.contracts.submit_options import BESIDE, PLAIN, SubmitOptions, options_beside
 
 T = TypeVar("T")
@@ -84,6 +85,8 @@ async def submit_job(
     """
     caller = caller_of(request)
     need(caller, *scopes_of(asked))
+    if isinstance(asked, Search):
+        asked = await _of_what_is_seen(request, asked)
     need_sight(caller, asked.collection)
     mill, owned = context_of(request).mill, options.owned_by(caller.id)
     submission = mill.submit_with(cast("Asks[JobResult]", asked), owned)
@@ -100,6 +103,17 @@ async def submit_job(
         what = {"kind": asked.kind, "collection": asked.collection, "job": job.id}
         audit.note(caller, "submit", request_id=request.state.request_id, **what)
     return job
+
+
+async def _of_what_is_seen(request: Request, asked: Search) -> Search:
+    """Return a search with its branches, of nothing but what the caller may see.
+
+    Raises:
+        InvalidRequest: There are more than one search may have.
+        UnknownCollection: A collection holds nothing, or the caller may not see it.
+    """
+    caller, held = caller_of(request), await context_of(request).mill.collections()
+    return with_branches(asked, {name: kinds for name, kinds in held.items() if caller.sees(name)})
 
 
 async def _conflict(request: Request, job_id: str) -> Problem:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from querymill.presenting.explain.scores import ScorePart
@@ -11,7 +12,7 @@ RANK_WEIGHTS: Final[dict[str, float]] = {
     "base": 0.2, "depth": 0.2, "reference": 0.3, "quality": 0.2, "recency": 0.1,
 }  # fmt: skip
 #: The places that scores are rounded to where their explanation does not say.
-_MODULE_PLACES, _FILE_PLACES, _MESSAGE_PLACES = 6, 4, 6
+_MODULE_PLACES, _FILE_PLACES, _MESSAGE_PLACES, _JOINT_PLACES = 6, 4, 6, 6
 
 Hit = Mapping[str, Any]
 
@@ -55,6 +56,16 @@ def _reranked(score: float, again: Mapping[str, Any], similarity: ScorePart) -> 
         turned = (ScorePart("two", 2.0), ScorePart("less the relevance", -again["relevance"], note="by the judge"))
         relevance = ScorePart("2 − relevance", 2 - again["relevance"], "sum", turned)
     return ScorePart("score", score, "product", (relevance, similarity))
+
+
+def _among_all(hit: Hit) -> ScorePart:
+    """A hit among those of all kinds: what its branch is worth, by its rank there."""
+    why = hit["explanation"]
+    own = replace(score_tree(hit["kind"], hit["hit"]), label=f"score among {hit['kind']}")
+    parts = (ScorePart("factor of the kind", why["factor"]), ScorePart("share of the question", why["share"]))
+    weight = ScorePart("weight of the branch", why["weight"], "product", parts, rounded_to=_JOINT_PLACES)
+    term = _rank_term("score", why["weight"], why["k"], why["rank"], own)
+    return replace(term, value=why["score"], parts=(weight, *term.parts[1:]), rounded_to=_JOINT_PLACES)
 
 
 def _joined(why: Mapping[str, Any]) -> ScorePart:
@@ -286,4 +297,5 @@ _TREES: Final[Mapping[str, Callable[[Hit], ScorePart]]] = {
     "conversations": _conversation,
     "modules": _module,
     "files": _file,
+    "search": _among_all,
 }

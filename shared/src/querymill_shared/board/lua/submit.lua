@@ -70,6 +70,16 @@ local function follow(leader)
   list_and_count()
 end
 
+-- The versions of what the job's collections hold: most jobs have one.
+local function versions_of(collections)
+  local found = {}
+  for collection in string.gmatch(collections, '[^,]+') do
+    local version = redis.pcall('HGET', corpus, collection)
+    found[#found + 1] = type(version) == 'string' and version or '0'
+  end
+  return table.concat(found, ',')
+end
+
 if is_there(job) then return {'existing', id} end
 if idempotency_ttl > 0 then
   local prior = redis.call('GET', idempotency) or ''
@@ -85,8 +95,7 @@ end
 
 local version
 if join_ms > 0 then
-  version = redis.pcall('HGET', corpus, ARGV[4])
-  version = type(version) == 'string' and version or '0'
+  version = versions_of(ARGV[4])
   local known = redis.pcall('GET', inflight)
   local leader, its_version = string.match(type(known) == 'string' and known or '', '^(%S+) (%S+)$')
   -- After a step back of the server's clock, this would outlive the time in which work is joined.

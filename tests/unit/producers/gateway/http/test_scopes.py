@@ -11,7 +11,7 @@ OPERATES = {
 }  # fmt: skip
 SEARCHES = {
     "answer", "conversations", "embed", "export_documents", "feedback", "files", "list_documents", "messages",
-    "modules", "ranks", "reports", "rerank", "show_document",
+    "modules", "ranks", "reports", "rerank", "search", "show_document",
 }  # fmt: skip
 
 

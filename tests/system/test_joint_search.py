@@ -1,0 +1,151 @@
+"""One question over everything, on real servers: through the client and the gateway, for keys, and after a drop."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, get_args
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from querymill import AsyncQuerymill, Querymill, Search, SearchResult, UnknownCollection, UnknownJob
+from querymill.keys import Keyring
+from querymill_shared.contracts.filters import Retriever
+from tests.fakes.worker import WorkerProcess
+from tests.fixtures.deployment import Deployment, finished
+from tests.fixtures.gateways import PATIENCE_S, GatewayHere, bearer, keys_on
+from tests.fixtures.people import Person, document, document_id, ingestion
+
+KINDS: tuple[Retriever, ...] = get_args(Retriever)
+
+
+@pytest.fixture(scope="module")
+def people(deployment: Deployment, worker: WorkerProcess) -> dict[str, Person]:
+    """Two collections that hold a person of their own in every kind."""
+    found = {f"joint-{uuid4().hex[:8]}": Person.new() for _ in range(2)}
+    with Querymill(settings=deployment.settings) as mill:
+        for collection, person in found.items():
+            for kind in KINDS:
+                finished(mill, ingestion(kind, collection, document(kind, person)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def keyring(deployment: Deployment) -> Iterator[Keyring]:
+    with keys_on(deployment.settings) as keyring:
+        yield keyring
+
+
+@pytest.fixture(scope="module")
+def guarded(deployment: Deployment, keyring: Keyring) -> Iterator[GatewayHere]:
+    bearer(keyring, "*")
+    with GatewayHere(deployment.settings) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def http(guarded: GatewayHere) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=guarded.url, timeout=PATIENCE_S) as client:
+        yield client
+
+
+@pytest.fixture
+def mill(deployment: Deployment) -> Iterator[Querymill]:
+    with Querymill(settings=deployment.settings) as connected:
+        yield connected
+
+
+def about(person: Person, **fields: Any) -> Search:
+    return Search.model_validate({"query": f"{person.text} {person.name}", "deadline": 30} | fields)
+
+
+def test_a_question_is_asked_of_all_that_the_collections_hold(mill: Querymill, people: dict[str, Person]) -> None:
+    collection, person = next(iter(people.items()))
+    result = mill.submit(about(person, collections=tuple(people))).result(timeout=PATIENCE_S)
+    assert isinstance(result, SearchResult)
+    assert {(branch.kind, branch.collection) for branch in result.branches} == {
+        (kind, name) for kind in KINDS for name in people
+    }
+    assert {branch.state for branch in result.branches} == {"done"}
+    found = {hit.kind for hit in result.results if hit.collection == collection}
+    assert found == set(KINDS), "each kind holds the person's text"
+
+
+def test_the_asynchronous_client_asks_alike(deployment: Deployment, people: dict[str, Person]) -> None:
+    person = next(iter(people.values()))
+
+    async def ask() -> SearchResult:
+        async with AsyncQuerymill(settings=deployment.settings) as mill:
+            job = await mill.submit(about(person, kinds=("reports",), collections=tuple(people)))
+            return await job.result(PATIENCE_S)
+
+    result = asyncio.run(ask())
+    assert {hit.kind for hit in result.results} == {"reports"}
+
+
+def test_what_holds_nothing_is_refused_before_anything_is_enqueued(mill: Querymill, people: dict[str, Person]) -> None:
+    before = {job.id for job in mill.recent(limit=1)}
+    with pytest.raises(UnknownCollection, match="no documents in 'nowhere'"):
+        mill.submit(Search(query="who", collections=("nowhere",)))
+    assert {job.id for job in mill.recent(limit=1)} == before
+
+
+def test_a_key_asks_what_it_may_read_and_nothing_else(
+    http: httpx.Client, keyring: Keyring, people: dict[str, Person]
+) -> None:
+    (mine, person), (theirs, other) = people.items()
+    key, every = bearer(keyring, mine), bearer(keyring, mine, theirs)
+    question = f"{person.text} {other.text}"
+    asked = {"kind": "search", "query": question, "deadline": 30}
+    found = http.post("/v1/jobs?wait=30", json=asked, headers=key)
+    assert found.status_code == 200, found.text
+    result = found.json()
+    assert {branch["collection"] for branch in result["branches"]} == {mine}
+    assert {hit["collection"] for hit in result["results"]} == {mine}
+    assert other.text not in json.dumps([hit["hit"] for hit in result["results"]]).replace(question, "")
+    of_both = http.post("/v1/jobs?wait=30", json=asked | {"top_k": 30}, headers=every).json()
+    assert {hit["collection"] for hit in of_both["results"]} == {mine, theirs}
+    # A job of two collections is seen by who sees both.
+    assert http.get(f"/v1/jobs/{of_both['job_id']}", headers=every).status_code == 200
+    assert http.get(f"/v1/jobs/{of_both['job_id']}", headers=key).status_code == 404
+    assert of_both["job_id"] not in http.get("/v1/jobs", headers=key).text
+
+
+@pytest.mark.parametrize("field", ["collections", "branches"])
+def test_a_collection_of_another_is_answered_as_one_that_there_is_not(
+    http: httpx.Client, keyring: Keyring, people: dict[str, Person], field: str
+) -> None:
+    mine, theirs = people
+    key = bearer(keyring, mine)
+
+    def answer(collection: str) -> tuple[int, str]:
+        named = collection if field == "collections" else f"reports/{collection}"
+        found = http.post("/v1/jobs", json={"kind": "search", "query": "who", field: [named]}, headers=key)
+        return found.status_code, json.dumps(found.json() | {"request_id": "", "instance": ""})
+
+    assert answer(theirs) == answer("nowhere")
+    assert answer(theirs)[0] == 404
+    assert theirs not in answer(theirs)[1]
+
+
+def test_a_result_that_names_a_forgotten_document_goes_and_another_stays(
+    mill: Querymill, people: dict[str, Person]
+) -> None:
+    collection, person = next(iter(people.items()))
+    for_good = Person.new()
+    finished(mill, ingestion("reports", collection, document("reports", for_good)))
+    naming = mill.submit(about(for_good, collections=tuple(people)))
+    assert document_id("reports", for_good) in naming.result(timeout=PATIENCE_S).model_dump_json()
+    other = mill.submit(about(person, collections=(collection,), kinds=("messages",)))
+    other.result(timeout=PATIENCE_S)
+    mill.drop("reports", collection=collection, ids=[document_id("reports", for_good)], timeout=PATIENCE_S)
+    until = time.monotonic() + 10
+    with suppress(UnknownJob):
+        while time.monotonic() < until:  # who waits for a job may read how it ended for a moment
+            mill.job(naming.id).picture()
+            time.sleep(0.2)
+        pytest.fail("the result still names the document")
+    assert other.result(timeout=5).results

@@ -1,0 +1,1 @@
+"""Pure rules of a search over everything."""

@@ -1,0 +1,118 @@
+"""The result of a search: the hits of all branches in one ranking, and what is missing."""
+
+from collections.abc import Iterable, Mapping
+
+from querymill_shared.board import Picture, Verdict
+from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
+from querymill_shared.contracts.results import Degradation
+from querymill_shared.contracts.search import (
+    JointHit,
+    Search,
+    SearchedBranch,
+    SearchResult,
+    branch_and_step,
+    parts_of,
+    step_in,
+)
+from querymill_workers.dispatch.joint.endings import BranchEnding
+from querymill_workers.dispatch.joint.evidence import text_of
+from querymill_workers.dispatch.joint.rules.ranking import RankedHit, grouped, rank_jointly
+from querymill_workers.jobs.stages import stage, timing
+from querymill_workers.jobs.verdicts import done, lost
+
+Endings = Mapping[str, BranchEnding]
+
+
+def show_result(picture: Picture, endings: Endings, request: Search) -> Verdict:
+    """Return the verdict of a search: done if a branch came through, with what the others lack."""
+    if all(ending.result is None for ending in endings.values()):
+        reasons = "; ".join(f"{branch}: {ending.reason}" for branch, ending in endings.items())
+        return lost(picture, reasons)
+    ranking, degraded = ranked(endings, request), tuple(missing(endings))
+    steps = [step for step in picture.steps if branch_and_step(step.name)[1]]
+    weights = {hit.branch: hit.worth.weight for hit in ranking}
+    result = SearchResult(
+        job_id=picture.record.job_id,
+        query=request.query,
+        collections=tuple(dict.fromkeys(parts_of(branch)[1] for branch in request.branches)),
+        results=shown(grouped(ranking, request.top_k) if request.group else ranking[: request.top_k], endings),
+        branches=tuple(searched(branch, endings[branch], weights.get(branch), picture) for branch in request.branches),
+        total=sum(ending.result.total for ending in endings.values() if ending.result is not None),
+        complete=not degraded,
+        degraded=degraded,
+        stages=tuple(map(stage, steps)),
+        timing=timing(picture, steps),
+        usage=used(endings.values()),
+    )
+    return done(result, picture)
+
+
+def ranked(endings: Endings, request: Search) -> list[RankedHit]:
+    """Return the hits of all branches that have ended in one ranking."""
+    return rank_jointly(
+        request.query, {branch: [text_of(hit) for hit in ending.hits] for branch, ending in endings.items()}
+    )
+
+
+def shown(ranking: Iterable[RankedHit], endings: Endings) -> tuple[JointHit, ...]:
+    """Return hits of a ranking as a result holds them."""
+    found = []
+    for hit in ranking:
+        kind, collection = parts_of(hit.branch)
+        found.append(
+            JointHit(
+                kind=kind,
+                collection=collection,
+                rank=hit.rank,
+                score=hit.score,
+                explanation=hit.explanation,
+                hit=endings[hit.branch].hits[hit.rank - 1],
+            )
+        )
+    return tuple(found)
+
+
+def searched(branch: str, ending: BranchEnding, weight: float | None, picture: Picture) -> SearchedBranch:
+    """Tell how a branch went."""
+    kind, collection = parts_of(branch)
+    ended = ending.ended
+    return SearchedBranch(
+        kind=kind,
+        collection=collection,
+        state="failed" if ending.result is None else "done",
+        total=0 if ending.result is None else ending.result.total,
+        ms=None if ended is None else round((ended - picture.record.created) * 1000, 1),
+        weight=weight,
+        reason=ending.reason or None,
+    )
+
+
+def missing(endings: Endings) -> Iterable[Degradation]:
+    """Name each branch that has no result, and what the results of the others lack."""
+    for branch, ending in endings.items():
+        if ending.result is None:
+            yield Degradation(stage=branch, reason=ending.reason, code=ending.code)
+            continue
+        for part in ending.result.degraded:
+            yield part.model_copy(update={"stage": step_in(branch, part.stage)})
+
+
+def used(endings: Iterable[BranchEnding]) -> dict[str, int]:
+    """Add up the provider calls and the tokens of all branches."""
+    usages = [ending.result.usage for ending in endings if ending.result is not None]
+    return {name: sum(usage.get(name, 0) for usage in usages) for name in dict.fromkeys(n for u in usages for n in u)}
+
+
+def show_ranking(endings: Endings, request: Search, after: str) -> Hits:
+    """Return the ranking so far as an event."""
+    ranking = ranked(endings, request)[: request.top_k]
+    return Hits(
+        after_stage=after,
+        total=sum(len(ending.hits) for ending in endings.values()),
+        hits=tuple(_told(hit, place, endings) for place, hit in enumerate(ranking)),
+    )
+
+
+def _told(hit: RankedHit, place: int, endings: Endings) -> PartialHit:
+    text = text_of(endings[hit.branch].hits[hit.rank - 1])[:TOLD_CHARS] if place < TOLD_TEXTS else None
+    return PartialHit(key=f"{hit.branch}#{hit.rank}", score=hit.score, text=text or None)
