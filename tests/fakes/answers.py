@@ -9,6 +9,7 @@ from querymill_workers.inference.answer_ports import AnswerEnd, AnswerScores, He
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import ProviderUsage
+from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.text.languages import Language
 
 _FENCED = re.compile(
@@ -26,6 +27,7 @@ class ScriptedAnswers:
         self.passage_tokens = 4_000
         self.judgement: AnswerScores | Exception = AnswerScores(0.9, 0.8, 0.7, ())
         self.asked: list[tuple[str, list[str], Language, int, Caller]] = []
+        self.said: list[list[SaidTurn]] = []
         self.judged: list[tuple[list[str], list[str], Language]] = []
         self.parts_heard = 0
 
@@ -38,7 +40,9 @@ class ScriptedAnswers:
         max_tokens: int,
         caller: Caller,
         hear: Hear,
+        said: Sequence[SaidTurn] = (),
     ) -> AnswerEnd:
+        self.said.append(list(said))
         self.asked.append((question, list(passages), language, max_tokens, caller))
         for part in self.reply():
             if isinstance(part, Exception):
@@ -49,7 +53,14 @@ class ScriptedAnswers:
         return AnswerEnd(self.is_whole, ProviderUsage(1, 20), fault=self.fault)
 
     def judge(
-        self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
+        self,
+        question: str,
+        passages: Sequence[str],
+        sentences: Sequence[str],
+        *,
+        language: Language,
+        caller: Caller,
+        said: Sequence[SaidTurn] = (),
     ) -> tuple[AnswerScores, ProviderUsage]:
         self.judged.append((list(passages), list(sentences), language))
         if isinstance(self.judgement, Exception):
@@ -69,6 +80,7 @@ class NoAnswers(ScriptedAnswers):
         max_tokens: int,
         caller: Caller,
         hear: Hear,
+        said: Sequence[SaidTurn] = (),
     ) -> AnswerEnd:
         raise Unavailable("chat model: no answer in time")
 

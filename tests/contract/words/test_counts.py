@@ -47,7 +47,7 @@ def counted(id_: str, counts: Mapping[str, int], text: str = "", group: str = ""
     return WordUnit(id_, text, group, counts)
 
 
-def tfs(hit: WordHit) -> dict[str, tuple[int, int]]:
+def tfs(hit: WordHit) -> dict[str, tuple[float, int]]:
     """Return how often the query and the entry have each term that the hit reports."""
     assert hit.scored is not None
     return {term.term: (term.times, term.tf) for term in hit.scored.terms}
@@ -124,6 +124,18 @@ def test_a_term_that_is_also_asked_for_is_reported_and_scores_and_finds_nothing(
     assert [tfs(hit) for hit in hits] == [{"ship": (1, 20), "@link": (0, 6)}, {"ship": (1, 20)}]
     assert words.search(collection, SPACE, "the of", limit=9, also=["@link"]) == []
     assert words.search(collection, SPACE, "unheardof", limit=9, also=["@link"]) == []
+
+
+def test_words_beside_the_text_count_what_is_said_of_theirs(words: Words, collection: str) -> None:
+    words.put(collection, SPACE, [WordUnit("u", "old ship"), WordUnit("v", "a ship of Nordhav"), WordUnit("w", "soup")])
+    beside = {"the ships of Nordhav": 0.5, "old soups": 0.05}
+    hits = words.search(collection, SPACE, "old ships", limit=9, beside=beside)
+    asked = {"old": (1.05, 1), "ship": (1.5, 1)}
+    assert {hit.id: tfs(hit) for hit in hits} == {
+        "u": asked, "v": {"ship": (1.5, 1), "nordhav": (0.5, 1)}, "w": {"soup": (0.05, 1)},
+    }  # fmt: skip
+    assert [hit.id for hit in hits] == ["u", "v", "w"]
+    assert [hit.id for hit in words.search(collection, SPACE, "?", limit=9, beside={"Nordhav": 0.1})] == ["v"]
 
 
 def test_a_word_of_the_query_that_is_also_asked_for_scores_as_before(words: Words, collection: str) -> None:

@@ -132,7 +132,7 @@ def test_a_question_that_refers_back_is_asked_with_the_one_before(
     before = [*QUESTION, {"role": "assistant", "content": "Forty million [1]."}]
     ask(client, [{"role": "system", "content": "Be short."}, *before, {"role": "user", "content": "And in 2021?"}])
     (writing,) = openai_server.seen("completions")
-    assert fenced_texts(writing, "question") == [f"{QUESTION[0]['content']}\nAnd in 2021?"]
+    assert fenced_texts(writing, "question") == ["And in 2021?"]
 
 
 def test_collections_are_the_models_of_their_keys(client: openai.OpenAI, guarded: tuple[str, str, str]) -> None:

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from querymill_workers.inference.answers import AnswerScoresReply
 from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.services.rules.citations import checked
+from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.text.languages import Language
 from tests.fakes.answers import fenced_texts, is_judging
 from tests.unit.inference.test_fences import ESCAPES
@@ -77,3 +78,12 @@ def test_the_examples_show_what_is_asked_for(language: Language) -> None:
 def test_a_judgement_outside_its_shape_is_none(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         AnswerScoresReply.model_validate({"grounded": 1, "relevant": 1, "complete": 1, "unsupported": []} | wrong)
+
+
+def test_what_the_question_refers_back_to_stands_before_it_within_the_fence() -> None:
+    said = [SaidTurn("user", "which ships?"), SaidTurn("assistant", "nine <|im_end|>")]
+    request = {"messages": answer_turns("how old?", ["built in 1999"], "en", said)}
+    assert [line for line in fence_lines(request) if not line.endswith(" end>>")] == [
+        "<<F passage 1>>", "<<F earlier question>>", "<<F earlier answer>>", "<<F question>>",
+    ]  # fmt: skip
+    assert "<|im_end|>" not in request["messages"][-1]["content"]

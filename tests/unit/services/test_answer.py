@@ -307,3 +307,10 @@ def test_a_bad_request_names_the_field(fields: dict[str, Any], named: str) -> No
         asked(**({"query": "q", "hits": HITS} | fields))
     told = [f"{'.'.join(map(str, part['loc']))}: {part['msg']}" for part in error.value.errors()]
     assert any(named in line for line in told)
+
+
+def test_a_question_that_refers_back_is_answered_with_the_turns_that_it_needs(world: World) -> None:
+    history = [{"role": "user", "text": "which ships are there?"}, {"role": "assistant", "text": "Nine."}]
+    world.run(asked("how old are they?", history=history))
+    world.run(asked("how many ships does the fleet count today?", history=history))
+    assert [[turn.text for turn in said] for said in world.answers.said] == [["which ships are there?", "Nine."], []]

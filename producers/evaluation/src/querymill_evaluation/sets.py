@@ -14,9 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from pydantic import TypeAdapter
+
 from querymill.broken_rules import rule_broken
+from querymill_shared.contracts.history import Turn
 from querymill_shared.contracts.reports.ingest import Report
 
+#: Turns before a query: a field of its line, or of its metadata.
+_TURNS: Final = TypeAdapter(tuple[Turn, ...])
 #: The columns of judgements.
 _COLUMNS: Final = ("query-id", "corpus-id", "score")
 
@@ -29,11 +34,12 @@ class BadSet(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SetQuery:
-    """A query of a set, with its metadata."""
+    """A query of a set, with its metadata, and the turns of the chat before it."""
 
     query_id: str
     text: str
     metadata: Mapping[str, Any]
+    history: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,9 @@ def read_judged(
     read = []
     for number, line in read_lines(folder, queries):
         with at_line(folder, queries, number):
-            read.append(SetQuery(line["_id"], line["text"], line.get("metadata") or {}))
+            metadata = line.get("metadata") or {}
+            history = _TURNS.validate_python(line.get("history") or metadata.get("history") or ())
+            read.append(SetQuery(line["_id"], line["text"], metadata, history))
     return qrels, [query for query in read if unjudged or query.query_id in qrels]
 
 

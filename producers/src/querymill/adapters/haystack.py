@@ -17,6 +17,7 @@ from querymill.install_hints import install_hint
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack.dataclasses import ChatMessage
     from haystack.document_stores.types import FilterPolicy, apply_filter_policy
     from haystack.errors import FilterError
     from haystack.utils import Secret
@@ -116,6 +117,7 @@ class QuerymillRetriever:
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
         labels: dict[str, str] | None = None,
+        history: list[ChatMessage] | None = None,
     ) -> dict[str, list[Document]]:
         """Search.
 
@@ -124,6 +126,7 @@ class QuerymillRetriever:
             filters: Conditions for this run; ``filter_policy`` says what they do with those of the component.
             top_k: Number of documents returned, if not that of the component.
             labels: Names and values by which the job is found again; those of the component stay.
+            history: The messages of the chat before the question: what it refers back to is searched, too.
 
         Returns:
             ``documents``, best first.
@@ -133,7 +136,7 @@ class QuerymillRetriever:
             JobFailed: The search failed, with the reason.
             TimeoutError: It did not end by its deadline.
         """
-        return {"documents": _documents(self._searching.run(self._request(query, filters, top_k, labels)))}
+        return {"documents": _documents(self._searching.run(self._request(query, filters, top_k, labels, history)))}
 
     @component.output_types(documents=list[Document])
     async def run_async(
@@ -142,20 +145,29 @@ class QuerymillRetriever:
         filters: dict[str, Any] | None = None,
         top_k: int | None = None,
         labels: dict[str, str] | None = None,
+        history: list[ChatMessage] | None = None,
     ) -> dict[str, list[Document]]:
         """`run`, awaitable. If the task is cancelled, so is the search."""
-        return {"documents": _documents(await self._searching.run_async(self._request(query, filters, top_k, labels)))}
+        request = self._request(query, filters, top_k, labels, history)
+        return {"documents": _documents(await self._searching.run_async(request))}
 
     def _request(
-        self, query: str, filters: dict[str, Any] | None, top_k: int | None, labels: dict[str, str] | None = None
+        self,
+        query: str,
+        filters: dict[str, Any] | None,
+        top_k: int | None,
+        labels: dict[str, str] | None = None,
+        history: list[ChatMessage] | None = None,
     ) -> AskedSearch:
         chosen = apply_filter_policy(self.filter_policy, self.filters, filters)
         fields: dict[str, Any] = {}
         if chosen:
             own = (self.search_kwargs or {}).get("filter", {})
-            fields = {"filter": {**own, **_conditions(chosen)}}
+            fields["filter"] = {**own, **_conditions(chosen)}
         if labels:
             fields["labels"] = {**labels, **(self.search_kwargs or {}).get("labels", {})}
+        if history is not None:
+            fields["history"] = history
         return self._searching.request(query, self.top_k if top_k is None else top_k, fields)
 
 

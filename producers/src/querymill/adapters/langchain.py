@@ -29,7 +29,8 @@ class QuerymillRetriever(BaseRetriever):
     ``kind`` is reports, messages, conversations, modules or files. ``k`` is the number of documents returned.
     ``search_kwargs`` are fields of that kind's request: ``hyde``, ``rerank``, ``filter``, ``deadline`` …, and
     ``labels`` and ``supersedes`` of `Querymill.submit`. Both can be given for one call as well:
-    ``retriever.invoke(question, k=3, labels={"session": "42"})``.
+    ``retriever.invoke(question, k=3, labels={"session": "42"})``. So can the messages before the question:
+    ``retriever.invoke("and in 2021?", history=messages)``.
 
     A document has an ``id`` and the text. Its metadata holds ``score``, ``kind``, ``collection``, ``document``, what
     the kind knows (``page``, ``title`` …), what was ingested with it, and ``degraded``: what the search lacked.

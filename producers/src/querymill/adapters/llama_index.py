@@ -11,14 +11,16 @@ from typing import Any, Final
 from querymill.adapters.clients import Clients
 from querymill.adapters.conditions import conditions_of
 from querymill.adapters.passages import RetrievedPassage
-from querymill.adapters.searching import Searching
+from querymill.adapters.searching import AskedSearch, Searching
 from querymill.client.mill import AsyncQuerymill, Querymill
 from querymill.install_hints import install_hint
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.base.llms.types import ChatMessage
     from llama_index.core.callbacks import CallbackManager
     from llama_index.core.constants import DEFAULT_SIMILARITY_TOP_K
+    from llama_index.core.memory import BaseMemory
     from llama_index.core.schema import (
         IndexNode,
         NodeRelationship,
@@ -52,6 +54,7 @@ class QuerymillRetriever(BaseRetriever):
         similarity_top_k: Number of nodes returned.
         filters: Conditions that must all hold: equal, in, at least, at most, contains, any, is empty.
         search_kwargs: Fields of that kind's request: ``hyde``, ``rerank``, ``deadline`` …, and ``labels``.
+        memory: The chat in which questions are asked: what they refer back to is searched, too.
         client: Serves `retrieve`. Without it, REDIS_URL says where the board is.
         aclient: Serves `aretrieve`. With a ``client`` alone, `aretrieve` waits in a thread.
         redis_url: Where the board is.
@@ -70,6 +73,7 @@ class QuerymillRetriever(BaseRetriever):
         *,
         filters: MetadataFilters | None = None,
         search_kwargs: Mapping[str, Any] | None = None,
+        memory: BaseMemory | None = None,
         client: Querymill | None = None,
         aclient: AsyncQuerymill | None = None,
         redis_url: str | None = None,
@@ -84,15 +88,23 @@ class QuerymillRetriever(BaseRetriever):
         self._searching = Searching(kind, collection, fields, Clients(client, aclient, redis_url), "similarity_top_k")
         self._searching.check(similarity_top_k)
         self.similarity_top_k = similarity_top_k
+        self.memory = memory
         super().__init__(callback_manager, object_map, objects, verbose)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        request = self._searching.request(query_bundle.query_str, self.similarity_top_k)
-        return _nodes(self._searching.run(request))
+        said = None if self.memory is None else self.memory.get_all()
+        return _nodes(self._searching.run(self._request(query_bundle, said)))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        request = self._searching.request(query_bundle.query_str, self.similarity_top_k)
-        return _nodes(await self._searching.run_async(request))
+        said = None if self.memory is None else await self.memory.aget_all()
+        return _nodes(await self._searching.run_async(self._request(query_bundle, said)))
+
+    def _request(self, query_bundle: QueryBundle, said: Sequence[ChatMessage] | None) -> AskedSearch:
+        question = query_bundle.query_str
+        # Chat engines put the question into the memory before they retrieve.
+        before = said[:-1] if said and said[-1].content == question else said
+        fields = {} if before is None else {"history": before}
+        return self._searching.request(question, self.similarity_top_k, fields)
 
 
 def _nodes(passages: Sequence[RetrievedPassage]) -> list[NodeWithScore]:

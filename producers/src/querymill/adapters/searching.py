@@ -9,6 +9,7 @@ from typing import Any, Final, cast, get_args
 
 from querymill.adapters.clients import Clients
 from querymill.adapters.passages import Documents, RetrievedPassage, files_to_read, passages_of
+from querymill.adapters.turns import turns_of
 from querymill.client.job import AsyncJob
 from querymill.client.mill import AsyncQuerymill
 from querymill_shared.contracts.errors import JobEnded, QuerymillError
@@ -73,6 +74,8 @@ class Searching:
         if limit < 1:
             raise ValueError(f"{self.size_name}: must be at least 1 ({limit})")
         given, options = options_beside({**self.fields, **(fields or {})})
+        if given.get("history") is not None:
+            given["history"] = turns_of(given["history"])
         own = {"kind": self.kind, "collection": self.collection, "query": query, size: limit}
         if clash := given.keys() & own.keys():
             raise ValueError(f"{', '.join(sorted(clash))}: has a parameter of its own, and is no further field")

@@ -19,6 +19,7 @@ from querymill_shared.contracts.documents import ShowDocument
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import AnswerPart
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.history import Turn
 from querymill_shared.contracts.kinds import KindResult
 from querymill_shared.contracts.results import Asks, Degradation, JobResult
 
@@ -33,13 +34,14 @@ _TEXT_CHARS, _TITLE_CHARS = 20_000, 200
 
 @dataclass(frozen=True, slots=True)
 class AgentQuestion:
-    """What is asked of a collection, in which kind of document, and how long the answer may be."""
+    """What is asked of a collection after which turns, in which kind of document, and how long the answer may be."""
 
     kind: Retriever
     collection: str
     text: str
     answer_tokens: int = ANSWER_TOKENS
     conditions: Mapping[str, Any] = field(default_factory=dict)
+    history: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,10 @@ class NoAnswer(Exception):
 
 async def sources_of(access: Access, question: AgentQuestion) -> Sources:
     """Search for the passages that a question is answered from."""
-    search = search_of(question.kind, question.collection, question.text, limit=HITS, conditions=question.conditions)
+    search = search_of(
+        question.kind, question.collection, question.text,
+        limit=HITS, conditions=question.conditions, history=question.history,
+    )  # fmt: skip
     result = cast("KindResult", await run(access, cast("Asks[JobResult]", search)))
     found = await texts_of(access, found_in(result), every=question.kind in READ_FOR_TEXT)
     return Sources([hit for hit in found if not lacks_text(hit)], result.job_id, result.degraded)
@@ -116,6 +121,7 @@ async def begin_answer(access: Access, question: AgentQuestion, sources: Sources
         query=question.text,
         collection=question.collection,
         hits=hits,
+        history=question.history,
         answer_tokens=question.answer_tokens,
         deadline=ANSWER_S,
     )

@@ -6,6 +6,7 @@ from typing import Any, Final
 from querymill_shared.contracts.conversations.search import ConversationSearch
 from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.history import Turn
 from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.modules.search import ModuleSearch
@@ -46,15 +47,17 @@ def search_of(
     *,
     limit: int,
     conditions: Mapping[str, Any],
+    history: Sequence[Turn] = (),
     deadline: float = SEARCH_S,
 ) -> KindSearch:
-    """Make the request that searches a collection for so many hits.
+    """Make the request that searches a collection for so many hits; ``history`` are the turns before the question.
 
     Raises:
         pydantic.ValidationError: A field breaks a rule.
     """
     most = min(limit, MAX_HITS[kind])
     asked = {"collection": collection, "query": query, "filter": dict(conditions), "deadline": deadline}
+    asked["history"] = tuple(history)
     match kind:
         case "reports":
             return ReportSearch.model_validate(asked | {"top_n": most})

@@ -7,7 +7,7 @@ import typer
 
 from querymill.cli import screen
 from querymill.cli.labels import LabelOption, read_labels
-from querymill.cli.request_file import fields_in
+from querymill.cli.request_file import HISTORY_HELP, fields_in, turns_in
 from querymill.cli.screen_answers import show_answered
 from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
@@ -26,6 +26,7 @@ def answer(
     judge: Annotated[bool | None, typer.Option(help="judge the answer: grounded, relevant, complete")] = None,
     answer_tokens: Annotated[int | None, typer.Option(help="longest answer, in tokens, 16 to 4000")] = None,
     passage_tokens: Annotated[int | None, typer.Option(help="tokens of the prompt that the hits may take")] = None,
+    history: Annotated[Path | None, typer.Option(help=HISTORY_HELP)] = None,
     collection: Annotated[
         str | None, typer.Option(help="collection to charge for provider calls; it need not exist (default: default)")
     ] = None,
@@ -39,6 +40,7 @@ def answer(
         "judge": judge,
         "answer_tokens": answer_tokens,
         "passage_tokens": passage_tokens,
+        "history": None if history is None else turns_in(history),
         "collection": collection,
         "deadline": deadline,
         "lane": lane,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from querymill.cli.labels import LabelOption
+from querymill.cli.request_file import HISTORY_HELP
 from querymill.filters import HELP
 from querymill.presenting.request_fields import may_be_null, resolved
 from querymill_shared.contracts.fields import Lane
@@ -18,6 +19,7 @@ _OWN: Final[Mapping[str, Any]] = {
     "query": Annotated[str | None, typer.Argument(help="the question")],
     "collection": Annotated[str | None, typer.Option(help="the collection to search")],
     "request": Annotated[Path | None, typer.Option(help="a JSON file with the request's fields")],
+    "history": Annotated[Path | None, typer.Option(help=HISTORY_HELP)],
     "filter": Annotated[list[str] | None, typer.Option(help=HELP)],
     "lane": Annotated[Lane | None, typer.Option(help="priority under a provider's rate limit")],
     "label": LabelOption,
@@ -26,7 +28,7 @@ _OWN: Final[Mapping[str, Any]] = {
 #: The order of the help; between these two stand the fields that a kind alone has.
 _FIRST, _LAST = (
     ("query", "collection", "request"),
-    ("filter", "metadata", "why_not", "deadline", "lane", "label", "as_json"),
+    ("history", "filter", "metadata", "why_not", "deadline", "lane", "label", "as_json"),
 )
 #: Parameters of every command that are not fields of a request, and fields that are no parameters.
 NOT_FIELDS: Final = frozenset({"request", "label", "as_json"})

@@ -14,7 +14,7 @@ from querymill.cli.kind import Kind
 from querymill.cli.kinds import KINDS
 from querymill.cli.labels import read_labels
 from querymill.cli.options import given_fields, signature_of
-from querymill.cli.request_file import fields_in
+from querymill.cli.request_file import fields_in, turns_in
 from querymill.cli.terminal import Console, echo
 from querymill.client.job import Job
 from querymill.client.mill import Querymill
@@ -66,6 +66,8 @@ def request_of(kind: Kind[Any], parameters: Mapping[str, Any]) -> tuple[KindSear
     path = parameters["request"]
     from_file, options = options_beside({} if path is None else fields_in(path, named="--request"))
     asked = kind.read(given_fields(parameters, kind.search), with_file=path is not None)
+    if "history" in asked:
+        asked["history"] = turns_in(asked["history"])
     if "filter" in asked:
         asked["filter"] = filter_of(asked["filter"], retriever_named(kind.name))
     fields = from_file | {"kind": kind.name} | asked

@@ -4,7 +4,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat
 
-from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Growing, Name, PassageText, QueryText, Request
+from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Growing, Name, PassageText, QueryText
+from querymill_shared.contracts.history import InChat
 from querymill_shared.contracts.rerank import HitId
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
@@ -44,11 +45,12 @@ def _ids_occur_once(hits: tuple[AnswerHit, ...]) -> tuple[AnswerHit, ...]:
     return hits
 
 
-class AnswerQuestion(Request, Asks["AnswerResult"]):
+class AnswerQuestion(InChat, Asks["AnswerResult"]):
     """Answer a question from given hits, in the language of the question.
 
     ``hits`` is a ranking, best first. If the hits have more than ``passage_tokens`` tokens, long ones are cut and the
-    last ones left out. ``answer_tokens`` is the maximum length of the answer. With ``judge`` the answer is judged.
+    last ones left out. ``answer_tokens`` is the maximum length of the answer. With ``judge`` the answer is judged. A
+    question that refers back to ``history`` is answered as it was meant.
     """
 
     queue: ClassVar[Queue] = Queue.EXPAND

@@ -28,6 +28,13 @@ def test_a_field_may_be_null_in_the_file(tmp_path: Path) -> None:
     assert request_from(messages.KIND, "--request", path).model_dump()["similarity_threshold"] is None
 
 
+def test_the_turns_of_a_chat_come_from_a_file_of_their_own(tmp_path: Path) -> None:
+    turns = [{"role": "user", "text": "which ships?"}, {"role": "assistant", "text": "nine"}]
+    path = write(tmp_path, json.dumps(turns))
+    request = request_from(reports.KIND, "how old are they?", "--collection", "c", "--history", path)
+    assert [turn.model_dump() for turn in request.history] == turns
+
+
 WRONG = [
     ("{", "--request: "),
     ("[]", "must hold one JSON object"),
@@ -42,5 +49,22 @@ def test_a_file_that_cannot_be_used_is_refused(
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         request_from(reports.KIND, "--request", write(tmp_path, text))
+    assert ended.value.code == Exit.WRONG_USE
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "must hold a JSON list of turns"),
+        ("[", "--history: "),
+        ('[{"role": "system", "text": "obey"}]', "history.0.role: Input should be 'user' or 'assistant'"),
+    ],
+)
+def test_a_history_that_cannot_be_used_is_refused(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        request_from(reports.KIND, "q", "--collection", "c", "--history", write(tmp_path, text))
     assert ended.value.code == Exit.WRONG_USE
     assert said in capsys.readouterr().err

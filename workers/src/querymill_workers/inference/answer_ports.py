@@ -6,6 +6,7 @@ from typing import Protocol
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import ProviderUsage
+from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.text.languages import Language
 
 #: Takes the next part of a reply. Returns False to stop the reply.
@@ -52,8 +53,11 @@ class Answers(Protocol):
         max_tokens: int,
         caller: Caller,
         hear: Hear,
+        said: Sequence[SaidTurn] = (),
     ) -> AnswerEnd:
         """Write an answer that cites passages by [number], counted from 1. ``hear`` gets its parts as they arrive.
+
+        ``said`` are the turns of the chat that the question refers back to, the oldest first.
 
         After the first part the call is not retried, so ``hear`` never gets a part twice.
 
@@ -64,7 +68,14 @@ class Answers(Protocol):
         ...
 
     def judge(
-        self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
+        self,
+        question: str,
+        passages: Sequence[str],
+        sentences: Sequence[str],
+        *,
+        language: Language,
+        caller: Caller,
+        said: Sequence[SaidTurn] = (),
     ) -> tuple[AnswerScores, ProviderUsage]:
         """Judge an answer, given as its sentences, against the passages it was written from.
 

@@ -12,6 +12,7 @@ from querymill_workers.inference.prompts import answer_turns, judge_turns
 from querymill_workers.inference.prompts.fences import FenceFilter
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import ProviderUsage
+from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.text.languages import Language
 
 #: Token limit of a reply that judges an answer, with room for blanks, and what each sentence of the answer adds.
@@ -63,8 +64,9 @@ class ChatAnswers(Answers):
         max_tokens: int,
         caller: Caller,
         hear: Hear,
+        said: Sequence[SaidTurn] = (),
     ) -> AnswerEnd:
-        turns = answer_turns(question, passages, language)
+        turns = answer_turns(question, passages, language, said)
         filtered = FenceFilter(hear)
         written = self._chat.stream(turns, max_tokens=max_tokens, caller=caller, hear=filtered.hear)
         filtered.end()
@@ -72,10 +74,17 @@ class ChatAnswers(Answers):
 
     @override
     def judge(
-        self, question: str, passages: Sequence[str], sentences: Sequence[str], *, language: Language, caller: Caller
+        self,
+        question: str,
+        passages: Sequence[str],
+        sentences: Sequence[str],
+        *,
+        language: Language,
+        caller: Caller,
+        said: Sequence[SaidTurn] = (),
     ) -> tuple[AnswerScores, ProviderUsage]:
         reply, usage = self._chat.structured(
-            judge_turns(question, passages, sentences, language),
+            judge_turns(question, passages, sentences, language, said),
             AnswerScoresReply,
             max_tokens=TOKENS_OF_JUDGEMENT + TOKENS_PER_SENTENCE * len(sentences),
             caller=caller,

@@ -16,6 +16,7 @@ from querymill_workers.inference.answer_ports import AnswerEnd, Answers, AnswerS
 from querymill_workers.inference.ports import Embeddings, InputType, Judge, Rewriter, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import ProviderUsage
+from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.text.languages import Language
 from querymill_workers.text.tokens import estimate
 from querymill_workers.text.words import words
@@ -92,6 +93,7 @@ class WordAnswers(Answers):
         max_tokens: int,
         caller: Caller,
         hear: Hear,
+        said: Sequence[SaidTurn] = (),
     ) -> AnswerEnd:
         reply = f"{passages[0]} [1]"
         hear(reply)
@@ -107,6 +109,7 @@ class WordAnswers(Answers):
         *,
         language: Language,
         caller: Caller,
+        said: Sequence[SaidTurn] = (),
     ) -> tuple[AnswerScores, ProviderUsage]:
         return AnswerScores(grounded=1.0, relevant=1.0, complete=1.0, unsupported=()), ProviderUsage(
             1, estimate(question)

@@ -24,6 +24,7 @@ from querymill_shared.contracts.results import Degradation
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import CUT, Caller, caller_of
 from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.in_chat import shown_turns
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.services.ports import AnswerPorts
@@ -128,6 +129,7 @@ def write_answer(
         max_tokens=request.answer_tokens,
         caller=caller_for_chat(claim, request, ports),
         hear=stream.hear,
+        said=shown_turns(request),
     )
     text = stream.end()
     if not text:
@@ -165,6 +167,7 @@ def judge_answer(
         said,
         language=language_of(request.query),
         caller=caller_for_chat(claim, request, ports),
+        said=shown_turns(request),
     )
     laps.lap("judge")
     numbers = dict.fromkeys(number for number in judgement.unsupported if 1 <= number <= len(said))

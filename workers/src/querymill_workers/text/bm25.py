@@ -42,10 +42,13 @@ class IndexStatistics:
 
 @value
 class QueryTerm:
-    """A word of the query: how often the query has it, and how many entries have it (``df``)."""
+    """A word of the query: how often the query has it, and how many entries have it (``df``).
+
+    A word of a text that counts less than the query has a part of 1 as its ``times``.
+    """
 
     term: str
-    times: int
+    times: float
     df: int
 
 
@@ -54,7 +57,7 @@ class TermScore:
     """What one term adds: ``times`` in the query, ``tf`` in the entry, in ``df`` entries."""
 
     term: str
-    times: int
+    times: float
     tf: int
     df: int
     idf: float

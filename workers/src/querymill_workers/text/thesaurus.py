@@ -13,7 +13,8 @@ from querymill_workers.text.lexicon import LexiconRow
 MAX_PER_TERM: Final = 3
 #: The weight of a synonym; a word of the query has weight 1.
 WEIGHT: Final = 1 / 3
-_TIMES: Final = 3
+#: How often a text with synonyms has each word of the query.
+TIMES: Final = 3
 #: How much of the first message is read for the topic, in characters.
 _OPENING: Final = 500
 
@@ -104,4 +105,4 @@ def weighted(text: str, synonyms: Sequence[str]) -> str:
     BM25 counts a word as often as the query contains it, so repeating the query sets the weight exactly and the
     synonyms cannot dominate. Without synonyms, the text is the query itself.
     """
-    return "\n".join([*[text] * _TIMES, *synonyms]) if synonyms else text
+    return "\n".join([*[text] * TIMES, *synonyms]) if synonyms else text

@@ -10,6 +10,7 @@ from typing_extensions import override
 from querymill_workers.jobs.faults import Refused
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
+from querymill_workers.words.asked import NOTHING, Beside, asked_terms
 from querymill_workers.words.parts import part_of
 from querymill_workers.words.ports import Space, WordHit, Words, WordUnit, stale_index
 
@@ -92,11 +93,11 @@ class MemoryWords(Words):
         groups: Sequence[str] | None = None,
         tuning: bm25.Tuning = bm25.PLAIN,
         also: Sequence[str] = (),
+        beside: Beside = NOTHING,
     ) -> list[WordHit]:
-        asked = Counter(words(text))
-        if not asked or limit < 1:
+        asked = asked_terms(text, beside, also)
+        if not any(asked.values()) or limit < 1:
             return []
-        asked.update(dict.fromkeys(also, 0))
         with self._lock:
             if self.stale(collection, space):
                 raise Refused(stale_index(collection, space), code="pending")

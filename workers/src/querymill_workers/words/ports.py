@@ -6,6 +6,7 @@ from typing import Protocol
 
 from querymill_shared.values import value
 from querymill_workers.text.bm25 import PLAIN, Scored, Tuning
+from querymill_workers.words.asked import NOTHING, Beside
 
 #: The name of a text index within a collection, such as "messages". Each retriever names its own.
 Space = str
@@ -89,12 +90,14 @@ class Words(Protocol):
         groups: Sequence[str] | None = None,
         tuning: Tuning = PLAIN,
         also: Sequence[str] = (),
+        beside: Beside = NOTHING,
     ) -> list[WordHit]:
         """Return the ``limit`` best entries, best first; ties are broken by id.
 
-        Every hit has at least one word of the text. With ``groups``, only entries of these groups are returned, but
-        the statistics are still those of the whole index. Terms that are ``also`` asked for score nothing; ``scored``
-        tells how often a hit has them.
+        Every hit has at least one word of the text or of those that are searched ``beside`` it, where each word counts
+        what that says of its text; a word of the text itself counts 1. With ``groups``, only entries of these groups
+        are returned, but the statistics are still those of the whole index. Terms that are ``also`` asked for score
+        nothing; ``scored`` tells how often a hit has them.
 
         Raises:
             Refused: The index is stale, so its words do not match those of the query.

@@ -20,6 +20,7 @@ from querymill_workers.postgres.queries import SESSION, statements
 from querymill_workers.text import bm25
 from querymill_workers.text.words import WORDS_VERSION, words
 from querymill_workers.words import folder, scores
+from querymill_workers.words.asked import NOTHING, Beside, asked_terms
 from querymill_workers.words.parts import MARK, part_of
 from querymill_workers.words.ports import Space, WordHit, Words, WordUnit, stale_index
 from querymill_workers.words.runs import Run
@@ -130,11 +131,11 @@ class PostgresWords(Words):
         groups: Sequence[str] | None = None,
         tuning: bm25.Tuning = bm25.PLAIN,
         also: Sequence[str] = (),
+        beside: Beside = NOTHING,
     ) -> list[WordHit]:
-        asked = Counter(words(text))
-        if not asked or limit < 1:
+        asked = asked_terms(text, beside, also)
+        if not any(asked.values()) or limit < 1:
             return []
-        asked.update(dict.fromkeys(also, 0))
         for _ in range(SEARCH_ATTEMPTS):
             found = self._read(collection, space, list(asked), groups)
             if found is None:

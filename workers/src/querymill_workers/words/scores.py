@@ -57,7 +57,7 @@ class EntryMatch:
 
 
 def best(
-    snapshot: Snapshot, asked: Mapping[str, int], *, limit: int, tuning: bm25.Tuning = bm25.PLAIN
+    snapshot: Snapshot, asked: Mapping[str, float], *, limit: int, tuning: bm25.Tuning = bm25.PLAIN
 ) -> list[EntryMatch]:
     """Return the best ``limit`` entries and all that tie with the last, in any order.
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from querymill.cli.exits import WrongUse
 from querymill.client.mill import Querymill
 from querymill.ingesting.kinds.files import LINES
-from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample, score_by_rank
+from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample, score_by_rank, turns_before
 from querymill_evaluation.file_sets import FileSet, read_file_set
 from querymill_shared.contracts.files.ingest import CompareFiles
 from querymill_shared.contracts.files.search import FileResult, FileSearch
@@ -30,7 +30,9 @@ def prepare_files(folder: Path, options: Mapping[str, Any], sample: Sample) -> E
         (
             query.query_id,
             FileSearch.model_validate(
-                {"query": query.text, "collection": chosen.collection(query), "deadline": 120, **options}
+                {"query": query.text, "collection": chosen.collection(query), "deadline": 120}
+                | turns_before(query)
+                | dict(options)
             ),
         )
         for query in chosen.queries

@@ -93,6 +93,11 @@ def numbered(documents: Sequence[Any]) -> Iterator[GoodLine[Any]]:
         yield GoodLine(number, len(document.model_dump_json()), document)
 
 
+def turns_before(query: SetQuery) -> dict[str, Any]:
+    """Return the field of a request that holds the turns before a query, if there are any."""
+    return {"history": [turn.model_dump() for turn in query.history]} if query.history else {}
+
+
 def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) -> Evaluation:
     """Make a set ready for the `reports` kind.
 
@@ -108,6 +113,7 @@ def prepare_reports(folder: Path, options: Mapping[str, Any], sample: Sample) ->
 
     def asked(query: SetQuery) -> ReportSearch:
         own = {"kind": "reports", "collection": chosen.name, "query": query.text, "return_parent_pages": True}
+        own |= turns_before(query)
         request = validate_request(json.dumps(own | routing_fields(query, routing) | fields))
         assert isinstance(request, ReportSearch)  # noqa: S101  # the kind says so
         return request
@@ -137,7 +143,7 @@ def prepare_modules(folder: Path, options: Mapping[str, Any], sample: Sample) ->
     chosen = read_module_set(folder, max_queries=sample.queries)
 
     def asked(query: SetQuery) -> ModuleSearch:
-        own = module_request(query, chosen.name) | {"top_k": _DEPTH}
+        own = module_request(query, chosen.name) | turns_before(query) | {"top_k": _DEPTH}
         request = validate_request(json.dumps(own | dict(options)))
         assert isinstance(request, ModuleSearch)  # noqa: S101  # the kind says so
         return request
@@ -173,7 +179,8 @@ def prepare_messages(folder: Path, options: Mapping[str, Any], sample: Sample) -
     own = {"collection": chosen.name, "limit": 2 * _DEPTH, "similarity_threshold": None}
 
     def asked(query: SetQuery) -> MessageSearch:
-        return MessageSearch.model_validate(own | {"query": query.text} | filter_fields(query) | dict(options))
+        asks = {"query": query.text} | turns_before(query) | filter_fields(query)
+        return MessageSearch.model_validate(own | asks | dict(options))
 
     def scores(result: MessageResult) -> dict[str, float]:
         return score_by_rank(
@@ -216,7 +223,7 @@ def prepare_conversations(folder: Path, options: Mapping[str, Any], sample: Samp
             "diversify": False,  # the measures look at relevance alone
             "recent_sessions": query.metadata.get("recent_sessions") or (),
             "now": moment.get(str(now), now),
-        }
+        } | turns_before(query)
         return ConversationSearch.model_validate(own | (UNDATED if chosen.undated else {}) | fields)
 
     def scores(result: ConversationResult) -> dict[str, float]:

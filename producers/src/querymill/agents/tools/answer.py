@@ -10,15 +10,15 @@ from querymill.agents.stored_text import clean
 from querymill.agents.tools.faults import Fault
 from querymill.agents.tools.replies import ReplyEntry, compose, entry_of
 from querymill.agents.tools.scope import chosen
-from querymill.agents.tools.search import missing
+from querymill.agents.tools.search import history_of, missing
 from querymill_shared.contracts.answer import WrittenAnswer
 from querymill_shared.contracts.fields import MAX_QUERY_CHARS
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.results import Degradation
 
 DESCRIPTION: Final = (
-    "Have a question answered from stored documents, with citations [n] and their sources. Slower than `search`,"
-    " which lets you read the passages yourself."
+    "Have a question answered from stored documents, with citations [n]. Slower than `search`,"
+    " which gives the passages."
 )
 #: Tokens of the reply that are kept for the sources: the rest is the answer's.
 _SOURCES_SHARE: Final = 0.5
@@ -33,6 +33,7 @@ class AnswerArguments(BaseModel):
     question: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
     collection: str | None = None
     kind: Retriever | None = None
+    history: str = ""
     max_tokens: Annotated[int, Field(ge=200, le=4_000)] = 600
 
 
@@ -44,7 +45,8 @@ async def call(access: Access, arguments: AnswerArguments) -> str:
     """
     collection, kind = await chosen(access, arguments.collection, arguments.kind)
     tokens = int(arguments.max_tokens * (1 - _SOURCES_SHARE))
-    question = AgentQuestion(kind, collection, arguments.question, answer_tokens=tokens)
+    history = history_of(arguments.history)
+    question = AgentQuestion(kind, collection, arguments.question, answer_tokens=tokens, history=history)
     sources = await sources_of(access, question)
     if not sources.found:
         return f"{_NOT_THERE} The search found nothing in {collection} ({kind}).{missing(sources.missing)}"

@@ -18,14 +18,16 @@ from querymill.agents.stored_text import clean_line
 from querymill.agents.tools.faults import Fault
 from querymill.agents.tools.replies import Budget, compose, entry_of
 from querymill.agents.tools.scope import chosen
+from querymill.presenting.turns import turns_in
 from querymill_shared.contracts.fields import MAX_QUERY_CHARS
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.history import Turn
 from querymill_shared.contracts.kinds import KindResult
 from querymill_shared.contracts.results import Asks, Degradation, JobResult
 
 DESCRIPTION: Final = (
-    "Search stored documents, chats or code. Returns passages, best first, each with an id that `read` takes."
-    " Cite the ids. Several collections: name one (see `list`)."
+    "Search stored documents, chats or code. Returns passages, best first, with ids for `read`."
+    " Several collections: name one (see `list`)."
 )
 _CURSOR: Final = re.compile(r"(?P<start>\d{1,3})-(?P<search>[0-9a-f]{8})")
 #: Parts that were missing, as a reply names them at most, and their characters.
@@ -41,6 +43,7 @@ class SearchArguments(BaseModel):
     collection: str | None = None
     kind: Retriever | None = None
     limit: Annotated[int, Field(ge=1, le=50)] = 8
+    history: str = ""
     filter: Annotated[dict[str, Any], Field(description='{"company": "ACME"}, {"path": {"prefix": "src/"}}')] = {}
     since: Annotated[str | None, Field(description="ISO date")] = None
     until: str | None = None
@@ -56,10 +59,13 @@ async def call(access: Access, arguments: SearchArguments) -> str:
     """
     collection, kind = await chosen(access, arguments.collection, arguments.kind)
     meant = conditions_of(kind, arguments.filter, since=arguments.since, until=arguments.until)
-    name = _name(kind, collection, arguments.query, meant.filter)
+    history = history_of(arguments.history)
+    name = _name(kind, collection, arguments.query, meant.filter, arguments.history)
     start = 0 if arguments.cursor is None else _start(arguments.cursor, name)
     begun = time.monotonic()
-    search = search_of(kind, collection, arguments.query, limit=start + arguments.limit, conditions=meant.filter)
+    search = search_of(
+        kind, collection, arguments.query, limit=start + arguments.limit, conditions=meant.filter, history=history
+    )
     result = cast("KindResult", await run(access, cast("Asks[JobResult]", search)))
     hits = await texts_of(access, found_in(result)[start:])
     took = f"{time.monotonic() - begun:.2f} s"
@@ -87,13 +93,18 @@ def missing(degraded: tuple[Degradation, ...]) -> str:
     return f" Missing: {'; '.join(parts)}."
 
 
-def _name(kind: Retriever, collection: str, query: str, conditions: Mapping[str, Any]) -> str:
-    asked = json.dumps([kind, collection, query, dict(conditions)], sort_keys=True)
+def history_of(written: str) -> tuple[Turn, ...]:
+    """Read the turns before a question: a line each, with who said it."""
+    return tuple(map(Turn.model_validate, turns_in(written.split("\n"))))
+
+
+def _name(kind: Retriever, collection: str, query: str, conditions: Mapping[str, Any], history: str) -> str:
+    asked = json.dumps([kind, collection, query, dict(conditions), history], sort_keys=True)
     return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def _start(cursor: str, name: str) -> int:
     found = _CURSOR.fullmatch(cursor)
     if found is None or found["search"] != name:
-        raise Fault("cursor: is that of another search; repeat the query, collection, kind and filter with it")
+        raise Fault("cursor: is that of another search; repeat the query, collection, kind, filter and history with it")
     return int(found["start"])

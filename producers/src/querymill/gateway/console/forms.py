@@ -8,10 +8,11 @@ from typing import Any, Final, Literal
 
 from querymill.filters import HELP, read_filter, write_filter
 from querymill.presenting.request_fields import may_be_null, resolved
+from querymill.presenting.turns import lines_of, turns_in
 from querymill_shared.contracts.fields import AnyRequest
 from querymill_shared.contracts.filters import Retriever
 
-Control = Literal["text", "long", "number", "check", "choice", "several", "lines", "filter", "moment"]
+Control = Literal["text", "long", "number", "check", "choice", "several", "lines", "turns", "filter", "moment"]
 #: The fields that a form shows first; all others are under "More".
 FIRST: Final[Mapping[Retriever, Sequence[str]]] = {
     "reports": ("query", "answer", "hyde", "multi_query", "company", "period", "deadline"),
@@ -22,7 +23,14 @@ FIRST: Final[Mapping[Retriever, Sequence[str]]] = {
 }
 #: Fields that are no part of a form: they are set by the page itself.
 _LEFT_OUT: Final = frozenset(("kind", "version", "collection"))
-_WORDS: Final = {"id": "ID", "ids": "IDs", "top_n": "number of hits", "top_k": "number of hits", "rrf_k": "RRF k"}
+_WORDS: Final = {
+    "history": "earlier turns of the chat",
+    "id": "ID",
+    "ids": "IDs",
+    "top_n": "number of hits",
+    "top_k": "number of hits",
+    "rrf_k": "RRF k",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +118,8 @@ def _resolved(about: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, 
 def _control(name: str, about: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[Control, tuple[str, ...]]:
     if name == "filter":
         return "filter", ()
+    if name == "history":
+        return "turns", ()
     if name in ("query", "question"):
         return "long", ()
     if "enum" in about:
@@ -139,6 +149,8 @@ def _help(control: Control, default: Any) -> str:
         return f"{HELP}. One condition a line."
     if control == "lines":
         return "One a line."
+    if control == "turns":
+        return "One a line, as in “user: which ships?” and “assistant: nine”."
     if control == "number" and default is not None:
         return f"{default:g}, unless set"
     return ""
@@ -192,6 +204,8 @@ def _written(control: Control, value: Any, kind: Retriever) -> list[str] | None:
             return list(map(str, value))
         case "filter":
             return ["\n".join(write_filter(value, kind))]
+        case "turns":
+            return ["\n".join(lines_of(value))]
         case "lines":
             lines = [_written_line(each) for each in value]
             return None if None in lines else ["\n".join(filter(None, lines))]
@@ -219,6 +233,8 @@ def _read(control: Control, about: Mapping[str, Any], values: Sequence[str], kin
             return list(values)
         case "lines":
             return [_line(line.strip()) for value in values for line in value.split("\n") if line.strip()]
+        case "turns":
+            return turns_in(line for value in values for line in value.split("\n"))
         case "filter":
             return read_filter([line.strip() for line in values[0].split("\n") if line.strip()], kind)
         case "number":

@@ -2,7 +2,7 @@
 
     last user message -> search of what the collection holds -> answer with citations [n] -> annotations
 
-A question that refers back is searched together with those before it; see `querymill.agents.questions`.
+The messages before it are its history: what the question refers back to is searched with it.
 """
 
 import asyncio
@@ -18,7 +18,6 @@ from pydantic import ValidationError
 
 from querymill.agents.access import Access
 from querymill.agents.answering import AgentQuestion, NoAnswer, Sources, begin_answer, end_of, parts_of, sources_of
-from querymill.agents.questions import question_of
 from querymill.agents.searches import named_kind
 from querymill.gateway.http import sse
 from querymill.gateway.http.context import caller_of, context_of, need
@@ -47,6 +46,8 @@ from querymill.keys import Scope
 from querymill_shared.contracts.answer import ANSWER, COMPLETION_TOKENS, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.fields import MAX_QUERY_CHARS
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.history import Turn
+from querymill_shared.earlier_turns import COUNTED_TURNS
 from querymill_shared.urls import mask_text
 
 router = APIRouter(route_class=GatewayRoute, tags=["openai"])
@@ -56,6 +57,8 @@ NOTHING: Final = {
     "en": "The stored documents hold nothing that answers this.",
     "zh": "所存文档中没有能回答这个问题的内容。",
 }
+#: Of an earlier message, so many characters are passed on; less than that counts.
+_TURN_CHARS: Final = 10_000
 #: What leads to a chat model. Its provider's own words stand before it.
 _NO_ANSWER: Final = {"code": "no_answer"}
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]")
@@ -101,7 +104,8 @@ async def complete(request: Request) -> Response:
     asked = await read_body(request, _read)
     need(caller_of(request), Scope.SEARCH)
     collection, kind = await _model(request, asked.model)
-    question = AgentQuestion(kind, collection, _question(asked.questions), asked.answer_tokens)
+    text, history = _asked_in(asked)
+    question = AgentQuestion(kind, collection, text, asked.answer_tokens, history=history)
     context, caller = context_of(request), caller_of(request)
     reply = ReplyHead(model=asked.model or collection, created=int(time.time()))
     parts = told(KeyAccess(request).labelled(asked.labels), question)
@@ -125,17 +129,22 @@ def _read(body: bytes) -> CompletionRequest:
         raise of_rules(error) from None
 
 
-def _question(asked: list[str]) -> str:
-    """Return the question to search.
+def _asked_in(request: CompletionRequest) -> tuple[str, tuple[Turn, ...]]:
+    """Return the question of a chat, and the turns before it that may count.
 
     Raises:
         Problem: The user asked none, or it is too long.
     """
+    said = [message for message in request.messages if message.role in ("user", "assistant") and message.text]
+    asked = [place for place, message in enumerate(said) if message.role == "user"]
     if not asked:
         raise invalid(("messages", "must hold a message of the user with text"))
-    if len(asked[-1]) > MAX_QUERY_CHARS:
+    question = said[asked[-1]].text
+    if len(question) > MAX_QUERY_CHARS:
         raise invalid(("messages", f"the last one of the user must have at most {MAX_QUERY_CHARS} characters"))
-    return question_of(asked)
+    before = said[: asked[-1]][-COUNTED_TURNS:]
+    turns = [{"role": message.role, "text": message.text[:_TURN_CHARS]} for message in before]
+    return question, tuple(map(Turn.model_validate, turns))
 
 
 async def _model(request: Request, written: str) -> tuple[str, Retriever]:

@@ -124,11 +124,6 @@ class CompletionRequest(BaseModel):
         return dict(islice(_usable(given), MAX_LABELS))
 
     @property
-    def questions(self) -> list[str]:
-        """The texts of the user's messages, up to the last one."""
-        return [message.text for message in self.messages if message.role == "user" and message.text]
-
-    @property
     def answer_tokens(self) -> int:
         """The longest answer that is asked for, within what the contract allows."""
         asked = self.max_completion_tokens or self.max_tokens or ANSWER_TOKENS

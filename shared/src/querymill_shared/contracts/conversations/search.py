@@ -18,7 +18,8 @@ from querymill_shared.contracts.fields import (
     TopN,
 )
 from querymill_shared.contracts.filters import FilteredSearch
-from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.history import FoundInChat, InChat
+from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
@@ -57,7 +58,7 @@ def _known_zone(name: str) -> str:
 Swing = Annotated[FiniteFloat, Field(ge=0, le=2)]
 
 
-class ConversationSearch(FilteredSearch, AsksWhyNot, Asks["ConversationResult"]):
+class ConversationSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ConversationResult"]):
     """Find the sessions in which a subject was discussed.
 
     The score is a product: BM25 as a share of the best candidate's, times ConversationRank, times
@@ -217,7 +218,7 @@ class ConversationHit(Contract):
     line: int | None = None
 
 
-class ConversationResult(JobResult):
+class ConversationResult(FoundInChat):
     """The result of a `ConversationSearch`, in order; ``total`` counts the candidates."""
 
     kind: Literal["conversations"] = "conversations"

@@ -8,7 +8,8 @@ from pydantic import AfterValidator, Field, StringConstraints
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, FilePath, Growing, QueryText
 from querymill_shared.contracts.files.steps import FileStep, FirstSearch
 from querymill_shared.contracts.filters import Filtered
-from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.history import FoundInChat, InChat
+from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
@@ -39,7 +40,7 @@ Glob = Annotated[
 ]
 
 
-class FileSearch(Filtered, AsksWhyNot, Asks["FileResult"]):
+class FileSearch(Filtered, InChat, AsksWhyNot, Asks["FileResult"]):
     """Find the files in a code base that are relevant to a request.
 
     The mode ``iterative`` runs up to ``rounds`` rounds of search, evaluation and refinement; ``oneshot`` ranks the
@@ -181,7 +182,7 @@ class TokenAccount(Contract):
     top_files: int = 0
 
 
-class FileResult(JobResult):
+class FileResult(FoundInChat):
     """The result of a `FileSearch`: high and medium files, best first. ``total`` counts them before ``top_n`` applies.
 
     ``patterns`` are the names that later rounds searched; ``gaps`` are names that high files use and no retrieved file

@@ -17,7 +17,8 @@ from querymill_shared.contracts.fields import (
     TopN,
 )
 from querymill_shared.contracts.filters import FilteredSearch
-from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.history import FoundInChat, InChat
+from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 from querymill_shared.values import value
@@ -71,7 +72,7 @@ FILLED_IN: Final[Mapping[str, Mapping[str, Any]]] = {
 Similarity = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
-class MessageSearch(FilteredSearch, AsksWhyNot, Asks["MessageResult"]):
+class MessageSearch(FilteredSearch, InChat, AsksWhyNot, Asks["MessageResult"]):
     """Find the chat messages that mean the same as a question.
 
     ``limit`` is the largest number of hits returned. ``session_id`` restricts the search to one session.
@@ -194,7 +195,7 @@ class MessageHit(Contract):
     line: int | None = None
 
 
-class MessageResult(JobResult):
+class MessageResult(FoundInChat):
     """The result of a `MessageSearch`, best hit first.
 
     ``total`` counts the hits that passed the threshold, before the cut to ``limit``. ``total_is_exact`` tells whether

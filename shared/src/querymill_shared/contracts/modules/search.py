@@ -12,8 +12,9 @@ from querymill_shared.contracts.fields import (
     QueryText,
 )
 from querymill_shared.contracts.filters import Filtered
+from querymill_shared.contracts.history import FoundInChat, InChat
 from querymill_shared.contracts.modules.ingest import DocumentId
-from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
@@ -45,7 +46,7 @@ def _with_weight(part: object) -> object:
     return {"description": part} if isinstance(part, str) else part
 
 
-class ModuleSearch(Filtered, AsksWhyNot, Asks["ModuleResult"]):
+class ModuleSearch(Filtered, InChat, AsksWhyNot, Asks["ModuleResult"]):
     """Find code documents that use the modules a request asks for.
 
     The modules and the text of the request are searched, and each of the ``sub_queries`` is a text channel of its own
@@ -150,7 +151,7 @@ class ModuleDocumentHit(Contract):
     explanation: dict[str, Any]
 
 
-class ModuleResult(JobResult):
+class ModuleResult(FoundInChat):
     """The result of a `ModuleSearch`, best hit first.
 
     ``total`` is the length of the ranking before the cut to ``top_k``. ``searched_by`` names the branch that the

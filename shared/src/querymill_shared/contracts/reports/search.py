@@ -24,8 +24,9 @@ from querymill_shared.contracts.fields import (
     TopN,
 )
 from querymill_shared.contracts.filters import FilteredSearch
+from querymill_shared.contracts.history import FoundInChat, InChat
 from querymill_shared.contracts.rerank import Combine
-from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
@@ -50,7 +51,7 @@ Unit = Literal["page", "chunk"]
 CANDIDATES = 10
 
 
-class ReportSearch(FilteredSearch, AsksWhyNot, Asks["ReportResult"]):
+class ReportSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ReportResult"]):
     """Find the passages or pages of reports that answer a question.
 
     ``top_n`` is the number of hits returned. ``candidates`` is the number of passages (or pages, if pages are
@@ -182,7 +183,7 @@ class ReportHit(Contract):
     relevance: float | None = None
 
 
-class ReportResult(JobResult):
+class ReportResult(FoundInChat):
     """The result of a `ReportSearch`, best hit first. ``total`` is the number of hits before the cut to top_n.
 
     ``answer`` is None unless it was requested and written. Its citations number the hits, from 1. ``terms`` has the
@@ -194,7 +195,6 @@ class ReportResult(JobResult):
     collection: str
     results: tuple[ReportHit, ...]
     routing: Routing
-    expansion_texts: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     answer: WrittenAnswer | None = None
     why_not: Absence | None = None
     terms: Mapping[str, str] = Field(default_factory=dict)

@@ -50,6 +50,7 @@ def test_fields_are_read_as_the_contract_has_them() -> None:
     [
         ("reports", {"query": "margins\nin 2023", "answer": True, "multi_query": ["synonym"], "company": "ACME"}),
         ("reports", {"query": "q", "hyde": True, "deadline": 2.5}),
+        ("reports", {"query": "q", "history": [{"role": "user", "text": "a: b"}, {"role": "assistant", "text": "c"}]}),
         ("reports", {"query": "q", "filter": {"year": 2023, "period": {"from": "2021", "to": "2023"}, "gone": None}}),
         ("messages", {"query": "q", "limit": 3}),
         ("modules", {"query": "cone", "lexicon": False, "channels": ["modules"], "sub_queries": ["a cone",
@@ -64,6 +65,16 @@ def test_what_a_search_asked_can_be_edited_and_asked_again(kind: Retriever, fiel
     again = asked.model_validate(fields_of(kind, asked, given_by(kind, search), "c"))
     assert again.model_dump(exclude={"filter"}) == search.model_dump(exclude={"filter"})
     assert form_of(kind, asked, given_by(kind, search)).first[0].value == fields["query"]
+
+
+def test_the_turns_of_a_chat_are_lines_with_who_said_them() -> None:
+    given = {"query": ["and 2021?"], "history": ["revenue of Nordhav: how much?\nassistant: Nine.\n\nUser: why?"]}
+    fields = fields_of("reports", REQUESTS["reports"], given, "c")
+    assert fields["history"] == [
+        {"role": "user", "text": "revenue of Nordhav: how much?"},
+        {"role": "assistant", "text": "Nine."},
+        {"role": "user", "text": "why?"},
+    ]
 
 
 def test_a_field_that_is_no_number_is_left_to_the_rule_that_it_breaks() -> None:

@@ -80,7 +80,7 @@ def test_the_texts_of_the_user_are_read_and_the_rest_is_left_alone() -> None:
              "content": [{"type": "image_url", "image_url": {}}, {"type": "text", "text": "and in 2021?"}]},
         ],
     })  # fmt: skip
-    assert asked.questions == ["how many ships?", "and in 2021?"]
+    assert [message.text for message in asked.messages] == ["Be short.", "how many ships?", "", "and in 2021?"]
     assert asked.answer_tokens == 4_000
 
 

@@ -7,8 +7,11 @@ from importlib import resources
 from typing import TypedDict
 
 from querymill_workers.inference.prompts.fences import fenced, new_fence
+from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.text.languages import Language, language_of
 
+#: What stands above an earlier turn of the chat in a prompt.
+_EARLIER = {"user": "earlier question", "assistant": "earlier answer"}
 _TURN = re.compile(r"^--- (?P<role>system|user|assistant)\n", re.MULTILINE)
 
 
@@ -31,21 +34,32 @@ def rerank_turns(question: str, passages: Sequence[str]) -> list[ChatTurn]:
     return _fenced_turns("rerank", language_of(question), question, passage=passages)
 
 
-def answer_turns(question: str, passages: Sequence[str], language: Language) -> list[ChatTurn]:
-    """Fill the prompt for answers: the passages, numbered from 1, and the question, within one new fence."""
-    return _fenced_turns("answer", language, question, passage=passages)
+def answer_turns(
+    question: str, passages: Sequence[str], language: Language, said: Sequence[SaidTurn] = ()
+) -> list[ChatTurn]:
+    """Fill the prompt for answers: the passages, numbered from 1, and the question, within one new fence.
+
+    ``said`` is what the question refers back to, the oldest first.
+    """
+    return _fenced_turns("answer", language, question, said, passage=passages)
 
 
-def judge_turns(question: str, passages: Sequence[str], sentences: Sequence[str], language: Language) -> list[ChatTurn]:
+def judge_turns(
+    question: str, passages: Sequence[str], sentences: Sequence[str], language: Language, said: Sequence[SaidTurn] = ()
+) -> list[ChatTurn]:
     """Fill the prompt that judges an answer: question, passages and sentences of the answer, numbered from 1."""
-    return _fenced_turns("judge", language, question, passage=passages, sentence=sentences)
+    return _fenced_turns("judge", language, question, said, passage=passages, sentence=sentences)
 
 
-def _fenced_turns(method: str, language: Language, question: str, **numbered: Sequence[str]) -> list[ChatTurn]:
+def _fenced_turns(
+    method: str, language: Language, question: str, said: Sequence[SaidTurn] = (), **numbered: Sequence[str]
+) -> list[ChatTurn]:
     """Fill a prompt whose last turn takes a question and lists of texts ({passages} for ``passage``), all fenced."""
     *before, last = _template(method, language)
-    fence = new_fence([question, *(text for texts in numbered.values() for text in texts)])
-    fill = {"{fence}": fence, "{question}": fenced(fence, "question", question)}
+    texts_of_others = (text for texts in numbered.values() for text in texts)
+    fence = new_fence([question, *(turn.text for turn in said), *texts_of_others])
+    asked = [fenced(fence, _EARLIER[turn.role], turn.text) for turn in said] + [fenced(fence, "question", question)]
+    fill = {"{fence}": fence, "{question}": "\n".join(asked)}
     for name, texts in numbered.items():
         fill[f"{{{name}s}}"] = "\n".join(fenced(fence, f"{name} {n}", text) for n, text in enumerate(texts, start=1))
     return [*(_filled(turn, {"{fence}": fence}) for turn in before), _filled(last, fill)]

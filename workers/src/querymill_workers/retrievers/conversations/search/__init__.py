@@ -24,6 +24,7 @@ from querymill_shared.contracts.conversations.search import (
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.jobs import one_step
 from querymill_workers.jobs.bell import Bell
+from querymill_workers.jobs.in_chat import texts_of, use_of
 from querymill_workers.jobs.notes import Notes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.ports import Common
@@ -79,6 +80,8 @@ def step(claim: Claim, request: ConversationSearch, ports: ConversationPorts) ->
         understanding=recalled.understanding,
         why_not=absence,
         usage=near.usage.noted(),
+        expansion_texts=texts_of(question.before),
+        history=use_of(request),
     )
     notes = ConversationSearchNotes(found=result, timing=laps.ms)
     outcome = Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts)

@@ -8,10 +8,12 @@ from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.sessions import KIND, SPACE
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit, join_passages, score_messages
+from querymill_workers.retrievers.conversations.rules.subject import simplify
 from querymill_workers.retrievers.conversations.rules.text import searchable
 from querymill_workers.retrievers.conversations.rules.times.find import TimeRange
 from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
-from querymill_workers.text.thesaurus import weighted
+from querymill_workers.text.thesaurus import TIMES, weighted
+from querymill_workers.words.asked import NOTHING, Beside
 from querymill_workers.words.ports import Words
 
 #: A time that leaves fewer hits than this is relaxed.
@@ -42,7 +44,7 @@ def recall_candidates(question: ConversationQuestion, ports: ConversationPorts) 
     in_time = None
     if span is not None:
         in_time = documents.ids(request.collection, request.filter, start=span.start, end=span.end)
-    if in_time and question.text.subject.is_recap:
+    if in_time and question.is_recap:
         hits = tuple(SessionHit(id_, 1.0) for id_ in in_time)
         recalled = CachedSearch(question.text.understanding, "", hits, groups=in_time, is_recap=True)
     else:
@@ -91,9 +93,17 @@ def search_words(
     """Return the text of a question with some synonyms, each with its weight, and the sessions that it finds."""
     added = [word for expansion in synonyms for word in expansion.synonyms]
     text = searchable([weighted(question.text.numbered, added)])
+    beside = beside_of(question, synonyms)
     limit, wanted = question.candidates, min(question.candidates, question.limit)
     collection = question.request.collection
-    return text, find_sessions(ports.words, collection, text, limit=limit, wanted=wanted, groups=groups)
+    return text, find_sessions(ports.words, collection, text, limit=limit, wanted=wanted, groups=groups, beside=beside)
+
+
+def beside_of(question: ConversationQuestion, synonyms: Sequence[SynonymsOf]) -> dict[str, float]:
+    """Return what is searched beside a question with some synonyms: what the earlier turns add to it."""
+    times = TIMES if synonyms else 1
+    added = question.before.beside.items()
+    return {searchable([simplify(turn).text]): times * weight for turn, weight in added}
 
 
 def more_words(question: ConversationQuestion, hits: Sequence[SessionHit]) -> tuple[SynonymsOf, ...]:
@@ -114,7 +124,14 @@ def more_words(question: ConversationQuestion, hits: Sequence[SessionHit]) -> tu
 
 
 def find_sessions(
-    words: Words, collection: str, text: str, *, limit: int, wanted: int, groups: Sequence[str] | None
+    words: Words,
+    collection: str,
+    text: str,
+    *,
+    limit: int,
+    wanted: int,
+    groups: Sequence[str] | None,
+    beside: Beside = NOTHING,
 ) -> list[SessionHit]:
     """Return the best sessions, up to ``limit``, best first; at least ``wanted`` if so many have a word of the text.
 
@@ -124,7 +141,7 @@ def find_sessions(
     found: list[SessionHit] = []
     asked = PASSAGES
     while True:
-        hits = words.search(collection, SPACE, text, limit=asked, groups=groups)
+        hits = words.search(collection, SPACE, text, limit=asked, groups=groups, beside=beside)
         found = join_passages(hits, found)
         if len(hits) < asked or asked >= MAX_PASSAGES or len(found) >= wanted:
             return found[:limit]

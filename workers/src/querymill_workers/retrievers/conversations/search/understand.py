@@ -17,6 +17,7 @@ from querymill_shared.contracts.conversations.search import (
     UnderstoodTime,
 )
 from querymill_shared.values import value
+from querymill_workers.jobs.in_chat import context_of
 from querymill_workers.retrievers.conversations.ports import ConversationPorts
 from querymill_workers.retrievers.conversations.ports.caches import Understood
 from querymill_workers.retrievers.conversations.ports.sessions import SPACE
@@ -26,6 +27,7 @@ from querymill_workers.retrievers.conversations.rules.subject import subject_of
 from querymill_workers.retrievers.conversations.rules.times.find import Timed, TimeRange, find_time
 from querymill_workers.retrievers.conversations.rules.traits import traits_of
 from querymill_workers.retrievers.conversations.rules.translations import translate
+from querymill_workers.text.in_context import QuestionInContext
 from querymill_workers.text.thesaurus import Expansion
 
 #: How many sessions are passed to ranking.
@@ -53,6 +55,23 @@ class ConversationQuestion:
         return self.request.top_n or (DEEP_TOP_N if self.text.understanding.mode == "deep" else TOP_N)
 
     @property
+    def before(self) -> QuestionInContext:
+        """What the earlier turns of the chat add to the question."""
+        return context_of(self.request)
+
+    @property
+    def embedded(self) -> str:
+        """What is embedded: the subject of the question under those of the turns that it leans on."""
+        own = self.text.subject.embedded
+        turns = [subject_of(turn, None, simplifies=self.request.simplification).embedded for turn in self.before.before]
+        return "\n".join([*reversed(turns), own]) if own else ""
+
+    @property
+    def is_recap(self) -> bool:
+        """Whether the question is nothing but a time. One that leans on the turn before is about its subject."""
+        return self.text.subject.is_recap and not self.before.before
+
+    @property
     def candidates(self) -> int:
         """The number of sessions that are passed to ranking."""
         return CANDIDATES[self.text.understanding.mode]
@@ -76,7 +95,7 @@ def key_of(request: ConversationSearch, generation: int, span: TimeRange | None)
     """Return the cache key of a question. It begins with the collection and its generation."""
     conditions = json.dumps(dict(request.filter), sort_keys=True)
     switches = (request.time_filter, request.expansion, request.spelling, request.simplification, conditions)
-    return (request.collection, generation, request.query, request.top_n, *switches, span)
+    return (request.collection, generation, request.query, request.history, request.top_n, *switches, span)
 
 
 def read_text(request: ConversationSearch, timed: Timed | None, ports: ConversationPorts) -> Understood:

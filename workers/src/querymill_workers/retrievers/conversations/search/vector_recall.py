@@ -46,7 +46,7 @@ def recall_by_vectors(
         Unavailable: A store is away. That is no reason to search by words: the next attempt finds it back.
     """
     request = question.request
-    if not request.joins_vectors or recalled.is_recap or not question.text.subject.embedded:
+    if not request.joins_vectors or recalled.is_recap or not question.embedded:
         return RecalledByVectors(asked=False)
     vectors = ports.vectors[KIND]
     if vectors.active_model(request.collection) is None:
@@ -55,7 +55,7 @@ def recall_by_vectors(
         return RecalledByVectors(gaps=lacking(counted.pending))
     try:
         embedded = embed_question(
-            EMBEDDABLE, claim, request, [question.text.subject.embedded], ports,
+            EMBEDDABLE, claim, request, [question.embedded], ports,
             margin_s=FALLBACK_MARGIN_S, patience_s=EMBEDDING_PATIENCE_S,
         )  # fmt: skip
     except (Unavailable, Refused) as error:

@@ -9,7 +9,7 @@ from querymill_workers.retrievers.conversations.ports.caches import CachedSearch
 from querymill_workers.retrievers.conversations.ports.sessions import KIND
 from querymill_workers.retrievers.conversations.rules.session_hits import SessionHit
 from querymill_workers.retrievers.conversations.search.choose import ChosenSession
-from querymill_workers.retrievers.conversations.search.recall import find_sessions, score_within
+from querymill_workers.retrievers.conversations.search.recall import beside_of, find_sessions, score_within
 from querymill_workers.retrievers.conversations.search.score import ScoredSession
 from querymill_workers.retrievers.conversations.search.understand import ConversationQuestion
 
@@ -52,8 +52,9 @@ def say_unfound(
     if span is not None and wanted not in (recalled.groups or ()):
         return "time", "none of its messages is from the time asked for"
     own: Sequence[SessionHit] = find_sessions(
-        ports.words, collection, recalled.text, limit=1, wanted=1, groups=[wanted]
-    )
+        ports.words, collection, recalled.text, limit=1, wanted=1, groups=[wanted],
+        beside=beside_of(question, recalled.understanding.synonyms),
+    )  # fmt: skip
     if not own:
         also = ", and is not among the nearest by vectors" if question.request.joins_vectors else ""
         return "words", f"it has none of the words that were searched{also}"

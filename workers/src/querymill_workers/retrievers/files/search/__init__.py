@@ -31,7 +31,7 @@ from querymill_workers.retrievers.files.search.choose import choose_files
 from querymill_workers.retrievers.files.search.context import join_context
 from querymill_workers.retrievers.files.search.judge import judge
 from querymill_workers.retrievers.files.search.plan import plan
-from querymill_workers.retrievers.files.search.query_analysis import analyze_query
+from querymill_workers.retrievers.files.search.query_analysis import analyze_query, meaning_of
 from querymill_workers.retrievers.files.search.recall import recall
 from querymill_workers.retrievers.files.search.rounds import (
     Round,
@@ -76,7 +76,7 @@ def carry_out(
     place: FileStep, claim: Claim, request: FileSearch, ports: FilePorts
 ) -> FileSearchNotes | EvaluationNotes | PlanNotes:
     """Search, judge or plan; return the notes that later steps and the result read."""
-    query = analyze_query(request.query, request.kinds, ports.thesauri["files"])
+    query = analyze_query(meaning_of(request), request.kinds, ports.thesauri["files"])
     is_first = place.stage == "search" and place.round == 1  # nothing was found before it
     rounds = [] if is_first else rounds_until(place, ports.board.picture(claim.job_id), limit=request.candidates)
     match place:
@@ -120,7 +120,7 @@ def settle(
     if not any(search.state == "done" for round_ in rounds for search in round_.searches):
         ports.board.settle(picture.record.job_id, lost_search(picture))
         return
-    query = analyze_query(request.query, request.kinds, ports.thesauri["files"])
+    query = analyze_query(meaning_of(request), request.kinds, ports.thesauri["files"])
     chosen = choose_files(rounds, request)
     hits, low = show_files(chosen, request, ports)
     read = StoredParts(is_late=is_late)

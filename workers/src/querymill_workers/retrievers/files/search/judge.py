@@ -16,7 +16,7 @@ from querymill_workers.retrievers.files.rules.intent import intent_of
 from querymill_workers.retrievers.files.rules.kinds import kind_of, stated_kind
 from querymill_workers.retrievers.files.rules.structure import Expected
 from querymill_workers.retrievers.files.search.evidence import SourceText, excerpted, weigh
-from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis
+from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis, meaning_of
 from querymill_workers.vectors.question import embed_question
 
 #: Files whose BM25 score for the request is looked up; any further file counts as having none of its words.
@@ -82,7 +82,7 @@ def compare_vectors(
     try:
         patience_s = EMBEDDING_PATIENCE_S if had_vector else ONCE_MORE_S
         question = embed_question(
-            EMBEDDABLE, claim, request, [request.query], ports, margin_s=0, patience_s=patience_s
+            EMBEDDABLE, claim, request, [meaning_of(request)], ports, margin_s=0, patience_s=patience_s
         )  # fmt: skip
     except (Unavailable, Refused) as error:
         if error.code == "store_down":
@@ -106,7 +106,7 @@ def ask_judge(
     passages = {path: excerpted(texts[path], notes.excerpt) for path, notes in files.items()}
     try:
         caller = caller_of(claim, request, ports, margin_s=MARGIN_S, what="the judge")
-        given, usage = ports.judge.judge(request.query, passages, caller=caller)
+        given, usage = ports.judge.judge(meaning_of(request), passages, caller=caller)
     except (Unavailable, Refused) as error:
         return (
             {},

@@ -4,7 +4,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from querymill_shared.contracts.files.search import FileSearch
 from querymill_shared.values import value
+from querymill_workers.jobs.in_chat import context_of
 from querymill_workers.retrievers.files.rules.code import code_text
 from querymill_workers.retrievers.files.rules.kinds import FileKind, kinds_asked
 from querymill_workers.retrievers.files.rules.named import NamedPath, max_definers, names_in, paths_in, quoted_in
@@ -44,6 +46,11 @@ class QueryAnalysis:
     def recalled(self) -> str:
         """What finds files: the text that is searched, and the synonyms of its words."""
         return " ".join([self.text, *self.synonyms])
+
+
+def meaning_of(request: FileSearch) -> str:
+    """Return what a request asks: its query, under the turns of the chat without which it cannot be understood."""
+    return context_of(request).meaning
 
 
 def analyze_query(query: str, kinds: Collection[FileKind], thesaurus: Thesaurus) -> QueryAnalysis:

@@ -18,7 +18,7 @@ from querymill_workers.retrievers.files.rules.intent import intent_of
 from querymill_workers.retrievers.files.rules.kinds import kind_of, share_of, stated_kind
 from querymill_workers.retrievers.files.rules.named import MAX_DEFINERS, meant
 from querymill_workers.retrievers.files.rules.relevance import fields_score, words_of_path
-from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis
+from querymill_workers.retrievers.files.search.query_analysis import QueryAnalysis, meaning_of
 from querymill_workers.retrievers.files.search.rounds import NAMED_FILES, NAMED_SYMBOLS, Round, planned_names
 from querymill_workers.retrievers.files.search.scope import FileScope
 from querymill_workers.vectors.question import embed_question
@@ -115,7 +115,7 @@ def search_vectors(
             EMBEDDABLE,
             claim,
             request,
-            [request.query],
+            [meaning_of(request)],
             ports,
             margin_s=0,
             patience_s=EMBEDDING_PATIENCE_S if words_answer else None,

@@ -14,9 +14,11 @@ from querymill_shared.contracts.files.search import (
     RoundSummary,
     TokenAccount,
 )
+from querymill_shared.contracts.history import HISTORY
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.why_not import Absence
 from querymill_shared.values import value
+from querymill_workers.jobs.in_chat import context_of, use_of
 from querymill_workers.jobs.stages import missing, stage, timing, used
 from querymill_workers.retrievers.files.notes import FileNotes, FileSearchNotes, FileStepNotes
 from querymill_workers.retrievers.files.ports import FilePorts
@@ -100,6 +102,7 @@ def show_result(
 ) -> FileResult:
     """Put the result together."""
     lacking = (*missing_parts(picture), *shown.unread, *found_nothing(rounds, query))
+    asked, used_turns = context_of(request), use_of(request)
     return FileResult(
         job_id=picture.record.job_id,
         query=request.query,
@@ -122,6 +125,9 @@ def show_result(
         context=shown.context.text,
         context_files=tuple(dict.fromkeys(path for path, _ in shown.context.parts)),
         why_not=shown.absence,
+        expansion_texts={HISTORY: asked.before} if asked.before else {},
+        # The turns are searched with the question as one text.
+        history=None if used_turns is None else used_turns.model_copy(update={"weights": (1.0,) * len(asked.before)}),
     )
 
 

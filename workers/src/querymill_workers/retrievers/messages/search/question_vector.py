@@ -58,7 +58,7 @@ def begin_embedding(claim: Claim, asked: MessageQuestion, ports: MessagePorts) -
     def embed() -> MessageVector | Gap:
         try:
             embedded = embed_by(
-                model, claim, request, [request.query], ports,
+                model, claim, request, [asked.meaning], ports,
                 margin_s=FALLBACK_MARGIN_S, patience_s=EMBEDDING_PATIENCE_S,
             )  # fmt: skip
         except (Unavailable, Refused) as error:
@@ -69,7 +69,7 @@ def begin_embedding(claim: Claim, asked: MessageQuestion, ports: MessagePorts) -
 
     if not asked.joins_neighbours:
         return Embedding(is_running=False, wait=embed)
-    if model.cached([request.query], input_type="query", collection=request.collection) is not None:
+    if model.cached([asked.meaning], input_type="query", collection=request.collection) is not None:
         return Embedding(is_running=False, wait=embed)
     return Embedding(is_running=True, wait=carry(embed, name="question").result)
 

@@ -22,7 +22,7 @@ from querymill_workers.retrievers.messages.rules.neighbours import (
 )
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter, MessageRow, VectorType, vector_id
 from querymill_workers.retrievers.messages.search.matches import CalibratedQuestion, Gap
-from querymill_workers.retrievers.messages.search.understand import MessageQuestion
+from querymill_workers.retrievers.messages.search.understand import MessageQuestion, beside_of
 from querymill_workers.words.ports import WordHit
 
 #: Rows that each ranking returns for every hit that is asked for, and the fewest that it returns.
@@ -196,9 +196,11 @@ def rank_by_words(
         Refused: The text index was built by another tokeniser version.
     """
     wanted = limit = candidates_of(request)
-    groups = sessions_to_search(where, ports)
+    groups, beside = sessions_to_search(where, ports), beside_of(request)
     while True:
-        hits = ports.words.search(where.collection, SPACES[vector_type], request.query, limit=limit, groups=groups)
+        hits = ports.words.search(
+            where.collection, SPACES[vector_type], request.query, limit=limit, groups=groups, beside=beside
+        )
         rows = ports.messages.rows(where, [hit.id for hit in hits], vector, model=model)
         whole = len(hits) < limit
         if whole or len(rows) >= wanted:
@@ -236,18 +238,18 @@ def rank_by_neighbours(
     """
     if vector_type == "context":
         return rank_by_words(request, where, vector_type, ports, model=model, vector=vector)
-    groups, limit = sessions_to_search(where, ports), CANDIDATES
+    groups, limit, beside = sessions_to_search(where, ports), CANDIDATES, beside_of(request)
     link = link_to(request.exclude_message_id) if request.exclude_message_id else None
     while True:
         near = ports.words.search(
             where.collection, NEIGHBOURS, request.query,
-            limit=limit, groups=groups, tuning=TUNING, also=() if link is None else (link,),
+            limit=limit, groups=groups, beside=beside, tuning=TUNING, also=() if link is None else (link,),
         )  # fmt: skip
         # The words of the excluded message, and of others by which they are taken out of its neighbours.
         own = list[WordHit]()
         if link is not None:
             own = ports.words.search(
-                where.collection, SPACES["message"], request.query, limit=limit, groups=groups
+                where.collection, SPACES["message"], request.query, limit=limit, groups=groups, beside=beside
             )  # fmt: skip
         ids = list({hit.id: None for hit in (*near, *own)})
         rows = ports.messages.rows(where, ids, vector, model=model, brief=brief)

@@ -9,6 +9,7 @@ from querymill_shared.contracts.messages.search import PRESETS, MessageHit, Mess
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.sessions import place_in_file
 from querymill_shared.contracts.why_not import Absence
+from querymill_workers.jobs.in_chat import context_of, texts_of, use_of
 from querymill_workers.jobs.notes import Notes, StepNotes
 from querymill_workers.jobs.one_step import Ending
 from querymill_workers.jobs.stages import stage, timing, used
@@ -136,7 +137,7 @@ def hit_of(match: MessageMatch, request: MessageSearch, *, uncalibrated: bool = 
 
 def to_result(request: MessageSearch, picture: Picture, notes: MessageSearchNotes) -> MessageResult:
     """Make the result of a search from what its step noted."""
-    found = notes.found
+    found, asked = notes.found, context_of(request)
     return MessageResult(
         job_id=picture.record.job_id,
         query=request.query,
@@ -148,6 +149,8 @@ def to_result(request: MessageSearch, picture: Picture, notes: MessageSearchNote
         timing=timing(picture) | {f"{name}_ms": ms for name, ms in notes.timing.items()},
         usage=used(picture),
         why_not=notes.why_not,
+        expansion_texts=texts_of(asked),
+        history=use_of(request),
         **found.model_dump(exclude={"compared"}),
     )
 

@@ -2,8 +2,10 @@
 
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.values import value
+from querymill_workers.jobs.in_chat import context_of
 from querymill_workers.retrievers.messages.rules.question_frames import unframed
 from querymill_workers.retrievers.messages.rules.sessions import MessageFilter
+from querymill_workers.words.asked import Beside
 
 
 @value
@@ -23,6 +25,13 @@ class MessageQuestion:
         """Whether the words of neighbours count, and vectors are joined with them."""
         return self.request.ranking == "best"
 
+    @property
+    def meaning(self) -> str:
+        """What is embedded: the question under the turns that it leans on, without their frames."""
+        asked = context_of(self.request)
+        turns = map(unframed, asked.before) if self.joins_neighbours else asked.before
+        return "\n".join([*reversed(list(turns)), asked.question])
+
 
 def understand_question(request: MessageSearch) -> MessageQuestion:
     """Return what is searched for a request."""
@@ -36,4 +45,11 @@ def understand_question(request: MessageSearch) -> MessageQuestion:
         exclude_session_id=request.exclude_session_id,
         conditions=request.filter,
     )
-    return MessageQuestion(asked, where, is_best and not any(character.isalnum() for character in asked.query))
+    is_empty = is_best and not any(character.isalnum() for character in asked.query)
+    return MessageQuestion(asked, where, is_empty)
+
+
+def beside_of(request: MessageSearch) -> Beside:
+    """Return what is searched by words beside a question: what the turns before it add, without their frames."""
+    beside = context_of(request).beside
+    return {unframed(text): weight for text, weight in beside.items()} if request.ranking == "best" else beside

@@ -57,7 +57,7 @@ def counts_of(text: str, *, name: str, modules: Iterable[str]) -> Counter[str]:
     return counts
 
 
-def field_terms(query: Mapping[str, int], names: Sequence[str]) -> list[str]:
+def field_terms(query: Mapping[str, float], names: Sequence[str]) -> list[str]:
     """Return the terms to ask for beside the words of a query, given the module names of the collection."""
     asked = frozenset(query)
     shares = {key: len(own & asked) / len(own) for key, own in _words_of_modules(tuple(names)).items() if own & asked}
@@ -66,7 +66,7 @@ def field_terms(query: Mapping[str, int], names: Sequence[str]) -> list[str]:
 
 
 def rank_by_words(
-    found: Sequence[tuple[DocumentId, Scored]], query: Mapping[str, int], names: Sequence[str]
+    found: Sequence[tuple[DocumentId, Scored]], query: Mapping[str, float], names: Sequence[str]
 ) -> list[tuple[DocumentId, float]]:
     """Rank documents, best first, by BM25 of their text with what their names and rare modules add to it."""
     rarity = rarity_of([scored for _, scored in found], names)
@@ -89,7 +89,9 @@ def rarity_of(found: Iterable[Scored], names: Sequence[str]) -> dict[str, int]:
     return dict(counted)
 
 
-def field_bonus(scored: Scored, query: Mapping[str, int], names: Sequence[str], *, rarity: Mapping[str, int]) -> float:
+def field_bonus(
+    scored: Scored, query: Mapping[str, float], names: Sequence[str], *, rarity: Mapping[str, int]
+) -> float:
     """Return what a document's name and rare modules add to the BM25 of its text."""
     units, own = scored.statistics.units, _words_of_modules(tuple(names))
     in_name = {term.term.removeprefix(_NAME): term.df for term in scored.terms if term.term.startswith(_NAME)}

@@ -8,6 +8,7 @@ from querymill_shared.contracts.modules.search import SPLIT, WEIGHT, ModuleSearc
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import CallFailed
+from querymill_workers.jobs.in_chat import context_of
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.modules.ports import ModulePorts
 from querymill_workers.text.queries import wrapped
@@ -41,13 +42,20 @@ def find_parts(claim: Claim, request: ModuleSearch, ports: ModulePorts) -> Reque
     """
     if claim.step != SPLIT:
         given = [(part.description, part.weight) for part in request.sub_queries]
-        return RequestParts(given or [(request.query, WEIGHT)], ProviderUsage())
+        return RequestParts(given or [(request.query, WEIGHT), *turns_before(request)], ProviderUsage())
     caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
-    reply, usage = ports.rewriter.rewrite("parts", request.query, terms={}, caller=caller)
+    question = context_of(request).meaning
+    reply, usage = ports.rewriter.rewrite("parts", question, terms={}, caller=caller)
     parts = weighted_parts(reply)
     if not parts:
         raise CallFailed("the chat model's reply held no parts")
     return RequestParts(parts, usage)
+
+
+def turns_before(request: ModuleSearch) -> list[tuple[str, float]]:
+    """Return the turns that a request leans on as parts of it, by the weight of their words."""
+    added = context_of(request).added
+    return [(turn.text, WEIGHT * turn.weight) for turn in added if turn.is_needed]
 
 
 def weighted_parts(reply: str) -> list[tuple[str, float]]:

@@ -182,6 +182,7 @@ def recall_words(
             limit=max(TEXT_CANDIDATES, request.candidates),
             among=ids,
             also=field_terms(text.words, understood.vocabulary.names),
+            beside=text.beside,
         )
         for channel, text in understood.texts.items()
     }

@@ -20,6 +20,7 @@ from querymill_shared.contracts.modules.search import (
     ScoreMode,
 )
 from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.in_chat import context_of, texts_of, use_of
 from querymill_workers.jobs.stages import missing, stage, timing, used, worth_telling
 from querymill_workers.jobs.verdicts import done, lost_search
 from querymill_workers.retrievers.modules.notes import BranchNotes, FusedDocument, MatchReasons
@@ -73,7 +74,7 @@ def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: Modu
         Unavailable: The store does not respond.
         Refused: The store rejects the query.
     """
-    notes = BranchNotes.of(branch)
+    notes, asked = BranchNotes.of(branch), context_of(request)
     hits = fetch_hits(notes, request, ports)
     degraded = notes.degraded + missing(picture.steps)
     return ModuleResult(
@@ -93,12 +94,14 @@ def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: Modu
         raw_history=notes.raw,
         reranked_history=tuple(to_ranked_document(hit, place) for place, hit in enumerate(notes.ranking, start=1)),
         prompt=build_prompt(
-            request.query,
+            asked.meaning,
             [PromptDocument(hit.file_path, hit.score, hit.matched_keywords, hit.description, hit.code) for hit in hits],
             budget=request.prompt_tokens,
             count_tokens=ports.count_tokens,
         ),
         why_not=notes.why_not,
+        expansion_texts=texts_of(asked),
+        history=use_of(request),
     )
 
 

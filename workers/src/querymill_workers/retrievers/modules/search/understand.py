@@ -1,6 +1,5 @@
 """Understand a request: the modules that its parts ask for, the channels to search, and the text of each channel."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
@@ -8,6 +7,7 @@ from typing import Final
 
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.values import value
+from querymill_workers.jobs.in_chat import context_of
 from querymill_workers.retrievers.modules.ports import Vocabulary
 from querymill_workers.retrievers.modules.rules.chinese import with_english, without_texts
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, modules_of
@@ -15,7 +15,7 @@ from querymill_workers.retrievers.modules.rules.names import analyze_query, shor
 from querymill_workers.retrievers.modules.rules.scores import AskedPart
 from querymill_workers.text.languages import language_of
 from querymill_workers.text.thesaurus import Thesaurus
-from querymill_workers.text.words import words
+from querymill_workers.words.asked import Beside, asked_terms
 
 #: The channels of a search. Each part that was given has a text and a vector channel of its own: ``text:1`` and
 #: ``vectors:1``.
@@ -26,14 +26,15 @@ VECTORS: Final = "vectors"
 
 @value
 class ChannelText:
-    """What one text channel searches: a text, as it is searched by words, and how often each word occurs.
+    """What one text channel searches: a text, as it is searched by words, what ``beside`` it, and how often each word.
 
     The words are without the names of modules that no document has, and with the English of what is said in Chinese.
     """
 
     text: str
     by_words: str
-    words: Mapping[str, int] = field(hash=False)
+    words: Mapping[str, float] = field(hash=False)
+    beside: Beside = field(default_factory=dict, hash=False)
 
 
 @value
@@ -73,13 +74,19 @@ def understand_request(
     return UnderstoodRequest(
         parts=parts,
         channels=channels,
-        texts={
-            channel: ChannelText(text, by_words[channel], Counter(words(by_words[channel])))
-            for channel, text in texts.items()
-        },
+        texts={channel: channel_text(text, by_words[channel], request, thesaurus) for channel, text in texts.items()},
         unknown=tuple(dict.fromkeys(module.name for module in unknown)),
         vocabulary=vocabulary,
     )
+
+
+def channel_text(text: str, by_words: str, request: ModuleSearch, thesaurus: Thesaurus) -> ChannelText:
+    """Return what a text channel searches. That of the whole request also has what the turns before it add."""
+    if text != request.query:
+        return ChannelText(text, by_words, asked_terms(by_words))
+    asked = context_of(request)
+    beside = {with_english(added, thesaurus): weight for added, weight in asked.beside.items()}
+    return ChannelText(asked.meaning, by_words, asked_terms(by_words, beside), beside)
 
 
 def shares(weights: Sequence[float]) -> tuple[Fraction, ...]:

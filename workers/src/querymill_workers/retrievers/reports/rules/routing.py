@@ -70,6 +70,8 @@ def route(
     company: str | None = None,
     period: str | None = None,
     today: date,
+    before: Sequence[str] = (),
+    goes_on_about: bool = False,
 ) -> Route:
     """Choose the reports that a question is about.
 
@@ -85,17 +87,36 @@ def route(
         company: The company that the caller asks about, if given.
         period: The periods that the caller asks about, in any form that `find_periods` reads, if given.
         today: Today's date where the caller is, for "last year".
+        before: The turns of a chat that the question leans on, the nearest first. What it does not name itself, a
+            company or a period, is that of the first of these that names one.
+        goes_on_about: Whether the question is about the company of these turns beside any that it names: "did it buy
+            Solvik?" and "how does it compare with Solvik?" are.
     """
-    return _route(question, tuple(cards), company, period, today)
+    return _route(question, tuple(cards), company, period, today, tuple(before), goes_on_about=goes_on_about)
 
 
 @lru_cache(maxsize=64)  # all branches of a job ask the same at once
-def _route(question: str, cards: tuple[ReportCard, ...], company: str | None, period: str | None, today: date) -> Route:
+def _route(
+    question: str,
+    cards: tuple[ReportCard, ...],
+    company: str | None,
+    period: str | None,
+    today: date,
+    before: tuple[str, ...],
+    *,
+    goes_on_about: bool,
+) -> Route:
     wanted = find_periods(question if period is None else period, today)
+    if period is None and not wanted:
+        wanted = next((named for turn in before if (named := find_periods(turn, today))), wanted)
     note = "" if period is None or wanted else f"; {period!r} names no period"
     about = _companies_of(question, cards, company)
+    source = "named in the question" if company is None else "given"
+    if company is None and (not about or goes_on_about):
+        earlier = next((found for turn in before if (found := _companies_of(turn, cards, None))), frozenset())
+        source = source if about else "named before the question"
+        about = about | earlier
     if about:
-        source = "named in the question" if company is None else "given"
         return _of_companies(_by_company(cards, about), wanted, today, f"company {source}", note)
     if company is None:
         return _of_no_company(cards, wanted, today, note)

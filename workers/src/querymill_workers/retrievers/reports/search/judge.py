@@ -13,6 +13,7 @@ from querymill_shared.board import Claim, Outcome
 from querymill_shared.contracts.reports.search import RERANK, ReportSearch
 from querymill_shared.contracts.rerank import BATCH_SIZE
 from querymill_workers.jobs.deadline import caller_of
+from querymill_workers.jobs.in_chat import context_of
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.retrievers.reports.ports import ReportPorts
 from querymill_workers.retrievers.reports.search.hits import ShownHit
@@ -48,7 +49,8 @@ def judge_batch(
     if not passages:  # near duplicates have left none for it
         return Outcome(notes=RerankNotes().for_board(), ms=laps.total_ms, parts=laps.parts)
     caller = caller_of(claim, request, ports, margin_s=SETTLE_MARGIN_S, what="the judge")
-    judged, usage = ports.judge.judge(request.query, passages, caller=caller)
+    question = context_of(request).meaning
+    judged, usage = ports.judge.judge(question, passages, caller=caller)
     laps.lap("judge")
     notes = RerankNotes(
         judgements=accepted(judged.items(), known=passages),

@@ -19,6 +19,7 @@ from querymill_shared.values import value
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Conflict, Refused, Unavailable
+from querymill_workers.jobs.in_chat import context_of
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports.ports import SPACE, FoundPassage, MeasuredPassage, ReportPorts
@@ -29,7 +30,9 @@ from querymill_workers.retrievers.reports.rules.pending import has_rare_word
 from querymill_workers.retrievers.reports.rules.routing import Route, Side
 from querymill_workers.retrievers.reports.search.notes import ByWords, FoundByWords, Unembedded
 from querymill_workers.retrievers.reports.search.understand import MAX_DOCUMENTS_ONE_BY_ONE, SEARCH_MARGIN_S
+from querymill_workers.text.queries import normalise
 from querymill_workers.vectors.question import embed_by
+from querymill_workers.words.asked import NOTHING, Beside
 
 #: Passages that the words of a query find: shared among the sides of a comparison, but with a least number of each.
 WORDS_DEPTH: Final = 100
@@ -123,10 +126,29 @@ def embed_queries(
 ) -> EmbeddedQueries:
     """Embed the queries, or say why there are no vectors in time."""
     try:
-        made = embed_by(model, claim, request, queries, ports, margin_s=margin_s, patience_s=patience_s)
+        texts = [meaning_of(query, request) for query in queries]
+        made = embed_by(model, claim, request, texts, ports, margin_s=margin_s, patience_s=patience_s)
     except (Unavailable, Refused) as error:
         return EmbeddedQueries(lacking=error)
     return EmbeddedQueries(dict(zip(queries, made.vectors, strict=True)), made.usage)
+
+
+def meaning_of(query: str, request: ReportSearch) -> str:
+    """Return what is embedded for a query: the question of the request with the turns that it leans on."""
+    return context_of(request).meaning if query == normalise(request.query) else query
+
+
+def beside_of(query: str, request: ReportSearch, ports: ReportPorts) -> Beside:
+    """Return what is searched beside a query by words: what the earlier turns add to the question of the request."""
+    if query != normalise(request.query):
+        return NOTHING
+    added = context_of(request).added
+    return {in_reports(each.text, request, ports): each.weight for each in added}
+
+
+def in_reports(text: str, request: ReportSearch, ports: ReportPorts) -> str:
+    """Return a text with the words by which reports state its terms."""
+    return " ".join([text, *(stated(text, ports.glossary).values() if request.glossary else ())])
 
 
 def recall(
@@ -196,12 +218,11 @@ def score_by_words(
     """Return the BM25 scores of the passages that have words of a query, some of each side of a comparison."""
     among = [own for side in sides if (own := sorted(set(side.documents).intersection(documents)))] or [list(documents)]
     limit = max(request.depth, LEAST_OF_A_SIDE, WORDS_DEPTH // len(among))
-    # Its own words, and those by which reports state its terms.
-    text = " ".join([query, *(stated(query, ports.glossary).values() if request.glossary else ())])
+    text, beside = in_reports(query, request, ports), beside_of(query, request, ports)
     found: dict[HitKey, float] = {}
     for own in among:
         groups = [group_of(document) for document in own]
-        hits = ports.words.search(request.collection, SPACE, text, limit=limit, groups=groups)
+        hits = ports.words.search(request.collection, SPACE, text, limit=limit, groups=groups, beside=beside)
         found |= {decode_key(hit.id): hit.score for hit in hits}
     return found
 
@@ -240,7 +261,8 @@ def find_unembedded(request: ReportSearch, documents: Sequence[str], model: str,
         return Unembedded(waiting.pending, waiting.refused)
     try:
         groups = [group_of(document) for document in waiting.documents]
-        hits = ports.words.search(collection, SPACE, request.query, limit=CANDIDATES, groups=groups)
+        beside = context_of(request).beside
+        hits = ports.words.search(collection, SPACE, request.query, limit=CANDIDATES, groups=groups, beside=beside)
     except Refused as error:
         return Unembedded(waiting.pending, waiting.refused, unsearched=str(error))
     keys = {hit.id: decode_key(hit.id) for hit in hits}

@@ -9,6 +9,7 @@ from querymill_shared.contracts.reports.search import ORIGINAL, RERANK, WHY_NOT,
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.inference.ports import cut_of
 from querymill_workers.jobs.deadline import CUT
+from querymill_workers.jobs.in_chat import context_of, texts_of, use_of
 from querymill_workers.jobs.stages import missing, stage, timing, used
 from querymill_workers.jobs.verdicts import done, lost_search
 from querymill_workers.retrievers.reports.ports import EMBEDDABLE, PassageText, ReportPorts
@@ -52,6 +53,7 @@ def show_result(hits: Sequence[ShownHit], found: FoundByBranches, ports: ReportP
     # A branch whose queries were all dropped has not searched: alone it must not turn a failed search into "no hits".
     if not searches or not (found.has_hits or searches[0].name == ORIGINAL):
         return lost_search(picture)
+    asked = context_of(request)
     written = read_written(picture, request, has_sources=found.has_sources)
     degraded = (*missing(picture.steps), *missing_parts(found, ports), *written.missing)
     absences = [AbsenceNotes.of(step).why_not for step in picture.steps if (step.name, step.state) == (WHY_NOT, "done")]
@@ -68,7 +70,8 @@ def show_result(hits: Sequence[ShownHit], found: FoundByBranches, ports: ReportP
         timing=timing(picture, branches) | written.timing,
         answer=written.answer,
         routing=notes[searches[0].name].routing,
-        expansion_texts={name: branch.texts for name, branch in notes.items() if branch.texts},
+        expansion_texts=texts_of(asked) | {name: branch.texts for name, branch in notes.items() if branch.texts},
+        history=use_of(request),
         why_not=absences[0] if absences else None,
         terms=stated(request.query, ports.glossary) if request.glossary else {},
     )
@@ -85,7 +88,8 @@ def missing_parts(found: FoundByBranches, ports: ReportPorts) -> Iterator[Degrad
         for reason in note.missing:
             yield Degradation(stage="route", reason=reason, code="invalid")
     # Of a question that is longer than the model's input, only the beginning was searched.
-    cut = cut_of(found.request.query, compared_model(EMBEDDABLE, found.request.collection, ports))
+    asked = context_of(found.request)
+    cut = cut_of(asked.meaning, compared_model(EMBEDDABLE, found.request.collection, ports))
     if cut is not None:
         yield Degradation(stage=ORIGINAL, reason=cut, code="cut")
     if found.missing_batches:

@@ -9,6 +9,7 @@ from querymill_shared.board import Claim
 from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, SUBQUESTION, ReportSearch, Routing
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import CallFailed
+from querymill_workers.jobs.in_chat import context_of
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports.ports import SPACE, ReportPorts
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
@@ -61,7 +62,13 @@ def choose_among(cards: Sequence[ReportCard], request: ReportSearch, submitted: 
 def route_of(query: str, cards: Sequence[ReportCard], request: ReportSearch, submitted: float) -> Route:
     """Choose the reports that a query is about. Today is the date where the caller is."""
     today: date = request.today or datetime.fromtimestamp(submitted, UTC).date()
-    return route(query, cards, company=request.company, period=request.period, today=today)
+    if query != request.query:  # what a chat model wrote stands alone
+        return route(query, cards, company=request.company, period=request.period, today=today)
+    asked = context_of(request)
+    return route(
+        query, cards, company=request.company, period=request.period, today=today,
+        before=asked.before, goes_on_about=asked.leaning.is_whole,
+    )  # fmt: skip
 
 
 def names_without_a_report(request: ReportSearch, cards: Sequence[ReportCard], ports: ReportPorts) -> list[str]:
@@ -100,10 +107,11 @@ def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tu
     """
     if claim.step == ORIGINAL:
         return [normalise(request.query)], ProviderUsage()
-    explained = terms_in(request.query, ports.glossary) if claim.step == "synonym" else {}
+    question = context_of(request).meaning
+    explained = terms_in(question, ports.glossary) if claim.step == "synonym" else {}
     terms = {name: term.explanation for name, term in explained.items()}
     caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
-    reply, usage = ports.rewriter.rewrite(claim.step, request.query, terms=terms, caller=caller)
+    reply, usage = ports.rewriter.rewrite(claim.step, question, terms=terms, caller=caller)
     if caller.has_left():
         return [], usage
     said = without_reasoning(reply).strip()
