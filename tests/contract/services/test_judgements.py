@@ -44,9 +44,10 @@ def relevances(judgements: Judgements, collection: str) -> dict[str, int]:
 
 def test_what_is_said_again_of_a_hit_replaces_what_was_said(judgements: Judgements, collection: str) -> None:
     keep(judgements, said(collection, HitJudgement(hit="r/page/1", document="r", relevance=3, comment="just this")))
-    keep(judgements, said(collection, HitJudgement(hit="r/page/1", document="r", relevance=0)))
+    keep(judgements, said(collection, HitJudgement(hit="r/page/1", document="r", place="1", relevance=0)))
     (kept,) = judgements.list(collection, "reports", limit=10, after=None)
-    assert (kept.job, kept.hit, kept.document, kept.relevance, kept.comment) == ("a", "r/page/1", "r", 0, "")
+    assert (kept.job, kept.hit, kept.document, kept.place) == ("a", "r/page/1", "r", "1")
+    assert (kept.relevance, kept.comment) == (0, "")
     assert kept.asked == {"kind": "reports", "collection": collection, "query": "ships?"}
 
 

@@ -1,6 +1,7 @@
 """What people say of hits: kept over HTTP, listed, and refused where it says nothing."""
 
 import json
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -9,6 +10,7 @@ import pytest
 
 from querymill import ListFeedback, Querymill
 from querymill_shared.board import ValkeyBoard, Verdict
+from tests.fixtures.command_line import CommandLine
 from tests.fixtures.gateways import PATIENCE_S
 
 
@@ -26,8 +28,13 @@ def fleet(http: httpx.Client, worker: object) -> str:
     return collection
 
 
-def asked(http: httpx.Client, collection: str) -> tuple[str, dict[str, Any]]:
-    search = {"kind": "reports", "collection": collection, "query": f"ships {uuid4().hex}", "return_parent_pages": True}
+def asked(http: httpx.Client, collection: str, query: str = "") -> tuple[str, dict[str, Any]]:
+    search = {
+        "kind": "reports",
+        "collection": collection,
+        "query": query or f"ships {uuid4().hex}",
+        "return_parent_pages": True,
+    }
     result = http.post("/v1/jobs", params={"wait": 50}, json=search).json()
     return result["job_id"], search
 
@@ -42,10 +49,36 @@ def test_what_is_said_of_a_hit_is_kept_with_the_question(http: httpx.Client, mil
     listed = mill.submit(ListFeedback(collection=fleet, of="reports")).result(timeout=PATIENCE_S)
     (judged,) = listed.judgements
     assert (judged.job, judged.hit, judged.document) == (job, "r1/page/1", "r1")
+    assert judged.place == "1"
     assert (judged.relevance, judged.comment) == (3, "names the port")
     assert judged.asked == search
     http.request("DELETE", f"/v1/collections/{fleet}/reports/r1", params={"wait": 50})
     assert mill.submit(ListFeedback(collection=fleet, of="reports")).result(timeout=PATIENCE_S).total == 0
+
+
+def test_feedback_becomes_a_set_that_is_measured(
+    http: httpx.Client, querymill: CommandLine, fleet: str, tmp_path: Path
+) -> None:
+    for relevance in (1, 2):
+        job, _ = asked(http, fleet, "ships?")
+        said = {"hit": "r1/page/1", "relevance": relevance}
+        assert http.post(f"/v1/jobs/{job}/feedback", params={"wait": 50}, json=said).status_code == 200
+    job, _ = asked(http, fleet, "a deep harbour")
+    for hit, relevance in (("r1/page/2", 3), ("r1/page/1", 0)):
+        http.post(f"/v1/jobs/{job}/feedback", params={"wait": 50}, json={"hit": hit, "relevance": relevance})
+    out = tmp_path / "said"
+    made = querymill("eval", "feedback", fleet, "--kind", "reports", "--out", out)
+    assert made.returncode == 0, made.stderr
+    assert "2 questions with 3 judgements, 2 of them relevant" in made.stdout
+    measured = querymill("eval", out, "--kind", "reports", "--json")
+    assert measured.returncode == 0, measured.stderr
+    figures = json.loads(measured.stdout)
+    assert (figures["queries"], figures["ndcg@10"]) == (2, 1.0)
+    again = querymill("eval", "feedback", fleet, "--kind", "reports", "--out", out)
+    assert (again.returncode, "must be a new or an empty folder" in again.stderr) == (2, True)
+    none = querymill("eval", "feedback", fleet, "--kind", "files", "--out", tmp_path / "none")
+    assert (none.returncode, "no search of files" in none.stderr) == (2, True)
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize(

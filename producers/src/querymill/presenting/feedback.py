@@ -1,6 +1,7 @@
 """What people say of the hits of a search, as the request that keeps it."""
 
 from querymill.presenting.hit import views_of
+from querymill.presenting.places import Place
 from querymill_shared.contracts.errors import InvalidRequest
 from querymill_shared.contracts.feedback import GiveFeedback, HitJudgement
 from querymill_shared.contracts.jobs import AnyResult, JobRequest
@@ -19,11 +20,26 @@ def feedback_on(
     """
     if not isinstance(result, KindResult) or not isinstance(asked, KindSearch):
         raise InvalidRequest(("job_id", "must be a search of one kind, because its hits are what is judged"))
-    places = [(view.key, view.place.document) for view in views_of(result) if view.place is not None]
-    named = [place for place in places if place[0] == hit] or [place for place in places if place[1] == hit]
+    places = [(view.key, view.place) for view in views_of(result) if view.place is not None]
+    named = [found for found in places if found[0] == hit] or [found for found in places if found[1].document == hit]
     if len(named) != 1:
         rule = "must name one hit" if named else "must be the id of a hit of the result"
         raise InvalidRequest(("hit", f"{rule}, such as {places[0][0]}" if places else "the search found nothing"))
-    ((key, document),) = named
-    judged = HitJudgement(hit=key, document=document, relevance=relevance, comment=comment)
+    ((key, place),) = named
+    judged = HitJudgement(
+        hit=key, document=place.document, place=_judged_part(place), relevance=relevance, comment=comment
+    )
     return GiveFeedback(collection=asked.collection, job=job_id, asked=asked, judgements=(judged,))
+
+
+def _judged_part(place: Place) -> str:
+    """Return the part of a document that judgements of its kind name: a page, a message, or "" for the whole."""
+    match place.kind:
+        case "reports":
+            return "" if place.span is None else str(place.span.first)
+        case "messages":
+            if place.message is None and place.span is not None:
+                return f"{place.document}#{place.span.first - 1}"  # as a set names messages that have no id
+            return place.message or ""
+        case _:
+            return ""

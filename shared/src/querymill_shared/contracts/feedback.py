@@ -30,6 +30,10 @@ class HitJudgement(Contract):
 
     hit: Annotated[FilePath, Field(description="the hit's id, as the result and the console name it")]
     document: Annotated[DocumentKey, Field(description="the document that the hit is a part of")]
+    place: Annotated[
+        str,
+        Field(max_length=1_000, description="page of a report or id of a message that is judged; empty: the document"),
+    ] = ""
     relevance: Relevance
     comment: Comment = ""
 
@@ -95,6 +99,7 @@ class KeptJudgement(Contract):
     asked: Mapping[str, Any]
     hit: str
     document: str
+    place: str
     relevance: int
     comment: str
     at: datetime

@@ -19,6 +19,7 @@ CREATE TABLE judgements (
     job        text        NOT NULL,  -- the search
     hit        text        NOT NULL,
     document   text        NOT NULL,  -- that the hit is a part of: the judgement is deleted with it
+    place      text        NOT NULL,  -- a page of a report, the id of a message, or ''
     asked      jsonb       NOT NULL,  -- the request of the search
     relevance  smallint    NOT NULL,
     comment    text        NOT NULL,

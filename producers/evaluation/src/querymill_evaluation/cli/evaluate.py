@@ -16,6 +16,7 @@ from querymill_evaluation import measures
 from querymill_evaluation.cli.compare import compare
 from querymill_evaluation.cli.draft import draft
 from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample
+from querymill_evaluation.cli.feedback import feedback
 from querymill_evaluation.cli.measuring import (
     KINDS,
     ask_set,
@@ -53,6 +54,7 @@ def register(app: typer.Typer) -> None:
     group.command("set")(evaluate)
     group.command("draft")(draft)
     group.command("compare")(compare)
+    group.command("feedback")(feedback)
     app.add_typer(group, name="eval")
 
 

@@ -31,6 +31,7 @@ class PostgresJudgements(Judgements):
             "asked": Jsonb(dict(asked_of(request))),
             "hits": list(given),
             "documents": [judged.document for judged in given.values()],
+            "places": [judged.place for judged in given.values()],
             "relevances": [judged.relevance for judged in given.values()],
             "comments": [judged.comment for judged in given.values()],
         }
@@ -45,7 +46,7 @@ class PostgresJudgements(Judgements):
         values = {"collection": collection, "retriever": retriever, "limit": limit, "job": job, "hit": hit}
         with within(self._pool, collection) as connection:
             rows = connection.execute(_SQL["list_judgements"], values).fetchall()
-        names = ("job", "hit", "document", "asked", "relevance", "comment", "at")
+        names = ("job", "hit", "document", "place", "asked", "relevance", "comment", "at")
         return [KeptJudgement(**dict(zip(names, row, strict=True))) for row in rows]
 
     @override
