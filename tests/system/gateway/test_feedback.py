@@ -76,6 +76,8 @@ def test_feedback_becomes_a_set_that_is_measured(
     assert (figures["queries"], figures["ndcg@10"]) == (2, 1.0)
     again = querymill("eval", "feedback", fleet, "--kind", "reports", "--out", out)
     assert (again.returncode, "must be a new or an empty folder" in again.stderr) == (2, True)
+    few = querymill("eval", "weights", out, "--kind", "reports")
+    assert (few.returncode, "must have at least 20 judged questions, has 2" in few.stderr) == (2, True)
     none = querymill("eval", "feedback", fleet, "--kind", "files", "--out", tmp_path / "none")
     assert (none.returncode, "no search of files" in none.stderr) == (2, True)
     assert not (tmp_path / "none").exists()

@@ -85,6 +85,7 @@ _EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "calibrate": ("querymill calibrate --model text-embedding-3-small",),
     "calibrate-files": ("querymill calibrate-files judged-files/",),
     "eval set": ("querymill eval set my-questions/ --kind reports --option hyde=true",),
+    "eval weights": ("querymill eval weights said/ --kind reports",),
     "eval feedback": ("querymill eval feedback filings --kind reports --out said/",),
     "eval draft": ("querymill eval draft filings --kind reports --out my-questions/",),
     "eval compare": ("querymill eval compare before.trec after.trec --set my-questions/",),

@@ -27,6 +27,7 @@ from querymill_evaluation.cli.measuring import (
     prepared,
     summed_up,
 )
+from querymill_evaluation.cli.weights import weights
 from querymill_evaluation.runs import BadRun, QueryOutcome
 
 DataOption = Annotated[
@@ -55,6 +56,7 @@ def register(app: typer.Typer) -> None:
     group.command("draft")(draft)
     group.command("compare")(compare)
     group.command("feedback")(feedback)
+    group.command("weights")(weights)
     app.add_typer(group, name="eval")
 
 
