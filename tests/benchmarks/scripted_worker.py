@@ -29,6 +29,7 @@ from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.rules.routing import ReportCard
 from querymill_workers.retrievers.reports.stores.memory import MemoryReports
 from querymill_workers.retrievers.reports.stores.memory_life import MemoryReportLife
+from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.words.memory import MemoryWords
 from querymill_workers.words.ports import WordHit
 from tests.benchmarks.script import COLLECTION, EMBEDDING_S, LLM_S, PAGES, SEARCH_S, found
@@ -58,6 +59,9 @@ class WaitingRewriter:
     ) -> tuple[str, ProviderUsage]:
         time.sleep(LLM_S)
         return f"| {method} | {question} |" if method == HYDE else f"<{method} of {question}>", ProviderUsage(1, 1)
+
+    def write_anew(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
+        return self.rewrite("standalone", question, terms={}, caller=caller)
 
 
 class WaitingReports(MemoryReports):

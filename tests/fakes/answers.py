@@ -13,7 +13,7 @@ from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.text.languages import Language
 
 _FENCED = re.compile(
-    r"^<<(?P<fence>[0-9a-f]+) (?P<name>[a-z]+)(?: \d+)?>>\n(?P<text>.*?)\n<<(?P=fence) end>>$", re.M | re.S
+    r"^<<(?P<fence>[0-9a-f]+) (?P<name>(?:earlier )?[a-z]+)(?: \d+)?>>\n(?P<text>.*?)\n<<(?P=fence) end>>$", re.M | re.S
 )
 
 

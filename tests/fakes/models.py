@@ -8,6 +8,7 @@ from querymill_workers.inference.ports import InputType, Judge, Vectors
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.jobs.usage import ProviderUsage
+from querymill_workers.text.in_context import SaidTurn
 from tests.fakes.vectors import DIMENSIONS, vector_of
 
 
@@ -59,6 +60,7 @@ class ScriptedRewriter:
     def __init__(self, replies: Mapping[str, str | Callable[[str], str]]) -> None:
         self.replies = dict(replies)
         self.asked: list[tuple[str, Mapping[str, str], Caller]] = []
+        self.said: list[list[str]] = []
 
     def rewrite(
         self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller
@@ -68,3 +70,7 @@ class ScriptedRewriter:
             raise Unavailable("chat model: no answer in time")
         reply = self.replies[method]
         return (reply if isinstance(reply, str) else reply(question)), ProviderUsage(1, 10)
+
+    def write_anew(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
+        self.said.append([turn.text for turn in said])
+        return self.rewrite("standalone", question, terms={}, caller=caller)

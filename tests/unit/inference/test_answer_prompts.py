@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from querymill_workers.inference.answers import AnswerScoresReply
-from querymill_workers.inference.prompts import answer_turns, judge_turns
+from querymill_workers.inference.prompts import answer_turns, judge_turns, standalone_turns
 from querymill_workers.services.rules.citations import checked
 from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.text.languages import Language
@@ -87,3 +87,12 @@ def test_what_the_question_refers_back_to_stands_before_it_within_the_fence() ->
         "<<F passage 1>>", "<<F earlier question>>", "<<F earlier answer>>", "<<F question>>",
     ]  # fmt: skip
     assert "<|im_end|>" not in request["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_prompt_that_writes_a_question_anew_has_the_turns_before_it(language: Language) -> None:
+    question = {"en": "how old?", "zh": "它们多大？"}[language]
+    request: dict[str, Any] = {"messages": standalone_turns(question, [SaidTurn("user", "which ships?")])}
+    assert fenced_texts(request, "earlier question") == ["which ships?"]
+    assert fenced_texts(request, "question") == [question]
+    assert not any("{" in turn["content"] for turn in request["messages"])

@@ -13,7 +13,7 @@ from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_shared.contracts.messages.search import MessageSearch
 from querymill_shared.contracts.modules.search import ModuleSearch
-from querymill_shared.contracts.reports.search import ReportSearch
+from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 from tests.fixtures.chats import session
 from tests.fixtures.code_base import put
 from tests.fixtures.world import World, example, report
@@ -108,3 +108,31 @@ def test_words_beside_a_question_show_what_they_count_in_the_score_of_a_hit(mill
     result = found(mill, asked("conversations", "when are they painted?", "which tugboats are there?", "Nine."))
     terms = result.model_dump()["results"][0]["explanation"]["bm25"]["terms"]
     assert {term["term"]: term["times"] for term in terms} == {"paint": 1, "tugboat": 0.5}
+
+
+def test_a_chat_model_writes_the_question_anew_in_a_branch_of_its_own(world: World) -> None:
+    world.ingest(report("a1", "tugboats are painted in spring"), report("b2", "soup is cold", company="Borough"))
+    history = [{"role": "user", "text": "which tugboats are there?"}, {"role": "assistant", "text": "Nine."}]
+
+    def ask(query: str, **fields: Any) -> ReportResult:
+        asked = {"query": query, "collection": "filings", "history": history, "standalone": True} | fields
+        result = world.result(world.run(ReportSearch.model_validate(asked)))
+        assert isinstance(result, ReportResult)
+        return result
+
+    world.rewriter.replies = {"standalone": "<when are the tugboats painted?>"}
+    result = ask("when are they painted?")
+    assert result.expansion_texts["standalone"] == ("when are the tugboats painted?",)
+    assert world.rewriter.said == [["which tugboats are there?", "Nine."]]
+    assert (result.results[0].document, result.complete) == ("a1", True)
+    # What says nothing new is not searched, and a question that stands alone is not shown to the model.
+    world.rewriter.replies = {"standalone": "<When are they painted?>"}
+    assert "standalone" not in ask("when are they painted?").expansion_texts
+    assert "standalone" not in ask("which soup do the people in the kitchen cook?").expansion_texts
+    assert len(world.rewriter.said) == 2
+    # Without a reply, the question as it stands answers, and the result says what it lacks.
+    world.rewriter.replies = {}
+    result = ask("how old are they?")
+    assert [part.stage for part in result.degraded] == ["standalone"]
+    assert result.results
+    assert ask("how old are they?", history=[]).complete

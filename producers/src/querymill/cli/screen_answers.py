@@ -1,5 +1,7 @@
 """What an answer looks like on a terminal."""
 
+from collections.abc import Iterable
+
 from rich.text import Text
 
 from querymill.cli.screen import show_degraded
@@ -33,6 +35,12 @@ def show_answer(console: Console, answer: WrittenAnswer) -> None:
     console.print(Text(f"    judged: {said}", style="dim"))
     for sentence in judgement.unsupported:
         console.print(Text(f"    no passage supports: {sentence}", style="yellow"))
+
+
+def show_sources(console: Console, cited: Iterable[tuple[int, str]]) -> None:
+    """Print the numbers that an answer cites, each once, and the titles of their sources."""
+    for number, title in dict(cited).items():
+        console.print(Text(f"  [{number}] {title}", style="green"))
 
 
 def _place(citation: Citation) -> str:

@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "ranks": CommandSummary(STORED, "rebuild or list the ranks of conversations", "ranks"),
     "search": CommandSummary(ASKING, "search a collection: live progress, then the hits", "search"),
     "batch": CommandSummary(ASKING, "ask many questions, as fast as the limits allow", "batch"),
+    "chat": CommandSummary(ASKING, "talk about a collection: answers with citations", "chat"),
     "answer": CommandSummary(ASKING, "answer a question from hits of any source", "answer"),
     "rerank": CommandSummary(ASKING, "order hits of any source by relevance", "rerank"),
     "embed": CommandSummary(ASKING, "embed texts into a file or a table", "embed"),

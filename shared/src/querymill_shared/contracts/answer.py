@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat
 
-from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Growing, Name, PassageText, QueryText
+from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Growing, Name, PassageText, QueryText, Request
 from querymill_shared.contracts.history import InChat
 from querymill_shared.contracts.rerank import HitId
 from querymill_shared.contracts.results import Asks, JobResult
@@ -45,7 +45,7 @@ def _ids_occur_once(hits: tuple[AnswerHit, ...]) -> tuple[AnswerHit, ...]:
     return hits
 
 
-class AnswerQuestion(InChat, Asks["AnswerResult"]):
+class AnswerQuestion(Request, InChat, Asks["AnswerResult"]):
     """Answer a question from given hits, in the language of the question.
 
     ``hits`` is a ranking, best first. If the hits have more than ``passage_tokens`` tokens, long ones are cut and the

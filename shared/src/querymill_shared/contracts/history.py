@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from querymill_shared.contracts.fields import Contract, Growing, PageText, Request
+from querymill_shared.contracts.fields import AnyRequest, Contract, Growing, PageText
 from querymill_shared.contracts.results import JobResult
 from querymill_shared.earlier_turns import COUNTED_TURNS, Refers
 
@@ -29,7 +29,7 @@ def _has_room(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
     return turns
 
 
-class InChat(Request):
+class InChat(AnyRequest):
     """Base class of the requests that may be asked late in a chat."""
 
     history: Annotated[

@@ -18,7 +18,6 @@ from querymill_shared.contracts.errors import InvalidRequest, UnknownCollection
 from querymill_shared.contracts.fields import (
     FROM_BOARD,
     JOINED,
-    AnyRequest,
     CollectionName,
     Contract,
     DeadlineSeconds,
@@ -30,6 +29,7 @@ from querymill_shared.contracts.fields import (
     from_board,
 )
 from querymill_shared.contracts.filters import RESERVED, Filter, fits
+from querymill_shared.contracts.history import InChat
 from querymill_shared.contracts.kinds import (
     HITS,
     SEARCHES,
@@ -73,7 +73,7 @@ BranchName = Annotated[
 ]
 
 
-class Search(AnyRequest, Asks["SearchResult"]):
+class Search(InChat, Asks["SearchResult"]):
     """Ask one question of several collections and kinds of documents at once.
 
     Every kind that a collection holds is a branch: the search of that kind, at its defaults. Branches run side by side,
@@ -165,6 +165,7 @@ class Search(AnyRequest, Asks["SearchResult"]):
         asked = {
             "query": self.query,
             "collection": collection,
+            "history": self.history,
             "lane": self.lane,
             "filter": self.filter,
             "deadline": self.deadline,

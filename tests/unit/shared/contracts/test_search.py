@@ -161,3 +161,8 @@ def test_a_field_of_a_newer_release_is_ignored_in_a_hit_on_the_board_and_refused
 
 def test_it_is_a_request_like_any_other() -> None:
     assert validate_request('{"kind": "search", "query": "where is it"}') == asked()
+
+
+def test_each_branch_is_asked_after_the_same_turns() -> None:
+    search = asked(branches=["reports/filings", "files/code.base"], history=[{"role": "user", "text": "which ships?"}])
+    assert [search.search_of(branch).history for branch in search.branches] == [search.history] * 2

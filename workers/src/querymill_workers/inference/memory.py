@@ -65,6 +65,11 @@ class WordRewriter(Rewriter):
         reply = f"| question |\n|---|\n| {question} |" if method == "hyde" else f"<{question} ({method})>"
         return reply, ProviderUsage(1, estimate(question) + estimate(reply))
 
+    @override
+    def write_anew(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
+        reply = f"<{' '.join([*(turn.text for turn in said if turn.role == 'user'), question])}>"
+        return reply, ProviderUsage(1, estimate(question) + estimate(reply))
+
 
 class WordJudge(Judge):
     """`Judge` by the share of the query's words that a passage has."""

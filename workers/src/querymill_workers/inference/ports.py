@@ -10,6 +10,7 @@ from querymill_shared.values import value
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.text.calibration import Calibration
+from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.text.tokens import estimate
 
 #: One vector per row, float32.
@@ -69,6 +70,15 @@ class Rewriter(Protocol):
         self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller
     ) -> tuple[str, ProviderUsage]:
         """Return the model's reply, unparsed.
+
+        Raises:
+            Unavailable: No reply in time, or none that could be read.
+            Refused: The provider's rate limit allows no call before the caller's deadline.
+        """
+        ...
+
+    def write_anew(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
+        """Return the model's reply, unparsed: a question that can be understood without the turns before it.
 
         Raises:
             Unavailable: No reply in time, or none that could be read.

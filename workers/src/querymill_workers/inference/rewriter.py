@@ -1,16 +1,17 @@
 """Rewrite a question with a chat model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from typing_extensions import override
 
 from querymill_workers.inference.chat import ChatModel
 from querymill_workers.inference.ports import Rewriter
-from querymill_workers.inference.prompts import turns
+from querymill_workers.inference.prompts import standalone_turns, turns
 from querymill_workers.jobs.deadline import Caller
 from querymill_workers.jobs.faults import CallFailed
 from querymill_workers.jobs.usage import ProviderUsage
+from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.text.reasoning import without_reasoning
 from querymill_workers.text.replies import has_table, is_refusal
 
@@ -33,6 +34,11 @@ class ChatRewriter(Rewriter):
         return self._chat.ask(
             turns(method, question, terms), max_tokens=max_tokens, caller=caller, check=partial(usable, method)
         )
+
+    @override
+    def write_anew(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
+        asked = standalone_turns(question, said)
+        return self._chat.ask(asked, max_tokens=MAX_TOKENS, caller=caller, check=partial(usable, "standalone"))
 
 
 def usable(method: str, reply: str) -> str:

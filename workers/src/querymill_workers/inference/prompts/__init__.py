@@ -29,6 +29,11 @@ def turns(method: str, question: str, terms: Mapping[str, str]) -> list[ChatTurn
     return [*before, _filled(last, {"{question}": question, "{terms}": glossary})]
 
 
+def standalone_turns(question: str, said: Sequence[SaidTurn]) -> list[ChatTurn]:
+    """Fill the prompt that writes a question anew: what was said before it, the oldest first, and the question."""
+    return _fenced_turns("standalone", language_of(question), question, said)
+
+
 def rerank_turns(question: str, passages: Sequence[str]) -> list[ChatTurn]:
     """Fill the rerank prompt: the question and the passages, numbered from 1, within one new fence."""
     return _fenced_turns("rerank", language_of(question), question, passage=passages)

@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, SUBQUESTION, ReportSearch, Routing
+from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, STANDALONE, SUBQUESTION, ReportSearch, Routing
 from querymill_workers.jobs.deadline import caller_of
 from querymill_workers.jobs.faults import CallFailed
-from querymill_workers.jobs.in_chat import context_of
+from querymill_workers.jobs.in_chat import context_of, shown_turns
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports.ports import SPACE, ReportPorts
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
@@ -107,6 +107,8 @@ def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tu
     """
     if claim.step == ORIGINAL:
         return [normalise(request.query)], ProviderUsage()
+    if claim.step == STANDALONE:
+        return write_anew(claim, request, ports)
     question = context_of(request).meaning
     explained = terms_in(question, ports.glossary) if claim.step == "synonym" else {}
     terms = {name: term.explanation for name, term in explained.items()}
@@ -124,6 +126,28 @@ def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tu
     if not fresh:
         raise CallFailed("the chat model's reply held no new query")
     return fresh, usage
+
+
+def write_anew(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], ProviderUsage]:
+    """Return the question as a chat model writes it anew from the turns before it.
+
+    There is none if the question stands alone, or if it says nothing new: every word of it is one of the question's.
+
+    Raises:
+        Unavailable: The chat model did not reply in time.
+        Failed: Its reply holds no question.
+        Refused: Another call would not help.
+    """
+    said = shown_turns(request)
+    if not said:
+        return [], ProviderUsage()
+    caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
+    reply, usage = ports.rewriter.write_anew(request.query, said, caller=caller)
+    written = wrapped(reply, limit=1)
+    if not written:
+        raise CallFailed("the chat model's reply held no question")
+    says_more = not set(words(written[0])) <= set(words(request.query))
+    return (written if says_more and not caller.has_left() else []), usage
 
 
 def documents_by_query(
