@@ -56,6 +56,20 @@ def test_what_is_said_of_a_hit_is_kept_with_the_question(http: httpx.Client, mil
     assert mill.submit(ListFeedback(collection=fleet, of="reports")).result(timeout=PATIENCE_S).total == 0
 
 
+def test_what_is_said_of_a_hit_among_all_is_said_of_the_search_of_its_kind(
+    http: httpx.Client, mill: Querymill, fleet: str
+) -> None:
+    everything = {"kind": "search", "collections": [fleet], "query": "ships"}
+    found = http.post("/v1/jobs", params={"wait": 50}, json=everything)
+    assert found.status_code == 200, found.text
+    assert {hit["kind"] for hit in found.json()["results"]} == {"reports"}
+    said = {"hit": "r1", "relevance": 2}
+    kept = http.post(f"/v1/jobs/{found.json()['job_id']}/feedback", params={"wait": 50}, json=said)
+    assert kept.status_code == 200, kept.text
+    (judged,) = mill.submit(ListFeedback(collection=fleet, of="reports")).result(timeout=PATIENCE_S).judgements
+    assert (judged.document, judged.asked["kind"], judged.asked["query"]) == ("r1", "reports", "ships")
+
+
 def test_feedback_becomes_a_set_that_is_measured(
     http: httpx.Client, querymill: CommandLine, fleet: str, tmp_path: Path
 ) -> None:
