@@ -363,6 +363,8 @@ REFUSED = [
     ("producer", ("HGETALL", "qm:accounts")),
     ("producer", ("HGETALL", "qm:keys")),
     ("producer", ("HGETALL", "qm:{costs}:day:1:model")),
+    *((role, ("HSET", "qm:{costs}:budgets", "k", "1")) for role in ("producer", "gateway", "worker")),
+    ("keeper", ("HSET", "qm:{costs}:day:1:purse", "spent/k", "0")),
     ("keeper", ("XADD", "qm:{0}:x", "*", "a", "1")),
     *((role, command) for role in ("producer", "worker") for command in THE_GATEWAYS),
     *((role, command) for role in ("producer", "worker", "gateway") for command in THE_KEEPERS),

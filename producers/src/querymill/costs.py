@@ -1,4 +1,4 @@
-"""What the fleet spent, for people: the sums of days as rows, and money as it is read."""
+"""What the fleet spent, for people: the sums of days as rows, money as it is read, and the budgets of keys."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,18 +11,18 @@ from rich.table import Table
 from querymill_shared.board.away import BoardLocked
 from querymill_shared.board.connections import open_commands
 from querymill_shared.contracts.costs import ModelCost, money
-from querymill_shared.costs import DIMENSIONS, Dimension, Sums, read_sums
+from querymill_shared.costs import DIMENSIONS, Budget, Dimension, Sums, read_budgets, read_sums
 from querymill_shared.settings import Settings
 
 #: What the rows of a table stand for.
-By = Literal["day", "model", "collection"]
+By = Literal["day", "model", "key", "collection", "label"]
 #: Days that are shown unless another number is asked for.
 SHOWN_DAYS = 7
 
 
 @dataclass(slots=True)
 class CostRow:
-    """What one day, model or collection cost: nanos by currency, and tokens of models that have no price."""
+    """What one day, model, key, collection or label cost: nanos by currency, and tokens of models without a price."""
 
     name: str
     calls: int = 0
@@ -72,6 +72,16 @@ def spent(settings: Settings, days: int, dimensions: Iterable[Dimension] = DIMEN
         return None
 
 
+def budgets(settings: Settings) -> list[Budget]:
+    """Return the budgets of the API keys that have one, with what is spent today.
+
+    Raises:
+        redis.RedisError: The board is away, or the user may not read them.
+    """
+    with open_commands(settings.redis_url) as client:
+        return read_budgets(client)
+
+
 def cost_of(costs: Iterable[ModelCost], name: str = "") -> CostRow:
     """Return costs of several models as one row."""
     row = CostRow(name)
@@ -81,12 +91,12 @@ def cost_of(costs: Iterable[ModelCost], name: str = "") -> CostRow:
 
 
 def rows_by(by: By, sums: Sequence[Sums]) -> list[CostRow]:
-    """Return a row for each day, newest first, or for each model or collection, with what cost most first."""
+    """Return a row for each day, newest first, or for each subject of another kind, with what cost most first."""
     rows: dict[str, CostRow] = {}
     for found in sums:
-        if found.dimension == ("collection" if by == "collection" else "model"):
+        if found.dimension == ("model" if by == "day" else by):
             for cost in found.costs:
-                name = {"day": found.day, "model": cost.model, "collection": found.subject}[by]
+                name = {"day": found.day, "model": cost.model}.get(by, found.subject)
                 rows.setdefault(name, CostRow(name)).add(cost)
     if by == "day":
         return list(rows.values())
@@ -104,6 +114,17 @@ def figures_of(sums: Sequence[Sums]) -> list[dict[str, Any]]:
         }
         for found in sums
     ]
+
+
+def budget_figures(budget: Budget) -> dict[str, Any]:
+    """Return a budget as JSON has it."""
+    return {
+        "key": budget.key_id,
+        "budget_nanos": budget.budget,
+        "spent_nanos": budget.spent,
+        "allows": budget.allows,
+        "ends_in_s": round(budget.left_s),
+    }
 
 
 def table_of(by: By, rows: Sequence[CostRow]) -> Table:

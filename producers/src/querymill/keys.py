@@ -20,6 +20,7 @@ from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
 from querymill_shared.board.keys import API_KEYS
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.contracts.fields import JOINED, CollectionName
+from querymill_shared.costs import BUDGETS, Budget, read_budgets
 from querymill_shared.settings import Settings
 
 #: A hash on the board: the id of a key, and the key as JSON.
@@ -205,6 +206,28 @@ class Keyring:
         except redis.exceptions.NoPermissionError:
             return {}
         return {key_id: int(minute) * 60.0 for key_id, minute in kept.items() if minute.isdigit()}
+
+    def set_budget(self, key_id: str, nanos: int | None) -> ApiKey:
+        """Set what a key may spend in a day of UTC, in nanos of the currency; None lets it spend as much as it likes.
+
+        It holds at once, for jobs that are under way as well.
+
+        Raises:
+            UnknownKey: No key has this id.
+        """
+        key = self._find(key_id)
+        self._client.hset(BUDGETS, key_id, "" if nanos is None else str(nanos))
+        return key
+
+    def budgets(self) -> dict[str, Budget]:
+        """Return the budgets of the keys that have one, by id, with what is spent today.
+
+        Nothing is returned to a user of Valkey that may not read them.
+        """
+        try:
+            return {budget.key_id: budget for budget in read_budgets(self._client)}
+        except redis.exceptions.NoPermissionError:
+            return {}
 
     def rotate(
         self, key_id: str, *, grace_s: float = GRACE_S, expires: float | None = None

@@ -54,6 +54,7 @@ LABELLED: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
         "What provider calls cost by QUERYMILL_PRICES, in billionths of QUERYMILL_CURRENCY's unit",
         ("lane",),
     ),
+    "over_budget": ("Provider calls that the budget of an API key did not allow", ("lane",)),
     "processor_ms": ("Milliseconds of processor time that steps took", ("kind", "lane")),
     "steps_run": ("Attempts at steps that workers made", ("queue",)),
     "texts_refused": ("Texts that a provider refused and that were set aside", ("kind",)),

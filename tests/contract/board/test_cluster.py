@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from decimal import Decimal
 from functools import partial
 
 import pytest
@@ -16,14 +17,19 @@ from querymill_shared.board.connections import open_async_commands, open_command
 from querymill_shared.board.lives import read_lives
 from querymill_shared.board.slots import slot_of
 from querymill_shared.board.watching import Subscription
+from querymill_shared.contracts.costs import ModelPrice
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.errors import IdempotencyConflict
 from querymill_shared.contracts.fields import Lane
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.submit_options import SubmitOptions
+from querymill_shared.costs import BUDGETS, read_budgets, read_sums
 from querymill_shared.counters import FleetCounters
 from querymill_shared.settings import Settings
 from querymill_workers.inference.account import Account
+from querymill_workers.inference.ledger import Ledger, Tariff
+from querymill_workers.jobs.deadline import Caller
+from querymill_workers.jobs.faults import Refused
 from tests.fixtures.boards import claimed, empty_board, let_pass
 from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
 
@@ -115,6 +121,22 @@ def test_an_account_is_in_one_slot(valkeys: ValkeyCluster) -> None:
         )  # fmt: skip
         assert account.reserve(lane=Lane.NORMAL, tokens=1, until=None).call
         assert {slot_of(("GET", key)) for key in client.scan_iter("qm:account:*")} == {slot_of(("GET", account.key))}
+
+
+def test_what_calls_cost_and_the_budgets_of_keys_are_in_one_slot(valkeys: ValkeyCluster) -> None:
+    with open_commands(valkeys.url, decode_responses=False) as client:
+        client.hset(BUDGETS, "k", "1000")
+        ledger = Ledger(
+            client, Tariff({"m": ModelPrice(input=Decimal(1))}, "USD"), FleetCounters(None), collection_tokens_per_day=9
+        )
+        caller = Caller("c", Lane.NORMAL, time.monotonic() + 60, owner="k", labels={"user": "ann"})
+        with ledger.billing(caller, "m", 1) as bill:
+            bill.add(1)
+        with pytest.raises(Refused, match="API key is used up"), ledger.billing(caller, "m", 1):
+            pass
+        assert [budget.spent for budget in read_budgets(client)] == [1_000]
+        assert len(read_sums(client, 1)) == 4
+        assert {slot_of(("GET", key)) for key in client.scan_iter("qm:{costs}:*")} == {slot_of(("GET", BUDGETS))}
 
 
 @pytest.mark.parametrize("moved", ["{0}", "{workers}", "{f}", "qm:meters"])

@@ -45,4 +45,6 @@ def test_money_of_two_currencies_is_not_added() -> None:
 def test_the_overview_tells_today_from_yesterday() -> None:
     spent = spent_of(SUMS, 1_785_110_400 + 3_600, days=31)
     assert (spent.today.calls, spent.yesterday.calls, spent.together.calls) == (3, 1, 4)
-    assert [row.name for row in spent.collections] == ["filings", "chats"]
+    assert [(by, [row.name for row in rows]) for by, rows in spent.dearest] == [
+        ("collection", ["filings", "chats"]), ("key", []), ("label", []),
+    ]  # fmt: skip

@@ -60,7 +60,7 @@ _EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "job cancel": ("querymill job cancel 4f0c",),
     "job replay": ("querymill job replay 4f0c",),
     "job drop": ("querymill job drop 4f0c",),
-    "costs": ("querymill costs --days 31", "querymill costs --by collection"),
+    "costs": ("querymill costs --days 31", "querymill costs --by key"),
     "status": ("querymill status", "querymill status --set-aside --collection filings"),
     "logs": (
         "querymill logs --follow",
@@ -72,6 +72,7 @@ _EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
         "querymill keys add web-backend --collection filings",
         "querymill keys add loader --scope ingest --collection filings --rate 600 --expires 90d",
     ),
+    "keys budget": ("querymill keys budget 0123456789ab 5.00", "querymill keys budget 0123456789ab none"),
     "keys list": ("querymill keys list",),
     "keys rotate": ("querymill keys rotate 0123456789ab --grace 86400",),
     "keys revoke": ("querymill keys revoke 0123456789ab",),

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Final
 
 import typer
@@ -14,8 +15,12 @@ from rich.table import Table
 from querymill.cli.jobs import JsonOption
 from querymill.cli.terminal import Console, echo
 from querymill.keys import ALL, GRACE_S, ApiKey, Keyring, Scope
+from querymill_shared.contracts.costs import NANOS, money
+from querymill_shared.costs import Budget
 from querymill_shared.settings import Settings
 
+#: The largest budget of a day, in nanos: sums of it are still whole numbers in every language that reads them.
+MAX_BUDGET: Final = 1_000_000 * NANOS
 KeyId = Annotated[str, typer.Argument(metavar="ID", help="the id of the key, as `querymill keys list` shows it")]
 
 #: The end of a key as it is written.
@@ -30,9 +35,10 @@ _UNITS: Final = {"h": 3_600, "d": 86_400}
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="API keys of the gateway: make, list, rotate, revoke.", no_args_is_help=True)
+    group = typer.Typer(help="API keys of the gateway: make, list, budget, rotate, revoke.", no_args_is_help=True)
     group.command("add")(add)
     group.command("list")(list_keys)
+    group.command("budget")(budget)
     group.command("rotate")(rotate)
     group.command("revoke")(revoke)
     app.add_typer(group, name="keys")
@@ -53,10 +59,14 @@ def add(
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="waiting requests and streams at once (default: no limit)")
     ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="what it may spend in a day of UTC, such as 5.00 (default: no limit)")
+    ] = None,
     expires: ExpiresOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a key and print it. It is shown once: the board holds a hash."""
+    nanos = None if budget is None else read_amount(budget, "--budget")
     named = [*(collection or ()), *([default_collection] if default_collection else ())]
     if not named:
         raise typer.BadParameter(f"name at least one collection, or {ALL} for all", param_hint="--collection")
@@ -70,6 +80,8 @@ def add(
             concurrency=concurrency,
             expires=read_end(expires),
         )
+        if nanos is not None:
+            keyring.set_budget(key.id, nanos)
         is_first = len(keyring.all()) == 1
     _show(key, written, as_json=as_json)
     if is_first and not as_json:
@@ -81,10 +93,12 @@ def add(
 def list_keys(as_json: JsonOption = False) -> None:
     """List the keys, also the revoked ones, and when a gateway last saw each, to the minute. No secret is shown."""
     with _keyring() as keyring:
-        found, uses = keyring.all(), keyring.uses()
+        found, uses, budgets = keyring.all(), keyring.uses(), keyring.budgets()
     if as_json:
-        echo(json.dumps([_facts(key) | {"last_used": _time_of(uses.get(key.id))} for key in found]))
+        seen = {key.id: {"last_used": _time_of(uses.get(key.id))} for key in found}
+        echo(json.dumps([_facts(key) | seen[key.id] | _facts_of(budgets.get(key.id)) for key in found]))
         return
+    currency = Settings().querymill_currency
     table = Table(box=None)
     table.add_column("id", min_width=12, no_wrap=True)
     for heading in ("name", "scopes", "collections", "limits", "made", "last used", "state"):
@@ -92,10 +106,60 @@ def list_keys(as_json: JsonOption = False) -> None:
     for key in found:
         facts = _facts(key)
         limits = f"{key.requests_per_minute or 'any'}/min, {key.concurrency or 'any'} at once"
+        limits += _told(budgets.get(key.id), currency)
         used = (_time_of(uses.get(key.id)) or "never")[:16].replace("T", " ")
         names = (", ".join(facts["scopes"]), ", ".join(facts["collections"]))
         table.add_row(key.id, key.name, *names, limits, facts["created"][:10], used, _state(key))
     Console().print(table)
+
+
+def budget(
+    key: KeyId,
+    amount: Annotated[str, typer.Argument(help="what it may spend in a day of UTC, such as 5.00; none: no limit")],
+    as_json: JsonOption = False,
+) -> None:
+    """Set what a key may spend in a day, in QUERYMILL_CURRENCY, at the prices of QUERYMILL_PRICES.
+
+    It holds at once. Once 80 % are spent, expansions, judgements of hits and of answers are left out; once all is, the
+    gateway refuses what may call a model until 00:00 UTC. Calls of models without a price are free.
+    """
+    nanos = None if amount == "none" else read_amount(amount, "AMOUNT")
+    with _keyring() as keyring:
+        changed = keyring.set_budget(key, nanos)
+        now = keyring.budgets().get(key)
+    currency = Settings().querymill_currency
+    said = "has no budget" if nanos is None else f"may spend {money(nanos, currency)} a day"
+    echo(json.dumps(_facts(changed) | _facts_of(now)) if as_json else f"{changed.id} ({changed.name}) {said}")
+
+
+def read_amount(written: str, hint: str) -> int:
+    """Read an amount of money, as nanos.
+
+    >>> read_amount("0.05", "AMOUNT")
+    50000000
+
+    Raises:
+        typer.BadParameter: It is no amount above 0.
+    """
+    try:
+        nanos = int(Decimal(written) * NANOS)
+    except (InvalidOperation, OverflowError, ValueError):
+        nanos = 0
+    if not 0 < nanos <= MAX_BUDGET:
+        raise typer.BadParameter("must be an amount above 0 and up to 1,000,000, such as 5.00", param_hint=hint)
+    return nanos
+
+
+def _facts_of(budget: Budget | None) -> dict[str, Any]:
+    if budget is None:
+        return {"budget": None}
+    return {"budget": {"nanos": budget.budget, "spent_nanos": budget.spent, "allows": budget.allows}}
+
+
+def _told(budget: Budget | None, currency: str) -> str:
+    if budget is None:
+        return ""
+    return f", {money(budget.spent, currency)} of {money(budget.budget, currency)} today"
 
 
 def rotate(

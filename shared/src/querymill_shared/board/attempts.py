@@ -30,6 +30,7 @@ _CODES: Final = get_args(Code)
 #: How an attempt that closed its step as failed ended, by the code. Any other code: it failed.
 _OF_CODE: Final[dict[str, AttemptOutcome]] = {
     "limit": "refused",
+    "budget": "refused",
     "provider_refused": "refused",
     "invalid": "refused",
     "provider_down": "outage",

@@ -108,7 +108,9 @@ def claim(
             return VersionUnknown(int(returned[1]), int(returned[2]))
         if returned[0] != "claimed":
             return Claims()
-        _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms, ahead_ms, trace, labels = returned
+        _, claimed, left_ms, request, created, left, age_ms, accepted_us, alone_ms, ahead_ms, trace, labels, owner = (
+            returned
+        )
         now = time.monotonic()
         expires_at = None if left_ms < 0 else now + left_ms / 1000
         known, unreadable = request_of(request)
@@ -134,6 +136,7 @@ def claim(
                 ahead_s=ahead_ms / 1000,
                 traceparent=traceparent_of(trace),
                 labels=read_labels(labels),
+                owner=owner,
             )
             for name, attempt, counts in claimed
         )

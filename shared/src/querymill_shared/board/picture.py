@@ -205,7 +205,7 @@ class Claim:
     the worker process that holds the step until it dies; without one, the claim ends with its lease. ``age_s`` is how
     long ago the job was accepted, or replayed. All claims of one call have the ``shared_claim``. ``alone`` is None if
     the job has other steps, or if the step was tried before. ``traceparent`` is that
-    of the caller who submitted the job, or "", and ``labels`` are those of the job.
+    of the caller who submitted the job, or "", ``labels`` are those of the job, and ``owner`` is the API key that pays.
     """
 
     job_id: str
@@ -223,6 +223,7 @@ class Claim:
     ahead_s: float = field(default=0.0, compare=False)
     traceparent: str = field(default="", compare=False)
     labels: Mapping[str, str] = field(default_factory=dict, compare=False)
+    owner: str = field(default="", compare=False)
 
     @property
     def asked_at(self) -> float:

@@ -68,7 +68,8 @@ def submit(
         [
             *names,
             keys.idempotency(job_id, scope),
-            f"{shard}inflight:{digest}",
+            # Each API key pays for its own work, as far as its own budget goes.
+            f"{shard}inflight:{digest}{options.owner}",
             f"{shard}corpus",
             *[queue.value for queue, _ in bells],
         ],

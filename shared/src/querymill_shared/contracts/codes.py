@@ -9,6 +9,7 @@ from querymill_shared.contracts.fields import Growing
 #: ``provider_down``: a model's provider did not respond. ``provider_refused``: it responded, with nothing of use.
 #: ``store_down``: a database or the board was away. ``pending``: something else has to come first, such as vectors.
 #: ``cut``: the part is there, but was shortened. ``lost``: workers died. ``invalid``: the input breaks a rule.
+#: ``budget``: the API key that pays has spent its budget of the day, or the part of it that this may use.
 #: ``bug``: an internal error.
 Code = Literal[
     "limit",
@@ -21,6 +22,7 @@ Code = Literal[
     "cut",
     "lost",
     "invalid",
+    "budget",
     "bug",
 ]
 

@@ -87,6 +87,6 @@ class ChatAnswers(Answers):
             judge_turns(question, passages, sentences, language, said),
             AnswerScoresReply,
             max_tokens=TOKENS_OF_JUDGEMENT + TOKENS_PER_SENTENCE * len(sentences),
-            caller=caller,
+            caller=caller.for_extras(),
         )
         return AnswerScores(reply.grounded, reply.relevant, reply.complete, tuple(reply.unsupported)), usage

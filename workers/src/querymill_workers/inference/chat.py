@@ -204,7 +204,7 @@ class ChatModel:
             bill.add(*_split(response.tokens, response.output_tokens, prompt, response.value))
 
         def compute(keys: Sequence[str]) -> Iterator[Mapping[str, bytes]]:
-            with self._ledger.billing(caller, self.model, tokens) as bill:
+            with self._ledger.billing(caller, self.model, prompt, tokens - prompt) as bill:
                 try:
                     response = self._gateway.call_once(
                         caller, tokens, lambda timeout_s: self._endpoint.ask(turns, options, timeout_s)
@@ -236,7 +236,7 @@ class ChatModel:
         def add(bill: Bill, reply: ChatStream) -> None:
             bill.add(*_split(reply.tokens, reply.completion_tokens, prompt, reply.said))
 
-        with self._ledger.billing(caller, self.model, tokens) as bill:
+        with self._ledger.billing(caller, self.model, prompt, tokens - prompt) as bill:
             try:
                 reply = self._gateway.listen(
                     caller, tokens, lambda timeout_s: self._endpoint.begin(turns, options, timeout_s), hear

@@ -1,9 +1,9 @@
 """The ledger: what calls of models cost, and who pays for them.
 
-A bill is opened before a call, which holds its estimated tokens against the limit of its collection, and settled once
-the provider has answered. What a cache had, or another worker was asking for, opens no bill: it costs nothing, and who
-asked first pays. Of a request with texts of several jobs, each pays for its own texts. A call that failed costs nothing
-here, whatever its provider thinks of it.
+A bill is opened before a call, which holds its estimated cost against the budget of the API key that pays, and its
+tokens against the limit of its collection. It is settled once the provider has answered. What a cache had, or another
+worker was asking for, opens no bill: it costs nothing, and who asked first pays. Of a request with texts of several
+jobs, each pays for its own texts. A call that failed costs nothing here, whatever its provider thinks of it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,21 +12,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import redis
 import structlog
 
 from querymill_shared import costs
+from querymill_shared.board import Cause
 from querymill_shared.board.away import AWAY
 from querymill_shared.board.scripts import with_prelude
-from querymill_shared.contracts.costs import ModelCost, ModelPrice
+from querymill_shared.contracts.costs import ModelCost, ModelPrice, money
 from querymill_shared.counters import FleetCounters
 from querymill_shared.values import value
 from querymill_workers.inference.work import CutShort
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.deadline import Caller
-from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.faults import Refused, Unavailable
 
 _log = structlog.get_logger(__name__)
 
@@ -34,6 +35,17 @@ _log = structlog.get_logger(__name__)
 _KEPT_MS: Final = (costs.DAYS_KEPT + 1) * costs.DAY_MS
 #: The day on which a bill is settled that held nothing.
 _TODAY: Final = -1
+
+
+#: While a budget is used up, who can wait asks this often whether there is another one, in seconds.
+LOOK_AGAIN_S: Final = 600.0
+
+
+class BudgetUsedUp(Unavailable):
+    """The budget of the API key that pays is used up. The step waits for the next day, or for a larger budget."""
+
+    cause: ClassVar[Cause] = "pause"
+    code = "budget"
 
 
 @value
@@ -63,6 +75,7 @@ class Bill:
     caller: Caller
     model: str
     held_tokens: int = 0
+    held_nanos: int = 0
     day: int = _TODAY
     calls: int = 0
     input_tokens: int = 0
@@ -90,15 +103,16 @@ class Ledger:
         self._settle = client.register_script(_script("settle_bill"))
 
     @contextmanager
-    def billing(self, caller: Caller, model: str, tokens: int) -> Iterator[Bill]:
-        """Open a bill for calls of about so many tokens, and settle it when the block ends.
+    def billing(self, caller: Caller, model: str, tokens: int, output_tokens: int = 0) -> Iterator[Bill]:
+        """Open a bill for calls that send and get about so many tokens, and settle it when the block ends.
 
         Where a call outlives its caller, the bill stays open: see `settle_later`.
 
         Raises:
-            Refused: The collection's tokens of today are used up. No call may be made.
+            Refused: The collection's tokens of today are used up, or the key's budget, or what of it extras may use.
+            BudgetUsedUp: The key's budget is used up, and the caller has time to wait for another day.
         """
-        bill = self._opened(caller, model, tokens)
+        bill = self._opened(caller, model, tokens, output_tokens)
         try:
             yield bill
         finally:
@@ -127,22 +141,43 @@ class Ledger:
             self._fleet_counters.count("provider_cost_nanos/" + bill.caller.lane, cost.cost_nanos)
         if used:
             job_counts.current().costs.append(cost)
-        if not used and not bill.held_tokens:
+        if not used and not bill.held_tokens and not bill.held_nanos:
             return
         try:
             self._settle(keys=[costs.SLOT], args=_arguments(bill, cost))
         except AWAY as error:
             _log.warning("the sums of costs lack a call", model=bill.model, error=type(error).__name__)
 
-    def _opened(self, caller: Caller, model: str, tokens: int) -> Bill:
-        if self._most_tokens is None:
+    def _opened(self, caller: Caller, model: str, sent: int, written: int) -> Bill:
+        if self._most_tokens is None and not caller.owner:
             return Bill(caller, model)
-        reply = self._open(keys=[costs.SLOT], args=[caller.collection, tokens, self._most_tokens])
-        verdict, day = reply[0].decode(), int(reply[1])
-        if verdict != "ok":
-            of = f"{int(reply[2])} of {self._most_tokens} today"
-            raise Refused(f"daily token budget of collection {caller.collection!r} is used up ({of})")
-        return Bill(caller, model, tokens, day)
+        nanos = self._tariff.cost(model, 1, sent, written).cost_nanos or 0
+        asked: list[str | int] = [
+            caller.collection, sent + written, self._most_tokens or 0, caller.owner, nanos, int(caller.is_extra),
+            costs.EXTRAS_PERCENT, costs.BUDGETS,
+        ]  # fmt: skip
+        verdict, day, used, limit, left_ms = self._open(keys=[costs.SLOT], args=asked)
+        match verdict.decode():
+            case "ok":
+                held = sent + written if self._most_tokens else 0
+                return Bill(caller, model, held, nanos if int(limit) else 0, int(day))
+            case "tokens":
+                of = f"{int(used)} of {int(limit)} today"
+                said = f"daily token budget of collection {caller.collection!r} is used up ({of})"
+                raise Refused(said, code="budget")
+            case refused:
+                self._fleet_counters.count("over_budget/" + caller.lane)
+                raise self._refusal(caller, refused, int(used), int(limit), left_ms / 1000)
+
+    def _refusal(self, caller: Caller, verdict: str, spent: int, budget: int, left_s: float) -> Exception:
+        of = f"{money(spent, self._tariff.currency)} of {money(budget, self._tariff.currency)} today"
+        if verdict == "extras":
+            said = f"budget: the API key has spent {of}, and the rest is kept for what it cannot do without"
+            return Refused(said, code="budget")
+        said = f"budget: that of the API key is used up ({of})"
+        if caller.expires_at is not None:
+            return Refused(said, code="budget")
+        return BudgetUsedUp(said, again_in_s=min(left_s, LOOK_AGAIN_S))
 
 
 def _arguments(bill: Bill, cost: ModelCost) -> list[str | int]:
@@ -151,11 +186,13 @@ def _arguments(bill: Bill, cost: ModelCost) -> list[str | int]:
     nanos = cost.cost_nanos or 0
     # A model without a price weighs as one at a thousandth of a unit per million tokens.
     weight = nanos or used
+    subjects = [("model", ""), ("collection", caller.collection), ("key", caller.owner or costs.NO_KEY)]
+    subjects += [("label", f"{name}={value}") for name, value in caller.labels.items()]
     return [
-        bill.day, caller.collection, correction,
+        bill.day, caller.collection, correction, caller.owner, bill.held_nanos,
         _one_word(cost.model), cost.currency, cost.calls, cost.input_tokens, cost.output_tokens, nanos, weight,
         costs.MAX_SUBJECTS, costs.OTHERS, _KEPT_MS,
-        "model", "", "collection", caller.collection,
+        *(word for subject in subjects for word in subject),
     ]  # fmt: skip
 
 

@@ -32,13 +32,18 @@ class ChatRewriter(Rewriter):
     ) -> tuple[str, ProviderUsage]:
         max_tokens = MAX_TOKENS_BY_METHOD.get(method, MAX_TOKENS)
         return self._chat.ask(
-            turns(method, question, terms), max_tokens=max_tokens, caller=caller, check=partial(usable, method)
+            turns(method, question, terms),
+            max_tokens=max_tokens,
+            caller=caller.for_extras(),
+            check=partial(usable, method),
         )
 
     @override
     def write_anew(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
         asked = standalone_turns(question, said)
-        return self._chat.ask(asked, max_tokens=MAX_TOKENS, caller=caller, check=partial(usable, "standalone"))
+        return self._chat.ask(
+            asked, max_tokens=MAX_TOKENS, caller=caller.for_extras(), check=partial(usable, "standalone")
+        )
 
 
 def usable(method: str, reply: str) -> str:

@@ -55,8 +55,11 @@ def is_used_up(cause: Cause, counts: SetbackCounts, *, max_attempts: int, age_s:
     """Return whether a step that is to be put back once more has used up its attempts, or its patience.
 
     A failure uses up an attempt: after a death and two failures, the fourth attempt was the last of four. Outages and
-    conflicts are waited out until the job is ``patience_s`` seconds old.
+    conflicts are waited out until the job is ``patience_s`` seconds old. A pause has an end of its own, such as that of
+    the day for a budget that is used up.
     """
+    if cause == "pause":
+        return False
     if cause == "failure":
         return counts.spent + 1 >= max_attempts
     return age_s >= patience_s

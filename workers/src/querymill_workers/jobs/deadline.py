@@ -1,9 +1,9 @@
 """Deadlines: until when a model may be called, and how a job without a result ends when its time is up."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Final, Self
 
 from querymill_shared.board import Claim, Picture, Verdict
@@ -29,6 +29,9 @@ def _never() -> bool:
 class Caller:
     """On whose behalf a model is called: the collection, the lane, and until when.
 
+    ``owner`` is the id of the API key that pays, "" for none, and ``labels`` are those of the job. An extra is a call
+    that the caller can do without, when little is left of the key's budget.
+
     ``expires_at`` is in monotonic seconds. None means without end. ``has_left`` tells whether the job has ended: then a
     call that still waits for its turn need not be made. ``late`` is why a call failed that was not answered by then.
     """
@@ -38,6 +41,13 @@ class Caller:
     expires_at: float | None = None
     has_left: Callable[[], bool] = field(default=_never, compare=False, repr=False)
     late: Code = field(default="deadline", compare=False)
+    owner: str = field(default="", compare=False)
+    labels: Mapping[str, str] = field(default_factory=dict, compare=False)
+    is_extra: bool = field(default=False, compare=False)
+
+    def for_extras(self) -> Self:
+        """Return the same caller for a call that it can do without."""
+        return replace(self, is_extra=True)
 
     @classmethod
     def of(
@@ -45,7 +55,10 @@ class Caller:
     ) -> Self:
         """Return the caller for a step, whose time ends with the job's, or ``until`` (monotonic seconds) if sooner."""
         times = [time for time in (claim.expires_at, until) if time is not None]
-        return cls(request.collection, request.lane, min(times, default=None), _ending_of(claim, ports), late)
+        return cls(
+            request.collection, request.lane, min(times, default=None), _ending_of(claim, ports), late,
+            owner=claim.owner, labels=claim.labels,
+        )  # fmt: skip
 
 
 def _ending_of(claim: Claim, ports: Common) -> Callable[[], bool]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from querymill_shared.contracts.errors import IdempotencyConflict, UnknownJob
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.submit_options import SubmitOptions
+from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.bell import Bell, one_per_queue
 from querymill_workers.jobs.ports import Common
 
@@ -22,7 +23,9 @@ def submit_once(request: JobRequest, key: str, ports: Common) -> tuple[str | Non
         if failed == MAX_FAILED:
             key = f"{key} at {int(ports.clock() // THEN_RETRY_EVERY_S)}"
         try:
-            job_id, is_new = ports.board.submit(request, SubmitOptions(idempotency_key=key))
+            # Who pays for a step pays for what follows from it.
+            options = SubmitOptions(idempotency_key=key).owned_by(job_counts.current().owner)
+            job_id, is_new = ports.board.submit(request, options)
         except IdempotencyConflict as conflict:
             job_id, is_new = conflict.job_id, False
         if is_new:

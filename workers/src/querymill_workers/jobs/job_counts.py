@@ -17,10 +17,11 @@ from querymill_shared.contracts.costs import ModelCost, added
 
 @dataclass(slots=True)
 class StepCounts:
-    """The parts of a step so far, and what was counted since the last of them."""
+    """The parts of a step so far, and what was counted since the last of them. ``owner`` is the API key that pays."""
 
     job_id: str = ""
     step: str = ""
+    owner: str = ""
     began: float = field(default_factory=time.monotonic)
     parts: list[AttemptPart] = field(default_factory=list)
     waited_ms: float = 0.0
@@ -79,7 +80,7 @@ _CURRENT: ContextVar[StepCounts | None] = ContextVar("counts", default=None)
 @contextmanager
 def counting(claim: Claim) -> Iterator[StepCounts]:
     """Count what the step of a claim costs, until the block ends."""
-    counts = StepCounts(claim.job_id, claim.step)
+    counts = StepCounts(claim.job_id, claim.step, claim.owner)
     token = _CURRENT.set(counts)
     try:
         yield counts

@@ -12,7 +12,7 @@ from querymill.gateway.console.rendering import render
 from querymill.gateway.console.spending import Spent, spent_of
 from querymill.gateway.http.batches import refused_lately
 from querymill.gateway.http.context import caller_of, context_of, need
-from querymill.gateway.http.costs import spent_for
+from querymill.gateway.http.costs import budgets_for, spent_for
 from querymill.gateway.http.fleet import view_of
 from querymill.gateway.http.job_search import sees_job
 from querymill.keys import Scope
@@ -46,6 +46,7 @@ async def show_overview(request: Request) -> Response:
         kinds_of_job=overview.kind_rows(figures),
         providers=overview.asked_lately(figures["providers"]),
         spent=await _spent(request) if operates else None,
+        currency=context_of(request).settings.querymill_currency,
         workers=figures["workers"],
         dead=figures["dead_letters"],
         waiting=await _waiting_longest(request, heard),
@@ -63,11 +64,11 @@ async def _refused(request: Request) -> list[overview.RefusedUpload]:
 
 async def _spent(request: Request) -> Spent | None:
     """Return what was spent today and before, or None if no model was called."""
-    sums = await spent_for(request, COST_DAYS)
-    if not sums:
+    sums, listed = await spent_for(request, COST_DAYS), await budgets_for(request)
+    if not sums and not listed:
         return None
     now = await context_of(request).now()
-    return spent_of(sums, now, days=COST_DAYS)
+    return spent_of(sums, now, days=COST_DAYS, budgets=listed)
 
 
 async def _waiting_longest(request: Request, heard: dict[str, int]) -> list[overview.WaitingJob]:

@@ -22,6 +22,7 @@ from querymill.gateway.http.problems import Problem, invalid
 from querymill.ingesting.kinds import KINDS
 from querymill.keys import ApiKey, Scope
 from querymill.presenting.numbers import day_or_time, quantity
+from querymill_shared.contracts.costs import money
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -104,7 +105,7 @@ def environment() -> Environment:
     }
     made.filters |= {"shown_metadata": wording.shown_metadata, "quantity": quantity, "day_or_time": day_or_time}
     made.filters |= {"bound": day.bound}
-    made.filters |= {"cost": lambda costs: cost_of(costs).money}
+    made.filters |= {"cost": lambda costs: cost_of(costs).money, "money": money}
     made.filters |= {"terms": trees.terms, "below": trees.below}
     made.globals |= {"address": address, "pages": PAGES, "themes": THEMES, "kinds": [kind.name for kind in KINDS]}
     made.globals |= {"release": version("querymill"), "static": f"/console/static/{static_digest()}"}

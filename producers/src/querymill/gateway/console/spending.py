@@ -2,23 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from querymill.costs import CostRow, cost_of, rows_by
-from querymill_shared.costs import DAY_MS, Sums, date_of
+from querymill.costs import By, CostRow, cost_of, rows_by
+from querymill_shared.costs import DAY_MS, Budget, Sums, date_of
+
+#: What the costs of today are shown by, and how many of each.
+SUBJECTS: Final[tuple[By, ...]] = ("collection", "key", "label")
+SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What calls of models cost today, yesterday and in the last days, and today's collections, the dearest first."""
+    """What calls of models cost today, yesterday and in the last days; of today the dearest subjects, and budgets."""
 
     days: int
     today: CostRow
     yesterday: CostRow
     together: CostRow
-    collections: tuple[CostRow, ...]
+    dearest: tuple[tuple[str, tuple[CostRow, ...]], ...]
+    budgets: tuple[Budget, ...] = ()
 
 
-def spent_of(sums: Sequence[Sums], now: float, *, days: int) -> Spent:
+def spent_of(sums: Sequence[Sums], now: float, *, days: int, budgets: Sequence[Budget] = ()) -> Spent:
     """Return what was spent in the last days, by a time of the board (s)."""
     day = int(now * 1000) // DAY_MS
     today, yesterday = (
@@ -29,4 +35,5 @@ def spent_of(sums: Sequence[Sums], now: float, *, days: int) -> Spent:
     )
     together = cost_of(cost for found in sums if found.dimension == "model" for cost in found.costs)
     of_today = [found for found in sums if found.day == date_of(day)]
-    return Spent(days, today, yesterday, together, tuple(rows_by("collection", of_today)))
+    dearest = tuple((by, tuple(rows_by(by, of_today)[:SHOWN])) for by in SUBJECTS)
+    return Spent(days, today, yesterday, together, dearest, tuple(budgets))

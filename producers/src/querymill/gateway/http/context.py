@@ -13,6 +13,7 @@ from fastapi import Request
 
 from querymill.client.events.watch import Watch
 from querymill.client.mill import AsyncQuerymill
+from querymill.gateway.http.budgets import BudgetKeeper
 from querymill.gateway.http.problems import Problem, expired, no_collection, unavailable
 from querymill.gateway.http.rate_limit import LEASE_S, RateLimiter
 from querymill.keys import (
@@ -103,6 +104,7 @@ class GatewayContext:
         self._rings_on_board = settings.broker_url == settings.redis_url
         self._client = open_async_commands(settings.redis_url, max_connections=CONNECTIONS)
         self.rate_limiter = RateLimiter(self._client)
+        self.budgets = BudgetKeeper(self._client, settings.querymill_currency)
         self.waits = 0
         self._used: dict[str, int] = {}
 

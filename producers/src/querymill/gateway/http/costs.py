@@ -2,36 +2,52 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from querymill.costs import SHOWN_DAYS, figures_of, spent
+from querymill.costs import SHOWN_DAYS, budget_figures, budgets, figures_of, spent
 from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.problems import unavailable
 from querymill.gateway.http.routing import GatewayRoute, answers
 from querymill.keys import ALL, ApiKey, Scope
 from querymill_shared.contracts.costs import ModelCost
-from querymill_shared.costs import DAYS_KEPT, OTHERS, Sums
+from querymill_shared.costs import DAYS_KEPT, NO_KEY, OTHERS, Allowance, Budget, Dimension, Sums
 
 router = APIRouter(route_class=GatewayRoute, tags=["operation"])
 
 
 class SumsBody(BaseModel):
-    """What one collection, or all, cost on one day, by model."""
+    """What one API key, collection or label, or all, cost on one day, by model."""
 
     day: str = Field(description="the date, in UTC")
-    by: Literal["model", "collection"] = Field(description="model: the sums of all; collection: those of one")
-    name: str = Field(description=f"the collection, or {OTHERS} for those that cost least; empty for all")
+    by: Dimension = Field(description="model: the sums of all; key, collection, label: those of one")
+    name: str = Field(
+        description=f"the key's id ({NO_KEY}: who has the board's address), the collection, or the label as name=value;"
+        f" {OTHERS} for those that cost least; empty for all"
+    )
     costs: list[ModelCost]
 
 
+class BudgetBody(BaseModel):
+    """What an API key may spend in a day of UTC, and has spent today."""
+
+    key: str = Field(description="the key's id")
+    budget_nanos: int = Field(description="what it may spend, in billionths of the currency's unit")
+    spent_nanos: int = Field(description="what it has spent today")
+    allows: Allowance = Field(
+        description="essentials: expansions and judgements are left out; nothing: requests are refused, with 429"
+    )
+    ends_in_s: int = Field(description="seconds until the day is over")
+
+
 class CostsBody(BaseModel):
-    """What the fleet spent, today first."""
+    """What the fleet spent, today first, and the budgets of keys that have one."""
 
     sums: list[SumsBody]
+    budgets: list[BudgetBody]
 
 
 @router.get("/v1/costs", response_model=CostsBody, responses=answers(never=(404,)))
@@ -43,10 +59,19 @@ async def costs(
 ) -> Response:
     """Return what calls of models cost on the last days, by model and by collection that the key may see.
 
-    Every gateway says the same. A key needs the scope operate.
+    A key that may see all collections also learns what keys and labels cost, and the budgets of keys. Every gateway
+    says the same. A key needs the scope operate.
     """
     need(caller_of(request), Scope.OPERATE)
-    return JSONResponse({"sums": figures_of(await spent_for(request, days))})
+    sums, listed = await spent_for(request, days), await budgets_for(request)
+    return JSONResponse({"sums": figures_of(sums), "budgets": [budget_figures(budget) for budget in listed]})
+
+
+async def budgets_for(request: Request) -> Sequence[Budget]:
+    """Return the budgets of keys, none to a caller who may not see all collections."""
+    if ALL not in caller_of(request).collections:
+        return []
+    return await asyncio.to_thread(budgets, context_of(request).settings)
 
 
 async def spent_for(request: Request, days: int) -> Sequence[Sums]:
@@ -63,6 +88,6 @@ async def spent_for(request: Request, days: int) -> Sequence[Sums]:
 
 
 def _may_know(caller: ApiKey, sums: Sums) -> bool:
-    if sums.dimension == "collection":
-        return ALL in caller.collections or caller.sees(sums.subject)
-    return True
+    if ALL in caller.collections or sums.dimension == "model":
+        return True
+    return sums.dimension == "collection" and caller.sees(sums.subject)

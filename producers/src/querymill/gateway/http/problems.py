@@ -80,6 +80,9 @@ KINDS: Final[Mapping[str, ProblemType]] = {
     "method": ProblemType(405, "The route has no such method", "`Allow` names those that it has."),
     "idempotency-conflict": ProblemType(409, "The idempotency key was used for another request", "Use a new key."),
     "rate": ProblemType(429, "Too many requests", "Try again after `Retry-After` seconds."),
+    "budget": ProblemType(
+        429, "The key's budget of today is used up", "`Retry-After` says when the next day of UTC begins, in seconds."
+    ),
     "concurrency": ProblemType(
         429, "Too many requests at once", "Requests that wait and streams count. Let one of them end."
     ),

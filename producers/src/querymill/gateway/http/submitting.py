@@ -80,7 +80,8 @@ async def submit_job(
     The job is stored and rung even if the client disconnects during the call.
 
     Raises:
-        Problem: The caller may not, the key belongs to another request, or the collection is being filled.
+        Problem: The caller may not, or has spent its budget of today, the key belongs to another request, or the
+            collection is being filled.
         UnknownCollection: The collection holds nothing, and no ingestion that the caller may see is under way.
     """
     caller = caller_of(request)
@@ -88,6 +89,7 @@ async def submit_job(
     if isinstance(asked, Search):
         asked = await _of_what_is_seen(request, asked)
     need_sight(caller, asked.collection)
+    await context_of(request).budgets.check(caller, asked)
     mill, owned = context_of(request).mill, options.owned_by(caller.id)
     submission = mill.submit_with(cast("Asks[JobResult]", asked), owned)
     try:

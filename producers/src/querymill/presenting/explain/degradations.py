@@ -38,6 +38,7 @@ _SAID: Final[dict[str, str]] = {
     "pending": "something has to be finished first, such as vectors of new documents",
     "cut": "shortened to fit a limit",
     "lost": "the workers that ran it were lost",
+    "budget": "the budget of the API key left no call today",
     "bug": "an internal error",
 }
 #: What would help, by code.
@@ -48,6 +49,7 @@ _HELP: Final[dict[str, str]] = {
     "store_down": "Ask again when the store is back.",
     "pending": "Ask again in a moment.",
     "lost": "Ask again.",
+    "budget": "Ask again after 00:00 UTC, or with a larger budget: `querymill keys budget`.",
     "bug": "Ask again; if it stays, look at the log of the worker.",
 }
 

@@ -39,6 +39,7 @@ _PUT_BACK: Final[dict[str, str]] = {
     "store_down": "because a store was away",
     "pending": "because other work had to come first",
     "lost": "because its worker was lost",
+    "budget": "because the budget of the API key is used up",
     "bug": "after an internal error",
 }
 

@@ -5,9 +5,9 @@
 -- ARGV job_id step lease_ms life most
 local job, steps, events, due, request, held = unpack(KEYS)
 local id, step, lease, life, most = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], tonumber(ARGV[5])
-local its_state, its_deadline, its_queues, created, replayed, accepted, order, asked, trace, labels =
+local its_state, its_deadline, its_queues, created, replayed, accepted, order, asked, trace, labels, owner =
   unpack(redis.call('HMGET', job, 'state', 'deadline', 'queues', 'created', 'replayed', 'accepted', 'order', 'asked', 'trace',
-    'labels'))
+    'labels', 'owner'))
 if is_final(its_state) then return {'over'} end
 
 local now = now_ms()
@@ -66,4 +66,4 @@ if queue then count(job, 'claimed/' .. queue, #claimed) end
 local since = tonumber(replayed or created)
 local is_alone = order == step and claimed[1][2] == 1 and not replayed
 return {'claimed', claimed, deadline > 0 and deadline - now or -1, redis.call('GET', request) or '', created, left,
-  now - since, accepted or '0', is_alone and now or 0, ahead_ms(), trace or '', labels or ''}
+  now - since, accepted or '0', is_alone and now or 0, ahead_ms(), trace or '', labels or '', owner or ''}

@@ -28,7 +28,7 @@ from querymill_shared.contracts.documents import DocumentList
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import validate_request
 from querymill_shared.contracts.reports.ingest import Report
-from querymill_shared.costs import DIMENSIONS, Sums
+from querymill_shared.costs import DIMENSIONS, Budget, Sums
 from querymill_shared.counters import AccountState
 from querymill_shared.fleet_history import Minute
 from tests.fixtures.console import HOSTILE, Page, read_page, rendered, scope_of
@@ -73,7 +73,7 @@ def overview_page(found: dict[str, Any], caller: Any = LOOPBACK_CALLER, **more: 
         "ends": overview.ends(found), "hour": None, "day": None, "caches": overview.caches(found["counts"]),
         "kinds_of_job": overview.kind_rows(found), "providers": found["providers"], "workers": found["workers"],
         "dead": found["dead_letters"], "waiting": [], "is_new": False, "collections": ["filings"],
-        "gateway": "localhost:8080", "spent": None,
+        "gateway": "localhost:8080", "spent": None, "currency": "USD",
     }  # fmt: skip
     return rendered("overview.html", "/console", caller, **(page | more))
 
@@ -573,8 +573,10 @@ def test_the_matrix_of_workers_says_how_busy_they_are_and_which_queue_is_deserte
 def test_what_is_spent_stands_on_the_overview_of_who_operates() -> None:
     cost = ModelCost(model="m", calls=3, input_tokens=900, output_tokens=0, cost_nanos=18_000, currency="USD")
     sums = [Sums("2026-07-27", dimension, HOSTILE, (cost,)) for dimension in DIMENSIONS]
-    spent = spent_of(sums, 1_785_110_400, days=31)
+    budgets = [Budget("0123456789ab", 20_000, spent, 3_600) for spent in (1, 17_000, 20_000)]
+    spent = spent_of(sums, 1_785_110_400, days=31, budgets=budgets)
     page = overview_page(figures(), spent=spent)
     assert "What it costs" in page.text
-    assert page.text.count("USD 0.000018") == 3
+    assert page.text.count("USD 0.000018") == 5
+    assert [said in page.text for said in ("✓ all", "⚠ no expansions", "✕ nothing more, for ")] == [True] * 3
     assert "What it costs" not in overview_page(figures(), SEARCHER, spent=spent).text

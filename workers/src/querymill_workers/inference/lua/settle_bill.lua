@@ -1,13 +1,20 @@
 -- Settle the bill of calls: correct what was held for them, and add what they cost to the sums of the day.
 -- KEYS slot
--- ARGV day(-1: today) collection tokens_to_correct(0: nothing was held)
+-- ARGV day(-1: today) collection tokens_to_correct(0: nothing was held) owner nanos_held
 --   model currency('': no price) calls input_tokens output_tokens nanos weight most_subjects others kept_ms
 --   [dimension subject]...
 local day = tonumber(ARGV[1])
 if day < 0 then day = math.floor(now_ms() / 86400000) end
 local stem = KEYS[1] .. day
-if tonumber(ARGV[3]) ~= 0 then redis.call('HINCRBY', stem .. ':purse', 'tokens/' .. ARGV[2], ARGV[3]) end
-if tonumber(ARGV[6]) + tonumber(ARGV[7]) == 0 then return end
+local purse, owner = stem .. ':purse', ARGV[4]
+if tonumber(ARGV[3]) ~= 0 then redis.call('HINCRBY', purse, 'tokens/' .. ARGV[2], ARGV[3]) end
+-- What a key has spent is known before it gets a budget, too.
+if owner ~= '' then
+  if tonumber(ARGV[5]) > 0 then redis.call('HINCRBY', purse, 'held/' .. owner, '-' .. ARGV[5]) end
+  if tonumber(ARGV[11]) > 0 then redis.call('HINCRBY', purse, 'spent/' .. owner, ARGV[11]) end
+  redis.call('PEXPIRE', purse, 172800000)
+end
+if tonumber(ARGV[9]) + tonumber(ARGV[10]) == 0 then return end
 
 -- A subject has a line for each model and currency: calls, tokens in and out, nanos. All are whole numbers below 2^53.
 local function merge(lines, model, currency, numbers)
@@ -43,15 +50,15 @@ local function trim(sums, weights, most, others)
   if lines then redis.call('HSET', sums, others, lines) end
 end
 
-local numbers = {tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])}
-local most, others, kept_ms = tonumber(ARGV[11]), ARGV[12], ARGV[13]
-for i = 14, #ARGV, 2 do
+local numbers = {tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])}
+local most, others, kept_ms = tonumber(ARGV[13]), ARGV[14], ARGV[15]
+for i = 16, #ARGV, 2 do
   local sums, subject = stem .. ':' .. ARGV[i], ARGV[i + 1]
   local weights = sums .. ':weights'
-  redis.call('HSET', sums, subject, merge(redis.call('HGET', sums, subject), ARGV[4], ARGV[5], numbers))
+  redis.call('HSET', sums, subject, merge(redis.call('HGET', sums, subject), ARGV[6], ARGV[7], numbers))
   redis.call('PEXPIRE', sums, kept_ms)
   if subject ~= others then
-    redis.call('ZINCRBY', weights, ARGV[10], subject)
+    redis.call('ZINCRBY', weights, ARGV[12], subject)
     redis.call('PEXPIRE', weights, kept_ms)
     trim(sums, weights, most, others)
   end

@@ -106,7 +106,7 @@ def ask_judge(
     passages = {path: excerpted(texts[path], notes.excerpt) for path, notes in files.items()}
     try:
         caller = caller_of(claim, request, ports, margin_s=MARGIN_S, what="the judge")
-        given, usage = ports.judge.judge(meaning_of(request), passages, caller=caller)
+        given, usage = ports.judge.judge(meaning_of(request), passages, caller=caller.for_extras())
     except (Unavailable, Refused) as error:
         return (
             {},

@@ -50,7 +50,7 @@ def judge_batch(
         return Outcome(notes=RerankNotes().for_board(), ms=laps.total_ms, parts=laps.parts)
     caller = caller_of(claim, request, ports, margin_s=SETTLE_MARGIN_S, what="the judge")
     question = context_of(request).meaning
-    judged, usage = ports.judge.judge(question, passages, caller=caller)
+    judged, usage = ports.judge.judge(question, passages, caller=caller.for_extras())
     laps.lap("judge")
     notes = RerankNotes(
         judgements=accepted(judged.items(), known=passages),
