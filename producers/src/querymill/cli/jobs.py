@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
 import typer
+from pydantic import ValidationError
 from rich.table import Table
 
 from querymill.cli.exits import WrongUse
@@ -23,6 +24,8 @@ from querymill.presenting.explain.waterfall import Waterfall, waterfall
 from querymill.presenting.numbers import duration
 from querymill_shared.board import Picture, Record, Step
 from querymill_shared.board.labels import shown_labels
+from querymill_shared.callback_addresses import read_address
+from querymill_shared.contracts.callbacks import Callback
 from querymill_shared.contracts.errors import QuerymillError, UnknownJob
 from querymill_shared.contracts.submit_options import NO_LABELS
 
@@ -65,7 +68,8 @@ def show(job_id: JobId, as_json: JsonOption = False) -> None:
         return
     for name, value in described.items():
         if name not in ("stages", "steps"):
-            echo(f"{name:<11}{shown_labels(value) if name == 'labels' else value}")
+            shown = shown_labels(value) if name == "labels" else value
+            echo(f"{name:<11}{' '.join(shown) if isinstance(shown, list) else shown}")
     said = verdict(drawn)
     echo(f"{said.word:<11}{said.sentence}" if said.shares else said.sentence)
     for line in lines_of(drawn):
@@ -130,12 +134,13 @@ def job_named(mill: Querymill, name: str) -> Job[Any]:
 def recent(
     limit: Annotated[int, typer.Option("--limit", help="number of jobs to list")] = 20,
     state: Annotated[ListedState | None, typer.Option(help="only the jobs in this state")] = None,
+    kind: Annotated[str | None, typer.Option(help="only the jobs of this kind, such as tell_caller")] = None,
     label: LabelOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the latest jobs, newest first. Dead jobs are listed for a week, all others for as long as their results."""
     with Querymill() as mill:
-        found = latest(mill, limit, state, read_labels(label))
+        found = latest(mill, limit, state, read_labels(label), kind)
         rows = [described_with_gap(mill, picture) for picture in islice(found, limit)]
     if as_json:
         echo(json.dumps(rows, ensure_ascii=False))
@@ -157,14 +162,16 @@ def described_with_gap(mill: Querymill, picture: Picture) -> dict[str, Any]:
     return described
 
 
-def latest(mill: Querymill, limit: int, state: str | None, labels: Mapping[str, str] = NO_LABELS) -> Iterator[Picture]:
-    """Yield the latest jobs, or those of them that are in one state, or have all of the labels."""
+def latest(
+    mill: Querymill, limit: int, state: str | None, labels: Mapping[str, str] = NO_LABELS, kind: str | None = None
+) -> Iterator[Picture]:
+    """Yield the latest jobs, or those of them that are in one state, of one kind, or have all of the labels."""
     # Many of the latest may have been let go, such as those that listed documents.
     left = limit if state is None else LOOKED_AT
-    is_dead = state == "dead" and not labels
-    for job in mill.dead(limit=limit) if is_dead else mill.recent(limit=LOOKED_AT, labels=labels):
+    dead = mill.dead(limit=limit if kind is None else LOOKED_AT) if state == "dead" and not labels else None
+    for job in mill.recent(limit=LOOKED_AT, labels=labels) if dead is None else dead:
         picture = _still_there(job) if left else None
-        if picture is not None and _is_in(state, picture.record):
+        if picture is not None and _is_in(state, picture.record) and kind in (None, picture.record.kind):
             left -= 1
             yield picture
 
@@ -209,6 +216,8 @@ def describe(picture: Picture) -> dict[str, Any]:
         "callers": record.callers,
         "reason": record.reason,
         "code": record.code,
+        "callback": shown_callback(record),
+        "deliveries": list(record.deliveries),
         "hits": len({hit.key for hits in picture.hits.values() for hit in hits}),
         "stages": [
             {
@@ -222,6 +231,15 @@ def describe(picture: Picture) -> dict[str, Any]:
         ],
         "steps": [_step(step) for step in picture.steps],
     }
+
+
+def shown_callback(record: Record) -> str:
+    """Say whom the end of a job is told, without the path of the address, which may be a secret; "" for nobody."""
+    try:
+        callback = Callback.model_validate_json(record.callback or "null")
+    except ValidationError:
+        return ""
+    return f"{read_address(callback.url).shown} ({', '.join(callback.events)})"
 
 
 def _step(step: Step) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from querymill.gateway.http import audit
+from querymill.gateway.http.callbacks import callback_of, marked
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.job_search import Marked, Wanted, find_jobs
 from querymill.gateway.http.labels import GivenLabels, read_labels
@@ -108,11 +109,14 @@ async def list_jobs(
 async def show_job(request: Request, job_id: str) -> Response:
     """Show a job with its steps, in any state."""
     found = await look_at(request, job_id)
-    tag = {"ETag": f'W/"{found.last}"', "Cache-Control": "private, no-cache"}
+    callback = await callback_of(request, found.record)
+    tag = {"ETag": f'W/"{found.last}{marked(callback)}"', "Cache-Control": "private, no-cache"}
     if matches(request, tag["ETag"]):
         return Response(status_code=304, headers=tag)
     picture = (await context_of(request).mill.board.picture(job_id)).for_caller()
-    return JSONResponse(detail_of(picture, shows_request=shows_requests(request)).model_dump(mode="json"), headers=tag)
+    return JSONResponse(
+        detail_of(picture, callback, shows_request=shows_requests(request)).model_dump(mode="json"), headers=tag
+    )
 
 
 @router.get(
