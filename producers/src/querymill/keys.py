@@ -17,11 +17,13 @@ import redis
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
-from querymill_shared.board.keys import API_KEYS
+from querymill_shared.board.keys import API_KEYS, CALLBACK_SECRETS
+from querymill_shared.callback_secrets import CallbackSecrets, secret_of
 from querymill_shared.contracts.errors import QuerymillError
 from querymill_shared.contracts.fields import JOINED, CollectionName
 from querymill_shared.costs import BUDGETS, Budget, read_budgets
 from querymill_shared.settings import Settings
+from querymill_shared.webhooks import written_secret
 
 #: A hash on the board: the id of a key, and the key as JSON.
 STORED_AT: Final = API_KEYS
@@ -34,6 +36,8 @@ ALL: Final = "*"
 NONE_STORED: Final = "API keys are required and the board has none: make one with `querymill keys add`"
 #: A secret that was rotated stays valid for this long, in seconds, unless told otherwise.
 GRACE_S: Final = 3600.0
+#: A callback secret that was replaced signs for this long beside the new one, in seconds, unless told otherwise.
+CALLBACK_GRACE_S: Final = 86_400.0
 _WRITTEN: Final = re.compile(r"qm_(?P<id>[0-9a-f]{12})_(?P<secret>[A-Za-z0-9_-]{43})")
 
 
@@ -251,14 +255,32 @@ class Keyring:
         return self._with_new_secret(key, old if grace_s > 0 else ())
 
     def revoke(self, key_id: str) -> ApiKey:
-        """Make a key invalid at once. Its id stays known, for the audit.
+        """Make a key invalid at once, and sign no more callbacks of its jobs. Its id stays known, for the audit.
 
         Raises:
             UnknownKey: No key has this id.
         """
         key = self._find(key_id).model_copy(update={"revoked": time.time(), "secrets": ()})
         self._store(key)
+        self._client.hset(CALLBACK_SECRETS, key_id, CallbackSecrets().model_dump_json())
         return key
+
+    def renew_callback_secret(self, key_id: str, master: bytes, *, grace_s: float = CALLBACK_GRACE_S) -> str:
+        """Give a key a new secret that signs the callbacks of its jobs. Return it as it is written.
+
+        One that it had signs beside the new one for ``grace_s``. The secrets are made from ``master``, that of the
+        mill; the board has their numbers only.
+
+        Raises:
+            UnknownKey: No key has this id, or it is revoked.
+        """
+        if self._find(key_id).revoked is not None:
+            raise UnknownKey(key_id)
+        stored = self._client.hget(CALLBACK_SECRETS, key_id)
+        known = CallbackSecrets.model_validate_json(stored if isinstance(stored, str) else "{}")
+        renewed = known.rotated(time.time(), grace_s=grace_s)
+        self._client.hset(CALLBACK_SECRETS, key_id, renewed.model_dump_json())
+        return written_secret(secret_of(master, key_id, renewed.secrets[0].number))
 
     def _find(self, key_id: str) -> ApiKey:
         stored = self._client.hget(STORED_AT, key_id)

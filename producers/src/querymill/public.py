@@ -18,6 +18,7 @@ from querymill_shared.contracts.answer import (
     Judgement,
     WrittenAnswer,
 )
+from querymill_shared.contracts.callbacks import Callback, EndedJob, JobEndedMessage, TellCaller, ToldCaller
 from querymill_shared.contracts.conversations.ingest import (
     IngestConversations,
     IngestConversationsResult,
@@ -113,6 +114,7 @@ __all__ = [
     "AsyncJob",
     "AsyncQuerymill",
     "BadLine",
+    "Callback",
     "Cancelled",
     "ChatMessage",
     "ChatSession",
@@ -133,6 +135,7 @@ __all__ = [
     "EmbedDocumentsResult",
     "EmbedResult",
     "EmbedTexts",
+    "EndedJob",
     "Event",
     "ExportDocuments",
     "Extend",
@@ -164,6 +167,7 @@ __all__ = [
     "Job",
     "JobCancelled",
     "JobEnded",
+    "JobEndedMessage",
     "JobFailed",
     "JobRequest",
     "JobResult",
@@ -226,7 +230,9 @@ __all__ = [
     "StageStarted",
     "StillRunning",
     "SubQuery",
+    "TellCaller",
     "TextToEmbed",
+    "ToldCaller",
     "Unavailable",
     "Understanding",
     "UnknownCollection",

@@ -47,10 +47,12 @@ class MemoryMill(Querymill):
         if found is None:
             raise WorkersMissing
         client = open_simulated()
-        board = ValkeyBoard(client, Settings())
+        settings = Settings()
+        board = ValkeyBoard(client, settings)
         workers: Any = found.load()(board)
         watch = Watch(lambda: SimulatedWatch(client))
-        self._use(board, ringing_after(board, workers), watch, place="memory", close=(workers.close,))
+        self._place = "memory"
+        self._use(board, ringing_after(board, workers), watch, settings=settings, close=(workers.close,))
 
 
 def open_simulated() -> redis.Redis:

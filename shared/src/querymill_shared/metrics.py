@@ -57,6 +57,7 @@ LABELLED: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "over_budget": ("Provider calls that the budget of an API key did not allow", ("lane",)),
     "processor_ms": ("Milliseconds of processor time that steps took", ("kind", "lane")),
     "steps_run": ("Attempts at steps that workers made", ("queue",)),
+    "callback_calls": ("Calls of addresses that are told of the end of jobs, by outcome", ("outcome",)),
     "texts_refused": ("Texts that a provider refused and that were set aside", ("kind",)),
     "elements_dropped": ("Queue elements dropped because they were not a bell", ("queue",)),
 }

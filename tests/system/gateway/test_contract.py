@@ -70,6 +70,7 @@ REFUSED = (400, 406, 415, 422)
 #: Rules about several fields, about what the gateway knows, or about all names in an object: no schema states them.
 UNSTATED = (
     "answers_first needs", "every id must occur once", "name a collection", "name documents by ids",
+    "no address may be called", "must have a port", "in its brackets",
     "must be the cursor of a former page", "must name documents", "filter..[key]",
 )  # fmt: skip
 

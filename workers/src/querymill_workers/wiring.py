@@ -60,6 +60,8 @@ from querymill_workers.retrievers.reports.stores.memory import MemoryReports
 from querymill_workers.retrievers.reports.stores.memory_life import MemoryReportLife
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
+from querymill_workers.services.http_caller import HttpCaller
+from querymill_workers.services.stores.callback_secrets import BoardSecrets, OwnSecrets
 from querymill_workers.services.stores.memory import MemoryTextVectors
 from querymill_workers.services.stores.memory_judgements import MemoryJudgements
 from querymill_workers.services.stores.postgres import PostgresTextVectors
@@ -99,25 +101,19 @@ def judge_of(chosen: Settings, chat_model: ChatModel) -> Judge:
     endpoint = rerank_endpoint(chosen)
     gateway: Gateway[RelevanceByIndex] = Gateway(
         account_with(chosen.rerank_base_url, chosen.rerank_api_key.get_secret_value(), chosen.rerank_model),
-        "rerank endpoint",
-        timeout_s=chosen.querymill_rerank_timeout_s,
-        probe=endpoint.probe,
+        "rerank endpoint", timeout_s=chosen.querymill_rerank_timeout_s, probe=endpoint.probe,
         traced_as=("rerank", chosen.rerank_model),
-    )
+    )  # fmt: skip
     return HalvingJudge(HttpJudge(endpoint, gateway, ledger(chosen), passage_tokens=tokens))
 
 
 def rerank_endpoint(chosen: Settings) -> RerankEndpoint:
     """Return the rerank endpoint, without limits."""
     base_url, key = chosen.rerank_base_url, chosen.rerank_api_key.get_secret_value()
-    client = open_endpoint(base_url, key)
     return RerankEndpoint(
-        client,
-        base_url,
-        model=chosen.rerank_model,
-        shape=chosen.querymill_rerank_shape,
+        open_endpoint(base_url, key), base_url, model=chosen.rerank_model, shape=chosen.querymill_rerank_shape,
         capabilities=capabilities_of(base_url, chosen.rerank_model),
-    )
+    )  # fmt: skip
 
 
 @cache
@@ -309,6 +305,8 @@ def ports() -> Ports:
         report_life=PostgresReportLife(pool),
         text_vectors=PostgresTextVectors(pool),
         judgements=PostgresJudgements(pool),
+        caller=HttpCaller.configured(chosen),
+        callback_secrets=BoardSecrets.configured(cache_client(), chosen),
         documents=documents_in(pool),
         bodies={},
         fleet_caches=FleetCaches(value_client()),
@@ -357,6 +355,8 @@ def ports_in_memory(board: Board) -> Ports:
         report_life=MemoryReportLife(reports),
         text_vectors=MemoryTextVectors(),
         judgements=MemoryJudgements(),
+        caller=HttpCaller.configured(chosen),
+        callback_secrets=OwnSecrets.configured(chosen),
         documents=documents_in_memory(),
         bodies={},
         fleet_caches=NoFleetCaches(),

@@ -16,6 +16,7 @@ import redis
 
 from querymill import keys
 from querymill.cli.broker_probe import probe_login
+from querymill.cli.callback_probe import callback_findings
 from querymill.cli.endings import explain_denial
 from querymill.cli.probing import TIMEOUT_S, DoctorFinding, probe_address
 from querymill_shared.board import ValkeyBoard, lives
@@ -88,6 +89,7 @@ def _services(settings: Settings) -> Iterator[DoctorFinding]:
         yield _clocks(settings, database_s)
     if modules:
         yield probe_address("MongoDB", modules, "MONGODB_URI", schemes=_MONGODB_SCHEMES, rule=_MONGODB_RULE)
+    yield from callback_findings(settings)
     yield from _models(settings)
 
 

@@ -76,6 +76,7 @@ _EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "keys list": ("querymill keys list",),
     "keys rotate": ("querymill keys rotate 0123456789ab --grace 86400",),
     "keys revoke": ("querymill keys revoke 0123456789ab",),
+    "keys callback-secret": ("querymill keys callback-secret 0123456789ab",),
     "chat": ("querymill chat filings", "querymill chat notes --kind messages --answer-tokens 200"),
     "mcp": ("querymill mcp --collection filings", "querymill mcp --collection notes --ingest"),
     "worker": ("querymill worker", "querymill worker --queues search,expand --threads 32"),

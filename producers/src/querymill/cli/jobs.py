@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
 import typer
+from pydantic import ValidationError
 from rich.table import Table
 
 from querymill.cli.exits import WrongUse
@@ -23,6 +24,8 @@ from querymill.presenting.explain.waterfall import Waterfall, waterfall
 from querymill.presenting.numbers import duration
 from querymill_shared.board import Picture, Record, Step
 from querymill_shared.board.labels import shown_labels
+from querymill_shared.callback_addresses import read_address
+from querymill_shared.contracts.callbacks import Callback
 from querymill_shared.contracts.errors import QuerymillError, UnknownJob
 from querymill_shared.contracts.submit_options import NO_LABELS
 
@@ -68,7 +71,8 @@ def show(job_id: JobId, as_json: JsonOption = False) -> None:
         return
     for name, value in described.items():
         if name not in ("stages", "steps"):
-            echo(f"{name:<11}{shown_labels(value) if name == 'labels' else value}")
+            shown = shown_labels(value) if name == "labels" else value
+            echo(f"{name:<11}{' '.join(shown) if isinstance(shown, list) else shown}")
     said = verdict(drawn)
     echo(f"{said.word:<11}{said.sentence}" if said.shares else said.sentence)
     for line in lines_of(drawn):
@@ -133,6 +137,7 @@ def job_named(mill: Querymill, name: str) -> Job[Any]:
 def recent(
     limit: Annotated[int, typer.Option("--limit", help="number of jobs to list")] = 20,
     state: Annotated[ListedState | None, typer.Option(help="only the jobs in this state")] = None,
+    kind: Annotated[str | None, typer.Option(help="only the jobs of this kind, such as tell_caller")] = None,
     label: LabelOption = None,
     until: Annotated[
         datetime | None, typer.Option(help="those submitted until then (UTC), also of the last days: 2026-11-26T14:00")
@@ -141,7 +146,7 @@ def recent(
 ) -> None:
     """List the latest jobs, newest first. Dead jobs are listed for a week, all others for as long as their results."""
     with Querymill() as mill:
-        found = latest(mill, limit, state, read_labels(label), until)
+        found = latest(mill, limit, state, read_labels(label), kind, until)
         rows = [described_with_gap(mill, picture) for picture in islice(found, limit)]
     if as_json:
         echo(json.dumps(rows, ensure_ascii=False))
@@ -164,22 +169,23 @@ def described_with_gap(mill: Querymill, picture: Picture) -> dict[str, Any]:
 
 
 def latest(
-    mill: Querymill, limit: int, state: str | None, labels: Mapping[str, str] = NO_LABELS,
+    mill: Querymill, limit: int, state: str | None, labels: Mapping[str, str] = NO_LABELS, kind: str | None = None,
     until: datetime | None = None,
 ) -> Iterator[Picture]:  # fmt: skip
-    """Yield the latest jobs, or those that are in one state, have all of the labels, or were submitted until a time."""
+    """Yield the latest jobs, or those in one state, of one kind, with all of the labels, or submitted until a time."""
     # Many of the latest may have been let go, such as those that listed documents.
     left = limit if state is None else LOOKED_AT
     is_dead = state == "dead" and not labels
     if until is not None and not labels:
         listed = mill.past(until=until.replace(tzinfo=UTC), limit=LOOKED_AT)
     else:
-        listed = mill.dead(limit=limit) if is_dead else mill.recent(limit=LOOKED_AT, labels=labels)
+        dead = limit if kind is None else LOOKED_AT
+        listed = mill.dead(limit=dead) if is_dead else mill.recent(limit=LOOKED_AT, labels=labels)
     for job in listed:
         picture = _still_there(job) if left else None
         if picture is not None and until is not None and picture.record.created > until.replace(tzinfo=UTC).timestamp():
             continue
-        if picture is not None and _is_in(state, picture.record):
+        if picture is not None and _is_in(state, picture.record) and kind in (None, picture.record.kind):
             left -= 1
             yield picture
 
@@ -225,6 +231,8 @@ def describe(picture: Picture) -> dict[str, Any]:
         "callers": record.callers,
         "reason": record.reason,
         "code": record.code,
+        "callback": shown_callback(record),
+        "deliveries": list(record.deliveries),
         "hits": len({hit.key for hits in picture.hits.values() for hit in hits}),
         "stages": [
             {
@@ -238,6 +246,15 @@ def describe(picture: Picture) -> dict[str, Any]:
         ],
         "steps": [_step(step) for step in picture.steps],
     }
+
+
+def shown_callback(record: Record) -> str:
+    """Say whom the end of a job is told, without the path of the address, which may be a secret; "" for nobody."""
+    try:
+        callback = Callback.model_validate_json(record.callback or "null")
+    except ValidationError:
+        return ""
+    return f"{read_address(callback.url).shown} ({', '.join(callback.events)})"
 
 
 def _step(step: Step) -> dict[str, Any]:

@@ -12,9 +12,11 @@ from typing import Annotated, Any, Final
 import typer
 from rich.table import Table
 
+from querymill.cli.exits import WrongUse
 from querymill.cli.jobs import JsonOption
 from querymill.cli.terminal import Console, echo
-from querymill.keys import ALL, GRACE_S, ApiKey, Keyring, Scope
+from querymill.keys import ALL, CALLBACK_GRACE_S, GRACE_S, ApiKey, Keyring, Scope
+from querymill_shared.callback_secrets import read_masters
 from querymill_shared.contracts.costs import NANOS, money
 from querymill_shared.costs import Budget
 from querymill_shared.settings import Settings
@@ -35,12 +37,14 @@ _UNITS: Final = {"h": 3_600, "d": 86_400}
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="API keys of the gateway: make, list, budget, rotate, revoke.", no_args_is_help=True)
+    about = "API keys of the gateway, and the secrets that sign their callbacks: make, list, budget, rotate, revoke."
+    group = typer.Typer(help=about, no_args_is_help=True)
     group.command("add")(add)
     group.command("list")(list_keys)
     group.command("budget")(budget)
     group.command("rotate")(rotate)
     group.command("revoke")(revoke)
+    group.command("callback-secret")(callback_secret)
     app.add_typer(group, name="keys")
 
 
@@ -182,6 +186,29 @@ def revoke(key: KeyId, as_json: JsonOption = False) -> None:
     with _keyring() as keyring:
         revoked = keyring.revoke(key)
     echo(json.dumps(_facts(revoked)) if as_json else f"{revoked.id} ({revoked.name}) is revoked")
+
+
+def callback_secret(
+    key: KeyId,
+    grace: Annotated[
+        float, typer.Option(min=0, help="seconds for which a secret that it replaces signs beside it")
+    ] = CALLBACK_GRACE_S,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a key a new secret that signs the callbacks of its jobs, and print it. It is shown once.
+
+    It is made from QUERYMILL_CALLBACK_SECRET, which must be set here as it is for the workers.
+    """
+    masters = read_masters(Settings().querymill_callback_secret.get_secret_value())
+    if not masters:
+        raise WrongUse("QUERYMILL_CALLBACK_SECRET is not set: the secrets of keys are made from it")
+    with _keyring() as keyring:
+        written = keyring.renew_callback_secret(key, masters[0], grace_s=grace)
+    if as_json:
+        echo(json.dumps({"id": key, "callback_secret": written}))
+        return
+    echo(written)
+    Console(stderr=True).print("It is shown once; the backend that is called back verifies messages with it.")
 
 
 def _show(key: ApiKey, written: str, *, as_json: bool) -> None:

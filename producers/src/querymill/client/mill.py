@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self, TypeVar, cast
 
 from pydantic import ValidationError
 
+from querymill.client.callbacks import check_callback
 from querymill.client.documents import AsyncDocumentCalls, DocumentCalls
 from querymill.client.events.watch import Watch
 from querymill.client.job import AsyncJob, Job
@@ -22,6 +23,7 @@ from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard, ValkeyW
 from querymill_shared.board.connections import CLIENT_COMMANDS
 from querymill_shared.board.jobs_of_batch import BatchShelf
 from querymill_shared.board.submitting import Submitted
+from querymill_shared.contracts.callbacks import Callback
 from querymill_shared.contracts.errors import InvalidRequest, UnknownCollection
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
@@ -79,19 +81,21 @@ class Querymill(DocumentCalls, LoadCalls):
         board = ValkeyBoard.connect(chosen, connections=CLIENT_COMMANDS)
         watch = Watch(lambda: ValkeyWatchedBoard.connect(chosen))
         doorbell = _doorbell_of(chosen)
-        place = mask(chosen.redis_url)
+        self._place = mask(chosen.redis_url)
         if doorbell is None:
-            self._use(board, board.submit_and_ring, watch, place=place, close=(board.close,))
+            self._use(board, board.submit_and_ring, watch, settings=chosen, close=(board.close,))
         else:
-            self._use(board, ringing_after(board, doorbell), watch, place=place, close=(board.close, doorbell.close))
+            accept = ringing_after(board, doorbell)
+            self._use(board, accept, watch, settings=chosen, close=(board.close, doorbell.close))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self._place}>"
 
     def _use(
-        self, board: ValkeyBoard, accept: Accepts, watch: Watch, *, place: str, close: Sequence[Callable[[], None]]
-    ) -> None:
-        self._place = place
+        self, board: ValkeyBoard, accept: Accepts, watch: Watch, *, settings: Settings,
+        close: Sequence[Callable[[], None]],
+    ) -> None:  # fmt: skip
+        self._settings = settings
         self._board: Board = board
         self.shelf = board.shelf()
         self._accept = accept
@@ -135,7 +139,7 @@ class Querymill(DocumentCalls, LoadCalls):
 
     def submit(
         self, request: Asks[R], *, idempotency_key: str | None = None, labels: Mapping[str, str] = NO_LABELS,
-        supersedes: Mapping[str, str] = NO_LABELS,
+        supersedes: Mapping[str, str] = NO_LABELS, callback: Callback | None = None,
     ) -> Job[R]:  # fmt: skip
         """Submit a job. When this returns, the job is on the board and is certain to end, even if workers die.
 
@@ -150,6 +154,9 @@ class Querymill(DocumentCalls, LoadCalls):
         ``supersedes`` is one label, which the job gets too: the jobs of the collection with that label, submitted
         before by the same caller and not ended, are cancelled once this one is accepted.
 
+        The address of a ``callback`` is told of the end of the job by a signed POST, at least once;
+        `querymill.webhooks.verify` reads it.
+
         Raises:
             InvalidRequest: What accompanies the request breaks a rule; the error names both.
             UnknownCollection: Nothing was ever ingested into the collection; nothing is enqueued.
@@ -157,11 +164,12 @@ class Querymill(DocumentCalls, LoadCalls):
             Overloaded: So much work waits that no worker could begin the job before its deadline; nothing is enqueued.
             Unavailable: The board is away.
         """
-        return self.submit_with(request, _beside(idempotency_key, labels, supersedes))
+        return self.submit_with(request, _beside(idempotency_key, labels, supersedes, callback))
 
     def submit_with(self, request: Asks[R], options: SubmitOptions) -> Job[R]:
         """Submit a job with what accompanies it as one value; see `submit`."""
         asked = cast("JobRequest", request)
+        check_callback(options, self._settings)
         if isinstance(asked, Search):
             if not _knows_branches(asked, self._known):
                 held = self.collections()
@@ -229,14 +237,15 @@ class AsyncQuerymill(AsyncDocumentCalls):
 
     async def submit(
         self, request: Asks[R], *, idempotency_key: str | None = None, labels: Mapping[str, str] = NO_LABELS,
-        supersedes: Mapping[str, str] = NO_LABELS,
+        supersedes: Mapping[str, str] = NO_LABELS, callback: Callback | None = None,
     ) -> AsyncJob[R]:  # fmt: skip
         """See `Querymill.submit`."""
-        return await self.submit_with(request, _beside(idempotency_key, labels, supersedes))
+        return await self.submit_with(request, _beside(idempotency_key, labels, supersedes, callback))
 
     async def submit_with(self, request: Asks[R], options: SubmitOptions) -> AsyncJob[R]:
         """See `Querymill.submit_with`."""
         asked = cast("JobRequest", request)
+        check_callback(options, self._settings)
         if isinstance(asked, Search):
             if not _knows_branches(asked, self._known):
                 held = await self.collections()
@@ -322,9 +331,13 @@ def _doorbell_of(settings: Settings) -> Rings | None:
     return Doorbell.connect(settings)
 
 
-def _beside(idempotency_key: str | None, labels: Mapping[str, str], supersedes: Mapping[str, str]) -> SubmitOptions:
+def _beside(
+    idempotency_key: str | None, labels: Mapping[str, str], supersedes: Mapping[str, str], callback: Callback | None
+) -> SubmitOptions:
     try:
-        return SubmitOptions(idempotency_key=idempotency_key, labels=dict(labels), supersedes=dict(supersedes))
+        return SubmitOptions(
+            idempotency_key=idempotency_key, labels=dict(labels), supersedes=dict(supersedes), callback=callback
+        )
     except ValidationError as error:
         raise InvalidRequest.of(error) from None
 

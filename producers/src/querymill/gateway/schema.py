@@ -41,6 +41,9 @@ _VALUES: Final[Mapping[str, Any]] = {
     "content": "def margin(): ...",
     "started_at": "2026-03-01T09:00:00Z",
     "created_at": "2026-03-01T09:00:00Z",
+    "ended_at": "2026-03-01T09:00:02Z",
+    "timestamp": "2026-03-01T09:00:02Z",
+    "url": "https://hooks.example/jobs",
     "path": "src/margin.py",
     "file_path": "src/margin.js",
     "code": "margin()",
@@ -65,7 +68,9 @@ def document(app: FastAPI) -> dict[str, Any]:
             _join(schemas, schema.pop("$defs", {}) | {name: schema})
         # A kind has its default in Python, where the class names it. Over the wire it says what the body is.
         schemas[REQUEST]["required"] = ["kind"]
-        beside = SubmitOptions.model_json_schema(ref_template=_REFERENCE)["properties"]
+        options = SubmitOptions.model_json_schema(ref_template=_REFERENCE)
+        beside = options["properties"]
+        _join(schemas, options["$defs"])
         for asked in REQUESTS.values():
             schemas[asked.__name__]["properties"]["version"]["maximum"] = asked.newest_version
             # What accompanies a request stands beside its fields.

@@ -8,6 +8,7 @@ held when that was submitted, so a caller that ingests and then searches finds w
 from typing import Final
 
 from querymill_shared.contracts.answer import AnswerQuestion
+from querymill_shared.contracts.callbacks import TellCaller
 from querymill_shared.contracts.conversations.ranks import RankList, RecomputeRanks
 from querymill_shared.contracts.documents import ExportDocuments, ListDocuments, ShowDocument
 from querymill_shared.contracts.embed import EmbedTexts
@@ -28,6 +29,7 @@ Reads = (
     | ListDocuments
     | ShowDocument
     | ExportDocuments
+    | TellCaller
 )
 
 #: The share of its deadline after which a job is joined no more, because who joins it is answered by then.
@@ -59,6 +61,8 @@ def _is_joined(request: JobRequest) -> bool:
             return into == "result"  # a table's rows may have changed in between
         case RecomputeRanks(scope=scope):
             return scope == "all"
+        case TellCaller():
+            return False  # each end of a job is told
         case LearnLexicon(background=background):
             return not background  # at most one of them waits, by its key
         case _:

@@ -17,6 +17,8 @@ CLOCK_SHARD = SHARDS[0]
 CLOCK = f"qm:{{{CLOCK_SHARD}}}:clock"
 #: A hash of the gateway's API keys, by their ids.
 API_KEYS = "qm:keys"
+#: A hash of which secrets sign the callbacks of an API key, by its id. It holds no secret.
+CALLBACK_SECRETS = "qm:callbacks"
 #: The processes that stand for election to sweep, each with the shards that it sweeps. Its slot is that of the clock.
 SWEEPERS = "qm:{0}:sweepers"
 #: The worker processes by the time of their last beat, and a hash of what each is.

@@ -68,6 +68,7 @@ def beside(request: JobRequest, options: SubmitOptions, turn: str) -> str:
     fields = {
         "labels": to_json(labels).decode() if labels else "",
         "owner": options.owner,
+        "callback": "" if options.callback is None else options.callback.model_dump_json(),
         "turn": turn,
         "marks": " ".join(marks if key is None else [*marks, key_mark(key)]),
         "rivals": " ".join(_rivals(request, options, name, value) for name, value in labels.items()),

@@ -56,6 +56,9 @@ class Record:
     job ended without a result, as `Code` or "". It is not complete if its result lacks a part. ``labels`` are those of
     its caller, and ``owner`` is the id of the API key that submitted it, or "". Of one that ``is_trail`` what it asked
     and found is gone.
+
+    ``callback`` is whom its end is told, as JSON, or "". The ``deliveries`` are the jobs that tell it: one, and another
+    each time that it was dead, replayed, and ended again.
     """
 
     job_id: str
@@ -78,6 +81,8 @@ class Record:
     labels: Mapping[str, str] = field(default_factory=dict)
     owner: str = ""
     is_trail: bool = False
+    callback: str = ""
+    deliveries: tuple[str, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -321,8 +326,14 @@ class Ended:
 
 @value
 class Due:
-    """An entry for the sweeper: a silent step or, if ``step`` is None, a job to settle."""
+    """An entry for the sweeper: a silent step or, if ``step`` is None, a job to settle.
+
+    A ``callback`` is instead what the caller of a job that has ended is to be told, as `OpenCallback` reads it, and in
+    which shard that is noted.
+    """
 
     job_id: str
     step: str | None
     past_deadline: bool = False
+    callback: str = ""
+    shard: str = ""

@@ -222,6 +222,13 @@ class Board(Protocol):
         """
         ...
 
+    def called_back(self, due: Due, *, job_id: str, delivery: str) -> None:
+        """Note that a job is on the board that tells the caller of a job that has ended.
+
+        With "" for both, drop what cannot be read.
+        """
+        ...
+
     def report_backlog(self, waits: Mapping[str, float]) -> None:
         """Note how long a new step would wait on each queue, in seconds, for the next three seconds.
 

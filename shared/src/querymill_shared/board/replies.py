@@ -92,6 +92,8 @@ def record_of(fields: Mapping[str, str], job_id: str) -> Record:
         is_complete=not fields.get("lacks"),
         labels=read_labels(fields.get("labels")),
         owner=fields.get("owner", ""),
+        callback=fields.get("callback", ""),
+        deliveries=tuple(fields.get("deliveries", "").split()),
     )
 
 

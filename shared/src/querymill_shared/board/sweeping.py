@@ -48,7 +48,8 @@ def heads(shards: str = keys.SHARDS) -> ScriptCall[dict[str, float]]:
     def parse(left_ms: list[Any]) -> dict[str, float]:
         return {shard: math.inf if left == "" else float(left) for shard, left in zip(shards, left_ms, strict=True)}
 
-    return ScriptCall("heads", [keys.prefix(shard) + "due" for shard in shards], [], parse)
+    lists = [keys.prefix(shard) + listed for shard in shards for listed in ("due", "callbacks")]
+    return ScriptCall("heads", lists, [], parse)
 
 
 def sweep(
@@ -62,10 +63,19 @@ def sweep(
     pairs = [part for queue, wait_s in waits.items() for part in (queue, round(min(wait_s, EVER_S) * 1000))]
     return ScriptCall(
         "sweep",
-        [start + "due", keys.sweeper(shard)],
+        [start + "due", keys.sweeper(shard), start + "callbacks"],
         [start, int(ring_grace_s * 1000), limit, sweeper, *pairs],
         lambda returned: [
-            Due(job_id, None if step.startswith("@") else step, past_deadline=step == "@deadline")
-            for job_id, step in (entry.split(" ") for entry in returned)
+            *(
+                Due(job_id, None if step.startswith("@") else step, past_deadline=step == "@deadline")
+                for job_id, step in (entry.split(" ") for entry in returned[0])
+            ),
+            *(Due("", None, callback=entry, shard=shard) for entry in returned[1]),
         ],
     )
+
+
+def called_back(shard: str, entry: str, job_id: str, delivery: str) -> ScriptCall[bool]:
+    """Note that the job that tells a caller is on the board. "" stands for a job or a delivery that is not known."""
+    (job,) = keys.of_job(job_id or shard, "job")
+    return ScriptCall("called_back", [keys.prefix(shard) + "callbacks", job], [entry, delivery], bool)

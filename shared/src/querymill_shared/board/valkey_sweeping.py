@@ -53,6 +53,10 @@ class SweptBoard(Board):
         return found
 
     @override
+    def called_back(self, due: Due, *, job_id: str, delivery: str) -> None:
+        self._run(sweeping.called_back(due.shard, due.callback, job_id, delivery))
+
+    @override
     def due_in(self, shards: str = keys.SHARDS) -> float:
         return min(self._heads(shards).values()) / 1000
 

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from pydantic import Field, TypeAdapter
 
 from querymill_shared.contracts.answer import AnswerQuestion, AnswerResult
+from querymill_shared.contracts.callbacks import TellCaller, ToldCaller
 from querymill_shared.contracts.conversations import ConversationJobResult, ConversationRequest
 from querymill_shared.contracts.documents import DocumentJobResult, DocumentRequest
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts
@@ -39,6 +40,7 @@ JobRequest = (
     | GiveFeedback
     | ListFeedback
     | Search
+    | TellCaller
 )
 AnyResult = (
     ReportJobResult
@@ -58,6 +60,7 @@ AnyResult = (
     | FeedbackResult
     | FeedbackList
     | SearchResult
+    | ToldCaller
 )
 
 #: What reads any of them. Its kind says which it is.

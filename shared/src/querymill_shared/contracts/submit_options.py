@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from querymill_shared.contracts.callbacks import Callback
 from querymill_shared.contracts.fields import Contract, number_as_text
 
 #: A job has at most so many labels, with names and values of at most so many characters.
@@ -70,6 +71,14 @@ class SubmitOptions(Contract):
             " caller submitted before, and that have not ended, are cancelled",
         ),
     ] = Field(default_factory=dict)
+
+    callback: Annotated[
+        Callback | None,
+        Field(
+            description="where the caller is told that the job has ended, by a signed POST; the origin must be one that"
+            " QUERYMILL_CALLBACK_ORIGINS lists"
+        ),
+    ] = None
 
     _owner: str = PrivateAttr(default="")
 

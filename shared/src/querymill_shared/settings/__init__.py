@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 
 from querymill_shared.board_addresses import as_redis_says
 from querymill_shared.secret_files import DOT_ENV, read_files
+from querymill_shared.settings.callbacks import CallbackSettings
 from querymill_shared.settings.gateway import GatewaySettings
 from querymill_shared.settings.jobs import JobSettings
 from querymill_shared.settings.models import ModelSettings
@@ -24,7 +25,7 @@ from querymill_shared.urls import HIDDEN, mask, mask_text
 _ADDRESSES = ("_url", "_uri")
 
 
-class Settings(WordSettings, GatewaySettings, JobSettings, ModelSettings, ServiceSettings):
+class Settings(WordSettings, GatewaySettings, CallbackSettings, JobSettings, ModelSettings, ServiceSettings):
     """The settings of producers and workers.
 
     Settings for services have the names that the services' own tools use. All others begin with ``QUERYMILL_``.

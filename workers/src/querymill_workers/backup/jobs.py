@@ -13,13 +13,15 @@ from redis.exceptions import NoPermissionError
 
 from querymill_shared.board.copying import CopiedKey, copy_jobs, copy_keys, put_keys
 from querymill_shared.board.erasure import LOOKED_AT, some_at_a_time
-from querymill_shared.board.keys import API_KEYS
+from querymill_shared.board.keys import API_KEYS, CALLBACK_SECRETS
 from querymill_shared.board.lives import ALIVE_S, read_lives
 from querymill_workers.backup.errors import BackupError
 from querymill_workers.backup.manifest import StoredBoard
 
 FILE: Final = "board.jsonl.gz"
 _OURS: Final = "qm:*"
+#: What is kept of API keys: hashes of their secrets, and the numbers of those that sign their callbacks.
+_OF_KEYS: Final = (API_KEYS.encode(), CALLBACK_SECRETS.encode())
 
 
 def copy(client: redis.Redis, folder: Path) -> StoredBoard:
@@ -62,7 +64,7 @@ def empty(client: redis.Redis, *, api_keys: bool) -> None:
     for some in some_at_a_time(client.scan_iter(match=_OURS, count=LOOKED_AT)):
         pipeline: Any = client.pipeline(transaction=False)
         for name in some:
-            if api_keys or name != API_KEYS.encode():
+            if api_keys or name not in _OF_KEYS:
                 pipeline.delete(name)  # one by one: on a cluster, keys of one command share a slot
         pipeline.execute()
 
@@ -84,7 +86,8 @@ def fill(client: redis.Redis, folder: Path) -> int:
 
 def _api_keys(client: redis.Redis) -> Sequence[CopiedKey]:
     try:
-        return list(copy_keys(client, [API_KEYS]))
+        # One by one: on a cluster, they are in several slots.
+        return [copied for name in _OF_KEYS for copied in copy_keys(client, [name])]
     except NoPermissionError:
         return []
 

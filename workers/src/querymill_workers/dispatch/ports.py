@@ -30,7 +30,7 @@ from querymill_workers.retrievers.messages.ports import Messages, Sessions
 from querymill_workers.retrievers.modules.ports import Descriptions, Modules
 from querymill_workers.retrievers.reports.ports import ReportLife, Reports
 from querymill_workers.retrievers.reports.rules.glossary import Glossary
-from querymill_workers.services.ports import Judgements, TextVectors
+from querymill_workers.services.ports import CallbackSecretsInUse, Caller, Judgements, TextVectors
 from querymill_workers.text.calibration import Calibration
 from querymill_workers.text.thesaurus import Thesaurus
 from querymill_workers.vectors.ports import Vectors
@@ -56,6 +56,8 @@ class Ports:
     report_life: ReportLife
     text_vectors: TextVectors
     judgements: Judgements
+    caller: Caller
+    callback_secrets: CallbackSecretsInUse
     documents: Mapping[Retriever, Documents]
     bodies: Mapping[Retriever, Body]
     fleet_caches: ForgetfulCaches

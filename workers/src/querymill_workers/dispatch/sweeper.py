@@ -18,6 +18,7 @@ from querymill_shared.queues import Queue
 from querymill_workers.dispatch import run_step
 from querymill_workers.dispatch.background_tasks import BackgroundTasks
 from querymill_workers.dispatch.backlog import BacklogWatch
+from querymill_workers.dispatch.calling_back import call_back
 from querymill_workers.dispatch.election import TERM_S
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.dispatch.watchdog import WatchedThread
@@ -53,7 +54,7 @@ def sweep(
 def recover_safely(due: Due, ports: Ports, tasks: BackgroundTasks | None) -> Sequence[Bell]:
     """Act on one due entry. If it raises, log the error and continue: this entry becomes due again."""
     try:
-        return recover(due, ports, tasks)
+        return call_back(due, ports) if due.callback else recover(due, ports, tasks)
     except UnknownJob:
         return []
     except UnreadableJob as error:

@@ -9,6 +9,7 @@ from pydantic_core import from_json, to_json
 from querymill_shared.board.erasure import Kept
 from querymill_shared.board.joining import Reads
 from querymill_shared.contracts.answer import AnswerQuestion
+from querymill_shared.contracts.callbacks import TellCaller
 from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts
@@ -41,9 +42,11 @@ OWN: Final[Mapping[Retriever, frozenset[str]]] = {
     "reports": _kinds(ReportRequest),
     "files": _kinds(FileRequest),
 }
-ANYBODYS: Final = _kinds(JobRequest) - frozenset().union(*OWN.values())
+#: What a caller is told of a job holds no text, and names no document.
+_TELLING: Final = frozenset((str(TellCaller.model_fields["kind"].default),))
+ANYBODYS: Final = _kinds(JobRequest) - frozenset().union(*OWN.values()) - _TELLING
 #: Jobs that name the documents that they found, listed or showed.
-READING: Final = _kinds(Reads | ListSetAside | ListFeedback) - _kinds(AnswerQuestion | Rerank | EmbedTexts)
+READING: Final = _kinds(Reads | ListSetAside | ListFeedback) - _kinds(AnswerQuestion | Rerank | EmbedTexts) - _TELLING
 #: What reads texts under ids that a caller chose: its result, or what was asked, can hold a text and name no document.
 UNNAMED: Final = _kinds(AnswerQuestion | Rerank)
 #: The fields that hold ids of documents, those that say why one was refused, and those of requests that list ids.

@@ -13,6 +13,7 @@ from querymill_shared.values import value
 from querymill_workers.inference.answer_ports import Answers
 from querymill_workers.inference.ports import Embeddings, InputType, Judge
 from querymill_workers.jobs.ports import Common
+from querymill_workers.jobs.processor import Count
 from querymill_workers.jobs.revisions import ContentHash
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.versions.ports import Versions
@@ -138,6 +139,51 @@ class AnswerPorts(Common, Protocol):
     def answers(self) -> Answers: ...
 
 
+@value
+class Answered:
+    """What an address answered: its status, 0 if it did not, what is said of it, and when it asks to be called again.
+
+    ``said`` has neither the address's path nor anything of its reply.
+    """
+
+    status: int = 0
+    said: str = ""
+    retry_after_s: float = 0.0
+
+
+class Caller(Protocol):
+    """Tells addresses that a job has ended."""
+
+    def tell(self, url: str, headers: Mapping[str, str], body: bytes) -> Answered:
+        """Send a message once. An address that may not be called is not, and has not answered."""
+        ...
+
+
+class CallbackSecretsInUse(Protocol):
+    """The secrets that sign messages."""
+
+    def valid(self, key_id: str) -> Sequence[bytes]:
+        """Return the secrets that sign now for the jobs of an API key, the newest first; "" stands for no key."""
+        ...
+
+    def now(self) -> int:
+        """Return the time in seconds since the epoch, as messages are stamped."""
+        ...
+
+
+class CallbackPorts(Common, Protocol):
+    """What telling callers may touch."""
+
+    @property
+    def caller(self) -> Caller: ...
+
+    @property
+    def callback_secrets(self) -> CallbackSecretsInUse: ...
+
+    @property
+    def count(self) -> Count: ...
+
+
 class SetAsidePorts(Common, Protocol):
     """What listing refused texts may touch."""
 
@@ -155,5 +201,7 @@ class FeedbackPorts(Common, Protocol):
     def versions(self) -> Versions: ...
 
 
-class ServicePorts(EmbedPorts, RerankPorts, AnswerPorts, SetAsidePorts, FeedbackPorts, Protocol):
+class ServicePorts(
+    EmbedPorts, RerankPorts, AnswerPorts, SetAsidePorts, FeedbackPorts, CallbackPorts, Protocol
+):  # fmt: skip
     """What the services may touch together."""

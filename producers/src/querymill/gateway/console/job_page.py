@@ -17,6 +17,7 @@ from querymill.gateway.console.hits import PAGE, NumberedHit, answer_pieces, ans
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.console.search import KINDS as FORMS
 from querymill.gateway.http import audit, events, jobs
+from querymill.gateway.http.callbacks import callback_of
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.job_search import find_jobs
 from querymill.gateway.http.problems import not_found
@@ -92,7 +93,10 @@ async def show_job(request: Request, job_id: str) -> Response:
     start = _number(request, "from")
     now = await context_of(request).now()
     page = job_values(picture, told, text, start, str(request.base_url).rstrip("/"), now)
-    return render(request, "job.html", **page, last_event=found.last, now=now, opened=_number(request, "hit"))
+    callback = await callback_of(request, picture.record)
+    return render(
+        request, "job.html", **page, callback=callback, last_event=found.last, now=now, opened=_number(request, "hit")
+    )
 
 
 async def _show_past(request: Request, job_id: str) -> Response:

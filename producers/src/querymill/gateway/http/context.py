@@ -32,7 +32,8 @@ from querymill_shared.board.away import AWAY
 from querymill_shared.board.clock import read_clock_later
 from querymill_shared.board.cluster import refuse_bells
 from querymill_shared.board.connections import open_async_commands
-from querymill_shared.board.keys import READY
+from querymill_shared.board.keys import CALLBACK_SECRETS, READY
+from querymill_shared.callback_secrets import CallbackSecrets
 from querymill_shared.settings import Settings
 
 #: Connections to the board for the commands of all requests of a process.
@@ -244,6 +245,14 @@ class GatewayContext:
     async def _stored(self, key_id: str) -> ApiKey | None:
         stored = await self._client.hget(STORED_AT, key_id)
         return ApiKey.model_validate_json(stored) if isinstance(stored, str) else None
+
+    async def signs_callbacks_of(self, caller: ApiKey) -> bool:
+        """Return whether a secret signs the callbacks of a caller. Without keys it is that of the mill."""
+        if not caller.id:
+            return True
+        stored = await self._client.hget(CALLBACK_SECRETS, caller.id)
+        known = CallbackSecrets.model_validate_json(stored if isinstance(stored, str) else "{}")
+        return bool(known.valid(await self.now()))
 
     @asynccontextmanager
     async def waiting(self, caller: ApiKey) -> AsyncIterator[None]:

@@ -11,6 +11,7 @@ from fastapi.responses import Response
 
 from querymill.client.events.waits import Delivery, Wait, is_later
 from querymill.gateway.http import sse
+from querymill.gateway.http.callbacks import callback_of
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, takes
@@ -98,7 +99,8 @@ async def _caught_up(request: Request, found: JobSummary, begins_at: str) -> tup
     if not is_later(found.first, begins_at) and not is_later(begins_at, found.last):
         return b"", begins_at
     picture = (await context_of(request).mill.board.picture(found.record.job_id)).for_caller()
-    snapshot = detail_of(picture, shows_request=shows_requests(request)).model_dump_json()
+    callback = await callback_of(request, picture.record)
+    snapshot = detail_of(picture, callback, shows_request=shows_requests(request)).model_dump_json()
     return sse.encode(found.last, "snapshot", snapshot), found.last
 
 

@@ -15,7 +15,7 @@ from redis.exceptions import ResponseError
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.problems import invalid
 from querymill.gateway.http.scopes import scope_of_kind
-from querymill.gateway.http.shapes import moment
+from querymill.gateway.http.times import moment
 from querymill.keys import ApiKey, Scope
 from querymill_shared.board import Record
 from querymill_shared.board.labelling import key_mark, label_mark

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from querymill.gateway.http import audit
+from querymill.gateway.http.callbacks import callback_of, marked
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.job_search import Marked, Wanted, cursor_at, find_jobs
 from querymill.gateway.http.labels import GivenLabels, read_labels
@@ -118,11 +119,14 @@ async def show_job(request: Request, job_id: str) -> Response:
     except UnknownJob:
         past = await look_back_at(request, job_id)
         return JSONResponse(detail_of(past, shows_request=False).model_dump(mode="json"))
-    tag = {"ETag": f'W/"{found.last}"', "Cache-Control": "private, no-cache"}
+    callback = await callback_of(request, found.record)
+    tag = {"ETag": f'W/"{found.last}{marked(callback)}"', "Cache-Control": "private, no-cache"}
     if matches(request, tag["ETag"]):
         return Response(status_code=304, headers=tag)
     picture = (await context_of(request).mill.board.picture(job_id)).for_caller()
-    return JSONResponse(detail_of(picture, shows_request=shows_requests(request)).model_dump(mode="json"), headers=tag)
+    return JSONResponse(
+        detail_of(picture, callback, shows_request=shows_requests(request)).model_dump(mode="json"), headers=tag
+    )
 
 
 @router.get(

@@ -4,6 +4,7 @@ from typing import Any, Final, get_args
 
 from querymill.keys import Scope
 from querymill_shared.board.joining import Reads
+from querymill_shared.contracts.callbacks import TellCaller
 from querymill_shared.contracts.conversations.ranks import RecomputeRanks
 from querymill_shared.contracts.documents import DropDocuments
 from querymill_shared.contracts.embed import EmbedTexts
@@ -19,7 +20,7 @@ from querymill_shared.queues import Queue
 
 _DELETES: Final = (DropDocuments,)
 _OPERATES: Final = (
-    ListFeedback, ListSetAside, LearnLexicon, RecomputeRanks, Reembed, Reindex,
+    ListFeedback, ListSetAside, LearnLexicon, RecomputeRanks, Reembed, Reindex, TellCaller,
 )  # fmt: skip
 #: Every request type by its kind.
 REQUESTS: Final[dict[str, type[AnyRequest]]] = {

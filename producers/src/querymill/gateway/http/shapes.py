@@ -2,25 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, Field
 
+from querymill.gateway.http.callback_shapes import CallbackBody
 from querymill.gateway.http.problems import BrokenRule, links_of
+from querymill.gateway.http.times import Time, moment
 from querymill_shared.board import Attempt, Picture, Record, Step
 from querymill_shared.board.calls import MAX_KEPT_REQUEST_BYTES
 from querymill_shared.board.joining import reads_only
+from querymill_shared.contracts.callbacks import TellCaller
 from querymill_shared.contracts.costs import ModelCost
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.urls import mask_text
 
-#: Always with milliseconds and in UTC, so that times compare as texts too.
-Time = Annotated[
-    datetime,
-    PlainSerializer(lambda time: time.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z", return_type=str, when_used="json"),
-    WithJsonSchema({"type": "string", "format": "date-time"}),
-]
 State = Literal["queued", "running", "done", "failed", "cancelled", "dead"]
 
 
@@ -95,7 +91,7 @@ class JobDetail(JobBody):
     """A job with its steps.
 
     ``request`` is what was asked, null if the board no longer has it, or if the key may not search the collection.
-    ``callers`` counts those that share its work.
+    ``callers`` counts those that share its work. ``callback`` says whom its end is told, and what became of that.
     """
 
     lane: str
@@ -104,6 +100,7 @@ class JobDetail(JobBody):
     reason: str
     callers: int
     request: dict[str, Any] | None
+    callback: CallbackBody | None = None
     steps: list[StepBody]
 
 
@@ -278,24 +275,20 @@ class Status(BaseModel):
     status: Literal["ok", "ready"]
 
 
-def moment(seconds: float | None) -> datetime | None:
-    """Return a time in seconds since the epoch as a time in UTC."""
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-
-
 def job_of(record: Record) -> JobBody:
     """Show a job at a glance."""
     return JobBody.model_validate(_glance(record))
 
 
-def detail_of(picture: Picture, *, shows_request: bool) -> JobDetail:
-    """Show a job with its steps."""
+def detail_of(picture: Picture, callback: CallbackBody | None, *, shows_request: bool) -> JobDetail:
+    """Show a job with its steps, and with what became of its callback."""
     record = picture.record
     more = {
         "lane": record.lane,
         "code": record.code or None,
         "callers": record.callers,
         "request": _request(picture) if shows_request else None,
+        "callback": callback,
         "ended_at": moment(record.ended),
         "reason": mask_text(record.reason),
         "steps": [_step(step) for step in picture.steps],
@@ -304,9 +297,17 @@ def detail_of(picture: Picture, *, shows_request: bool) -> JobDetail:
 
 
 def _request(picture: Picture) -> dict[str, Any] | None:
-    """Return what was asked, unless it is a payload: documents to ingest, or more text than the board keeps."""
+    """Return what was asked, unless it is a payload: documents to ingest, or more text than the board keeps.
+
+    The address of a callback may be a secret.
+    """
     asked = picture.asked
-    if asked is None or not reads_only(asked) or len(asked.model_dump_json()) > MAX_KEPT_REQUEST_BYTES:
+    if (
+        asked is None
+        or isinstance(asked, TellCaller)
+        or not reads_only(asked)
+        or len(asked.model_dump_json()) > MAX_KEPT_REQUEST_BYTES
+    ):
         return None
     return asked.model_dump(mode="json")
 

@@ -90,6 +90,9 @@ async def submit_job(
         asked = await _of_what_is_seen(request, asked)
     need_sight(caller, asked.collection)
     await context_of(request).budgets.check(caller, asked)
+    if options.callback is not None and not await context_of(request).signs_callbacks_of(caller):
+        remedy = f"`querymill keys callback-secret {caller.id}` makes one"
+        raise invalid(("callback", f"cannot be signed: the API key has no callback secret; {remedy}"))
     mill, owned = context_of(request).mill, options.owned_by(caller.id)
     submission = mill.submit_with(cast("Asks[JobResult]", asked), owned)
     try:

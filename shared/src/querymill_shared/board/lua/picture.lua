@@ -15,7 +15,7 @@ local function put(field, value)
 end
 if leader then
   for _, field in ipairs({'id', 'created', 'deadline', 'leader'}) do put(field, redis.call('HGET', job, field)) end
-  for _, field in ipairs({'labels', 'owner'}) do put(field, redis.call('HGET', job, field) or '') end
+  for _, field in ipairs({'labels', 'owner', 'callback', 'deliveries'}) do put(field, redis.call('HGET', job, field) or '') end
   put('left', '')
   put('released', '')
   if is_over(job) then

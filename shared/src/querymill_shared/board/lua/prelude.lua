@@ -154,9 +154,25 @@ end
 -- Upper bounds in seconds, as in counts.py.
 local BOUNDS = {0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 
--- Count the end of a job, in all and in its minute. Return its id, the state that it counts as, its kind, its collection, how
--- many ms it took, how many steps it had, and its labels.
-local function count_end(job)
+-- Note that the caller of a job is to be told of its end, if it asked for that: see callbacks.py. It is noted with the end, and
+-- with all that is told, because the job may be gone before a sweeper comes by.
+local function note_callback(job, state, now, body)
+  local callback, id, kind, collection, owner, labels, created =
+    unpack(redis.call('HMGET', job, 'callback', 'id', 'kind', 'collection', 'owner', 'labels', 'created'))
+  if not callback then return end
+  local asked, is_asked_for = cjson.decode(callback), false
+  for _, event in ipairs(asked.events) do is_asked_for = is_asked_for or event == state end
+  if not is_asked_for then return end
+  local told = cjson.decode(body)
+  local entry = cjson.encode({job_id = id, kind = kind, collection = collection, owner = owner or nil, state = state,
+    created = tonumber(created), ended = now, callback = asked, labels = labels and cjson.decode(labels) or nil,
+    complete = told.complete ~= false, code = type(told.code) == 'string' and told.code or nil})
+  redis.call('ZADD', string.match(job, '^qm:{%x}:') .. 'callbacks', now, entry)
+end
+
+-- Count the end of a job, in all and in its minute, and have its caller told. Return its id, the state that it counts as, its
+-- kind, its collection, how many ms it took, how many steps it had, and its labels.
+local function count_end(job, body)
   -- A record that another program wrote may lack any of these.
   local read = redis.call('HMGET', job, 'kind', 'collection', 'created', 'order', 'state', 'left', 'id', 'lacks', 'counts_as')
   local kind, now = read[1] or 'unknown', now_ms()
@@ -165,6 +181,8 @@ local function count_end(job)
   for _, seconds in ipairs(BOUNDS) do
     if ms <= seconds * 1000 then bound = tostring(seconds) break end
   end
+  -- What another program wrote there must not keep the job from its end.
+  pcall(note_callback, job, read[6] and 'cancelled' or read[5], now, body)
   -- Keys of this form are read by counts.py, for the last five minutes.
   local minute = string.match(job, '^qm:{%x}:') .. 'ends:' .. string.format('%d', math.floor(now / 60000))
   for _, field in ipairs({'ended/' .. kind .. '/' .. state, state == 'done' and read[8] and 'incomplete/' .. kind or nil}) do
@@ -277,7 +295,7 @@ local function end_alone(stem, state, reason, type, body, ttl)
   note_lack(stem .. 'job', body)
   tell_one(stem .. 'events', type, body)
   for _, part in ipairs({'job', 'events', 'result'}) do redis.call('PEXPIRE', stem .. part, ttl) end
-  return count_end(stem .. 'job')
+  return count_end(stem .. 'job', body)
 end
 
 -- Return the entry of a job's end, as its events have it. If they lack it, as its record tells it: another program may have

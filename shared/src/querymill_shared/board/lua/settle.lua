@@ -57,7 +57,7 @@ if leader or ARGV[2] == 'cancelled' then
   elseif is_wanted then
     redis.call('HSET', job, 'left', now)
     tell_one(events, ARGV[5], ARGV[6])
-    found[1] = count_end(job)
+    found[1] = count_end(job, ARGV[6])
   end
   if is_wanted or is_over(work .. 'job') then return found end
   if leader then
@@ -88,7 +88,7 @@ if answer ~= '' then
 end
 if not left then
   tell_one(events, ARGV[5], ARGV[6])
-  found[#found + 1] = count_end(job)
+  found[#found + 1] = count_end(job, ARGV[6])
 end
 local fields = redis.pcall('HKEYS', steps)
 local entries, noted = {id .. ' @deadline', id .. ' @settle'}, {}

@@ -4,10 +4,11 @@
 -- A malformed entry, or one of a job that has ended, is removed: it must not keep the other jobs from being
 -- swept. Malformed ones are counted.
 -- A process that names itself gets nothing, and changes nothing, unless it is elected (the fence).
--- KEYS due sweeper
+-- Return also what callers are to be told of jobs that have ended.
+-- KEYS due sweeper callbacks
 -- ARGV key_prefix grace_ms limit sweeper(""|its name) (queue wait_ms)...
 local due = KEYS[1]
-if ARGV[4] ~= '' and redis.pcall('GET', KEYS[2]) ~= ARGV[4] then return {} end
+if ARGV[4] ~= '' and redis.pcall('GET', KEYS[2]) ~= ARGV[4] then return {{}, {}} end
 local now = now_ms()
 local waits = {}
 for i = 5, #ARGV, 2 do waits[ARGV[i]] = tonumber(ARGV[i + 1]) end
@@ -55,13 +56,18 @@ local function look_at(entry, id, step)
   return string.sub(step, 1, 1) == '@' or needs_a_bell(id, step)
 end
 
-if redis.call('TYPE', due).ok ~= 'zset' then
-  redis.call('DEL', due)
+-- Return the entries of a list that are due. A list that another program wrote is deleted.
+local function due_in(list)
+  if redis.call('TYPE', list).ok == 'zset' then
+    return redis.call('ZRANGEBYSCORE', list, '-inf', now, 'LIMIT', 0, tonumber(ARGV[3]))
+  end
+  redis.call('DEL', list)
   return {}
 end
-local found = {}
-local taken = redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, tonumber(ARGV[3]))
-for _, entry in ipairs(taken) do
+
+local found, callbacks = {}, due_in(KEYS[3])
+for _, entry in ipairs(callbacks) do redis.call('ZADD', KEYS[3], now + tonumber(ARGV[2]), entry) end
+for _, entry in ipairs(due_in(due)) do
   local id, step = string.match(entry, '^(%S+) (%S+)$')
   if names_a_step(id, step) then
     local is_read, is_found = pcall(look_at, entry, id, step)
@@ -76,4 +82,4 @@ for _, entry in ipairs(taken) do
     if not id then count(due, 'due_dropped') end
   end
 end
-return found
+return {found, callbacks}
