@@ -10,10 +10,13 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
 from querymill import AsyncQuerymill, Querymill, Search, SearchResult, UnknownCollection, UnknownJob
+from querymill.cli.main import app
 from querymill.keys import Keyring
 from querymill_shared.contracts.filters import Retriever
+from tests.fakes.openai_server import OpenAIServer, chat_stream
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere, bearer, keys_on
@@ -56,6 +59,12 @@ def http(guarded: GatewayHere) -> Iterator[httpx.Client]:
 def mill(deployment: Deployment) -> Iterator[Querymill]:
     with Querymill(settings=deployment.settings) as connected:
         yield connected
+
+
+def run_cli(deployment: Deployment, *arguments: str) -> str:
+    found = CliRunner(env=dict(deployment.environment)).invoke(app, list(arguments))
+    assert found.exit_code == 0, found.output
+    return found.stdout
 
 
 def about(person: Person, **fields: Any) -> Search:
@@ -129,6 +138,34 @@ def test_a_collection_of_another_is_answered_as_one_that_there_is_not(
     assert answer(theirs) == answer("nowhere")
     assert answer(theirs)[0] == 404
     assert theirs not in answer(theirs)[1]
+
+
+def test_a_chat_is_answered_from_everything_by_the_model_all(
+    http: httpx.Client, keyring: Keyring, people: dict[str, Person], openai_server: OpenAIServer
+) -> None:
+    """The answer's job holds texts of every collection that it cites: only who sees all of them sees it."""
+    openai_server.script.chat = lambda _: chat_stream("They are named [1].")
+    every, mine = bearer(keyring, *people), bearer(keyring, next(iter(people)))
+    models = [model["id"] for model in http.get("/v1/models", headers=every).json()["data"]]
+    assert "all" in models
+    question = " ".join(f"{person.text} {person.name}" for person in people.values())
+    asked = {"model": "all", "messages": [{"role": "user", "content": question}]}
+    found = http.post("/v1/chat/completions", json=asked, headers=every)
+    assert found.status_code == 200, found.text
+    assert found.json()["choices"][0]["message"]["content"] == "They are named [1]."
+    answers = [job for job in http.get("/v1/jobs", headers=every).json()["jobs"] if job["kind"] == "answer"]
+    assert set(answers[0]["collection"].split(",")) == set(people)
+    assert http.get(f"/v1/jobs/{answers[0]['job_id']}", headers=mine).status_code == 404
+
+
+def test_the_command_asks_all(deployment: Deployment, people: dict[str, Person]) -> None:
+    person = next(iter(people.values()))
+    names = [part for name in people for part in ("--collection", name)]
+    found = run_cli(deployment, "search", "all", person.text, *names, "--kind", "reports", "--json")
+    assert {hit["kind"] for hit in json.loads(found)["results"]} == {"reports"}
+    shown = run_cli(deployment, "search", "all", person.text, *names)
+    assert "weight" in shown
+    assert "hits in all" in shown
 
 
 def test_a_result_that_names_a_forgotten_document_goes_and_another_stays(

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 from querymill_shared.contracts.filters import RESERVED, Retriever
@@ -20,10 +20,11 @@ class BadFilter(ValueError):
         self.rule = rule
 
 
-def read_filter(written: Sequence[str], retriever: Retriever) -> dict[str, Any]:
+def read_filter(written: Sequence[str], retriever: Retriever | None) -> dict[str, Any]:
     """Read conditions, each as `HELP` says. A value that begins with { or [ is a condition as JSON.
 
-    The values of a kind's own fields are texts. Elsewhere a number, true or false means that value or its text.
+    The values of a kind's own fields are texts, of any kind's if none is given. Elsewhere a number, true or false means
+    that value or its text.
 
     Raises:
         BadFilter: One cannot be read, or two of one name cannot be joined; the message says which.
@@ -61,8 +62,12 @@ def _reads_as(written: str, meant: Mapping[str, Any], retriever: Retriever) -> b
         return False
 
 
-def _condition(match: re.Match[str], retriever: Retriever) -> Any:
-    value, is_text = match["value"], match["name"].strip() in RESERVED[retriever]
+def _own_fields(retriever: Retriever | None) -> Container[str]:
+    return RESERVED[retriever] if retriever is not None else {name for fields in RESERVED.values() for name in fields}
+
+
+def _condition(match: re.Match[str], retriever: Retriever | None) -> Any:
+    value, is_text = match["value"], match["name"].strip() in _own_fields(retriever)
     match match["operator"]:
         case "^=":
             return {"prefix": value}
@@ -79,7 +84,7 @@ def _condition(match: re.Match[str], retriever: Retriever) -> Any:
     return value if is_text or _scalar(value) == value else [_scalar(value), value]
 
 
-def _joined(before: Any, match: re.Match[str], retriever: Retriever) -> Any:
+def _joined(before: Any, match: re.Match[str], retriever: Retriever | None) -> Any:
     more = _condition(match, retriever)
     if isinstance(before, dict) and isinstance(more, dict) and not before.keys() & more.keys():
         return before | more

@@ -13,9 +13,11 @@ from querymill.presenting.places import Place
 from querymill.presenting.request_fields import filled_in
 from querymill_shared.contracts.errors import QuerymillError, UnknownCollection
 from querymill_shared.contracts.events import Event
+from querymill_shared.contracts.fields import JOINED
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.search import Search, with_branches
 
 R = TypeVar("R", bound=JobResult)
 #: A job ends by its deadline; this is how much longer its result may take to come, in seconds.
@@ -136,8 +138,11 @@ class ClientAccess:
         Raises:
             UnknownCollection: The collection is none of those given.
         """
-        if request.collection not in self._given:
-            raise UnknownCollection(request.collection, request.kind, self._given)
+        if isinstance(request, Search):
+            request = with_branches(request, await self.collections())
+        for name in request.collection.split(JOINED):
+            if name not in self._given:
+                raise UnknownCollection(name, request.kind, self._given)
         return await self._mill.submit(cast("Asks[JobResult]", filled_in(request, self._own)))
 
     def labelled(self, labels: Mapping[str, str]) -> Self:

@@ -13,15 +13,16 @@ from typing import Any, Final, cast
 
 from querymill.agents.access import MARGIN_S, Access, Running, cancel, run
 from querymill.agents.found import FoundHit, found_in, lacks_text, with_text
-from querymill.agents.searches import READ_FOR_TEXT, search_of
+from querymill.agents.searches import READ_FOR_TEXT, AskedKind, search_of
 from querymill_shared.contracts.answer import ANSWER_TOKENS, AnswerHit, AnswerQuestion, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.documents import ShowDocument
 from querymill_shared.contracts.errors import JobEnded
 from querymill_shared.contracts.events import AnswerPart
+from querymill_shared.contracts.fields import JOINED
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.history import Turn
-from querymill_shared.contracts.kinds import KindResult
 from querymill_shared.contracts.results import Asks, Degradation, JobResult
+from querymill_shared.contracts.search import AnySearchResult
 
 #: Hits that an answer is written from, and of these, how many documents are read for their texts.
 HITS: Final = 10
@@ -36,7 +37,7 @@ _TEXT_CHARS, _TITLE_CHARS = 20_000, 200
 class AgentQuestion:
     """What is asked of a collection after which turns, in which kind of document, and how long the answer may be."""
 
-    kind: Retriever
+    kind: AskedKind
     collection: str
     text: str
     answer_tokens: int = ANSWER_TOKENS
@@ -83,29 +84,36 @@ async def sources_of(access: Access, question: AgentQuestion) -> Sources:
         question.kind, question.collection, question.text,
         limit=HITS, conditions=question.conditions, history=question.history,
     )  # fmt: skip
-    result = cast("KindResult", await run(access, cast("Asks[JobResult]", search)))
-    found = await texts_of(access, found_in(result), every=question.kind in READ_FOR_TEXT)
+    result = cast("AnySearchResult", await run(access, cast("Asks[JobResult]", search)))
+    found = await texts_of(access, found_in(result), every=True)
     return Sources([hit for hit in found if not lacks_text(hit)], result.job_id, result.degraded)
 
 
 async def texts_of(
     access: Access, found: Sequence[FoundHit], *, every: bool = False, most: int = MAX_READ
 ) -> list[FoundHit]:
-    """Read the texts of hits that have none, or of every hit, from their documents, ``most`` of these."""
-    wanted = [hit.place.document for hit in found if every or lacks_text(hit)]
-    ids = list(dict.fromkeys(wanted))[:most]
-    shown = await asyncio.gather(*(_document(access, found[0], id_) for id_ in ids))
-    documents = dict(zip(ids, shown, strict=True))
+    """Read the texts of hits that have none from their documents, ``most`` of these.
+
+    With ``every``, read also those of the kinds whose hits show less of a document than an answer needs.
+    """
+    wanted = {
+        _document_of(hit): None for hit in found if lacks_text(hit) or (every and hit.place.kind in READ_FOR_TEXT)
+    }
+    asked = list(wanted)[:most]
+    documents = dict(zip(asked, await asyncio.gather(*(_read(access, *each) for each in asked)), strict=True))
     return [
-        hit if (document := documents.get(hit.place.document)) is None else with_text(hit, document) for hit in found
+        hit if (document := documents.get(_document_of(hit))) is None else with_text(hit, document) for hit in found
     ]
 
 
-async def _document(access: Access, like: FoundHit, document: str) -> Mapping[str, Any] | None:
+def _document_of(hit: FoundHit) -> tuple[Retriever, str, str]:
+    return hit.place.kind, hit.place.collection, hit.place.document
+
+
+async def _read(access: Access, kind: Retriever, collection: str, document: str) -> Mapping[str, Any] | None:
     """Return a document, None if it has been dropped since it was found."""
-    place = like.place
     try:
-        shown = await run(access, ShowDocument(retriever=place.kind, collection=place.collection, id=document))
+        shown = await run(access, ShowDocument(retriever=kind, collection=collection, id=document))
     except JobEnded:
         return None
     return shown.document
@@ -119,7 +127,8 @@ async def begin_answer(access: Access, question: AgentQuestion, sources: Sources
     )
     request = AnswerQuestion(
         query=question.text,
-        collection=question.collection,
+        # It holds texts of each, so it is seen, and forgotten, with each.
+        collection=JOINED.join(dict.fromkeys(hit.place.collection for hit in sources.found)),
         hits=hits,
         history=question.history,
         answer_tokens=question.answer_tokens,

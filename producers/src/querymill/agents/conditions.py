@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
+from querymill.agents.searches import ALL, AskedKind
 from querymill.agents.stored_text import clean_line
-from querymill_shared.contracts.filters import RESERVED, FieldType, Retriever
+from querymill_shared.contracts.filters import RESERVED, FieldType
 
 #: The field of a date, for the kinds that have one.
-DATES: Final[Mapping[Retriever, str]] = {
+DATES: Final[Mapping[str, str]] = {
     kind: name for kind, fields in RESERVED.items() for name, type_ in fields.items() if type_ != "text"
 }
 _DAY: Final = timedelta(days=1)
@@ -32,8 +33,12 @@ class Conditions:
         return f" Left out of the filter: {names} (null beside other conditions)." if names else ""
 
 
+def _named(kind: AskedKind) -> str:
+    return "searches of everything" if kind == ALL else kind
+
+
 def conditions_of(
-    kind: Retriever, written: Mapping[str, Any], *, since: str | None = None, until: str | None = None
+    kind: AskedKind, written: Mapping[str, Any], *, since: str | None = None, until: str | None = None
 ) -> Conditions:
     """Return a filter as it is meant, with a span of time added to it.
 
@@ -43,21 +48,22 @@ def conditions_of(
     Raises:
         ValueError: The kind has no date, or the filter has a condition on it already.
     """
-    date_field = DATES.get(kind)
+    types: Mapping[str, FieldType] = {} if kind == ALL else RESERVED[kind]
+    date_field = None if kind == ALL else DATES.get(kind)
     read = {name: _without_nulls(condition) for name, condition in written.items()}
     is_more = since is not None or until is not None or any(condition is not None for condition in read.values())
     left_out = tuple(name for name, condition in read.items() if condition is None) if is_more else ()
     found = {name: condition for name, condition in read.items() if name not in left_out}
     if date_field is not None and date_field in found:
-        found[date_field] = _dated(found[date_field], RESERVED[kind][date_field])
+        found[date_field] = _dated(found[date_field], types[date_field])
     span = {name: value for name, value in (("from", since), ("to", until)) if value is not None}
     if not span:
         return Conditions(found, left_out)
     if date_field is None:
-        raise ValueError(f"since, until: {kind} have no date; leave them out")
+        raise ValueError(f"since, until: {_named(kind)} have no date; leave them out")
     if date_field in found:
         raise ValueError(f"since, until: the filter has a condition on {date_field} already; give one of them")
-    return Conditions(found | {date_field: _dated(span, RESERVED[kind][date_field])}, left_out)
+    return Conditions(found | {date_field: _dated(span, types[date_field])}, left_out)
 
 
 def _without_nulls(condition: Any) -> Any:

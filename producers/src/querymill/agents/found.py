@@ -6,7 +6,7 @@ from typing import Any
 
 from querymill.presenting.hit import HitView, views_of
 from querymill.presenting.places import Place
-from querymill_shared.contracts.kinds import KindResult
+from querymill_shared.contracts.search import AnySearchResult
 
 #: Messages on either side of the one that was found, which an answer is shown with it.
 NEIGHBOURS = 2
@@ -22,7 +22,7 @@ class FoundHit:
     text: str
 
 
-def found_in(result: KindResult) -> tuple[FoundHit, ...]:
+def found_in(result: AnySearchResult) -> tuple[FoundHit, ...]:
     """Return the hits of a result that can be read somewhere, best first."""
     return tuple(found for view in views_of(result) if (found := found_of(view)) is not None)
 

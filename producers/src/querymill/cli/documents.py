@@ -260,7 +260,7 @@ def refuse_unknown(mill: Querymill, retriever: Retriever, collection: str) -> No
         raise UnknownCollection(collection, retriever, [name for name, kinds in known.items() if retriever in kinds])
 
 
-def filter_of(conditions: Sequence[str] | None, retriever: Retriever) -> dict[str, Any]:
+def filter_of(conditions: Sequence[str] | None, retriever: Retriever | None) -> dict[str, Any]:
     """Read the conditions of a command.
 
     Raises:

@@ -36,6 +36,7 @@ _EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "extend": ("querymill extend messages new-messages.json --collection chats",),
     "ranks rebuild": ("querymill ranks rebuild --collection chats",),
     "ranks show": ("querymill ranks show --collection chats --limit 20",),
+    "search all": ("querymill search all 'what did we decide about the dues?'",),
     "search reports": (
         "querymill search reports 'How did margins develop?' --collection filings --hyde --answer",
         "querymill search reports 'net cash' --collection filings --company ACME --period 2023",

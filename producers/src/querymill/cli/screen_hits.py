@@ -9,7 +9,7 @@ from rich.text import Text
 from querymill.cli.terminal import Console
 from querymill.presenting.excerpts import excerpt
 from querymill.presenting.hit import HitView, views_of
-from querymill_shared.contracts.kinds import KindResult
+from querymill_shared.contracts.search import AnySearchResult
 
 _INDENT = 6
 _MARK = "bold yellow"
@@ -29,7 +29,7 @@ def _nothing(_: Any) -> Iterable[str]:
 
 def show_hits(
     console: Console,
-    result: KindResult,
+    result: AnySearchResult,
     *,
     limit: int | None = None,
     heading: Callable[[HitView], Text] = _title,
@@ -44,10 +44,10 @@ def show_hits(
     """
     for rank, view in enumerate(views_of(result, limit=limit), start=1):
         line = Table.grid(padding=(0, 2, 0, 0))
-        line.add_row(Text(f"{rank:>2}", "bold"), Text(score(view.hit), "green"), heading(view))
+        line.add_row(Text(f"{rank:>2}", "bold"), Text(score(view.joint or view.hit), "green"), heading(view))
         console.print(line)
         _print_indented(console, _says(view, result.query))
-        for equation in made_of(view.hit):
+        for equation in made_of(view.joint or view.hit):
             _print_indented(console, Text(equation, "dim"))
         if view.written_in:
             console.print(Text(" " * _INDENT + view.written_in, "dim"), soft_wrap=True)

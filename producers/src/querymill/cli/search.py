@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Protocol
 import typer
 from pydantic import Field, TypeAdapter
 
+from querymill.cli import search_all
 from querymill.cli.documents import filter_of, retriever_named
 from querymill.cli.exits import WrongUse
 from querymill.cli.kind import Kind
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Search a collection: live progress, then the hits.", no_args_is_help=True)
     for kind in KINDS:
         group.command(kind.name)(command_of(kind, run))
+    group.command(search_all.NAME)(search_all.command())
     app.add_typer(group, name="search")
 
 

@@ -4,7 +4,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, FiniteFloat
 
-from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Growing, Name, PassageText, QueryText, Request
+from querymill_shared.contracts.fields import (
+    CollectionNames,
+    Contract,
+    DeadlineSeconds,
+    Growing,
+    Name,
+    PassageText,
+    QueryText,
+    Request,
+)
 from querymill_shared.contracts.history import InChat
 from querymill_shared.contracts.rerank import HitId
 from querymill_shared.contracts.results import Asks, JobResult
@@ -55,6 +64,9 @@ class AnswerQuestion(Request, InChat, Asks["AnswerResult"]):
 
     queue: ClassVar[Queue] = Queue.EXPAND
     kind: Literal["answer"] = "answer"
+    collection: Annotated[
+        CollectionNames, Field(description="name of the collection that the hits are of; of several, joined by commas")
+    ]
     query: QueryText
     hits: Annotated[tuple[AnswerHit, ...], Field(min_length=1, max_length=200), AfterValidator(_ids_occur_once)]
     judge: bool = False

@@ -128,7 +128,10 @@ PassageText = Annotated[
 Id = Annotated[Name, BeforeValidator(number_as_text)]
 #: A time without a zone is read as UTC.
 Moment = Annotated[datetime, AfterValidator(_in_utc)]
-CollectionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+_NAME_OF_COLLECTION: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+CollectionName = Annotated[str, StringConstraints(pattern=rf"^{_NAME_OF_COLLECTION}$")]
+#: One collection, or several, joined by commas.
+CollectionNames = Annotated[str, StringConstraints(pattern=rf"^{_NAME_OF_COLLECTION}(,{_NAME_OF_COLLECTION}){{0,63}}$")]
 Sha1 = Annotated[str, StringConstraints(pattern=r"^[0-9a-zA-Z._-]{1,100}$")]
 TopN = Annotated[int, Field(ge=1, le=200)]
 PositiveFloat = Annotated[FiniteFloat, Field(gt=0)]

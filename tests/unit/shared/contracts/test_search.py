@@ -120,6 +120,13 @@ def test_each_branch_is_the_search_of_its_kind() -> None:
     assert {type(search.search_of(branch)) for branch in search.branches} == set(SEARCHES.values())
 
 
+def test_earlier_turns_are_handed_to_every_branch() -> None:
+    turns = [{"role": "user", "text": "the harbour dues"}]
+    search = with_branches(asked(history=turns), HELD)
+    histories: list[Any] = [search.search_of(branch) for branch in search.branches]
+    assert all(own.history == search.history for own in histories)
+
+
 def test_steps_are_named_after_their_branches_and_have_the_queues_of_their_kinds() -> None:
     search = with_branches(asked(), HELD)
     assert "files/code.base/search-1-words" in search.steps

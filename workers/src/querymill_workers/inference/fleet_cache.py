@@ -23,7 +23,7 @@ from redis.retry import Retry
 
 from querymill_shared.board.away import AWAY, BoardRefuses
 from querymill_shared.board.connections import open_commands
-from querymill_shared.contracts.fields import Lane
+from querymill_shared.contracts.fields import JOINED, Lane
 from querymill_shared.counters import FleetCounters
 from querymill_workers.jobs import job_counts
 from querymill_workers.jobs.faults import Refused, Unavailable
@@ -292,9 +292,11 @@ class FleetCaches:
         """
         try:
             for label in LABELS:
-                for scope in (collection, ""):
+                # What is cached for several collections is under the names of all.
+                for scope in (f"*{collection}*", ""):
                     for key in self._client.scan_iter(match=f"qm:{label}:{scope}:{{*}}*", count=LOOKED_AT):
-                        self._drop(key.decode())
+                        if not scope or collection in _scope_of(key.decode()).split(JOINED):
+                            self._drop(key.decode())
         except AWAY as error:
             said = "takes no writes" if isinstance(error, BoardRefuses) else "does not answer"
             raise Unavailable(f"cache: its server {said}; {_REMEDY}", code="store_down") from error
@@ -311,6 +313,10 @@ class NoFleetCaches:
 
     def erase(self, collection: str) -> None:
         """See `FleetCaches.erase`."""
+
+
+def _scope_of(key: str) -> str:
+    return key.split(":", 3)[2]
 
 
 def cache_key(label: str, scope: str, identity: str) -> str:

@@ -9,8 +9,8 @@ from querymill.agents.answering import AgentQuestion, NoAnswer, Sources, begin_a
 from querymill.agents.stored_text import clean
 from querymill.agents.tools.faults import Fault
 from querymill.agents.tools.replies import ReplyEntry, compose, entry_of
-from querymill.agents.tools.scope import chosen
-from querymill.agents.tools.search import history_of, missing
+from querymill.agents.tools.scope import chosen_or_all
+from querymill.agents.tools.search import history_of, missing, where
 from querymill_shared.contracts.answer import WrittenAnswer
 from querymill_shared.contracts.fields import MAX_QUERY_CHARS
 from querymill_shared.contracts.filters import Retriever
@@ -43,13 +43,13 @@ async def call(access: Access, arguments: AnswerArguments) -> str:
     Raises:
         Fault: There is no such collection, or no answer was written.
     """
-    collection, kind = await chosen(access, arguments.collection, arguments.kind)
+    collection, kind = await chosen_or_all(access, arguments.collection, arguments.kind)
     tokens = int(arguments.max_tokens * (1 - _SOURCES_SHARE))
     history = history_of(arguments.history)
     question = AgentQuestion(kind, collection, arguments.question, answer_tokens=tokens, history=history)
     sources = await sources_of(access, question)
     if not sources.found:
-        return f"{_NOT_THERE} The search found nothing in {collection} ({kind}).{missing(sources.missing)}"
+        return f"{_NOT_THERE} The search found nothing in {where(collection, kind)}.{missing(sources.missing)}"
     try:
         written, result = await end_of(await begin_answer(access, question, sources))
     except NoAnswer as error:

@@ -1,9 +1,20 @@
 """Which collection and kind a tool is to use."""
 
 from querymill.agents.access import Access
-from querymill.agents.searches import preferred
+from querymill.agents.searches import ALL, AskedKind, preferred
 from querymill.agents.tools.faults import Fault, listed, quoted
 from querymill_shared.contracts.filters import Retriever
+
+
+async def chosen_or_all(access: Access, collection: str | None, kind: Retriever | None) -> tuple[str, AskedKind]:
+    """Return the collection and the kind that are meant: everything, if none of several is named.
+
+    Raises:
+        Fault: It is not clear, or there is nothing of the kind.
+    """
+    if collection is None and kind is None and len(await access.collections()) > 1:
+        return ALL, ALL
+    return await chosen(access, collection, kind)
 
 
 async def chosen(access: Access, collection: str | None, kind: Retriever | None) -> tuple[str, Retriever]:

@@ -13,21 +13,21 @@ from querymill.agents.access import Access, run
 from querymill.agents.answering import texts_of
 from querymill.agents.conditions import conditions_of
 from querymill.agents.found import found_in
-from querymill.agents.searches import MAX_HITS, search_of
+from querymill.agents.searches import ALL, MAX_HITS, AskedKind, search_of
 from querymill.agents.stored_text import clean_line
 from querymill.agents.tools.faults import Fault
 from querymill.agents.tools.replies import Budget, compose, entry_of
-from querymill.agents.tools.scope import chosen
+from querymill.agents.tools.scope import chosen_or_all
 from querymill.presenting.turns import turns_in
 from querymill_shared.contracts.fields import MAX_QUERY_CHARS
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.history import Turn
-from querymill_shared.contracts.kinds import KindResult
 from querymill_shared.contracts.results import Asks, Degradation, JobResult
+from querymill_shared.contracts.search import AnySearchResult
 
 DESCRIPTION: Final = (
     "Search stored documents, chats or code. Returns passages, best first, with ids for `read`."
-    " Several collections: name one (see `list`)."
+    " No collection: all (see `list`)."
 )
 _CURSOR: Final = re.compile(r"(?P<start>\d{1,3})-(?P<search>[0-9a-f]{8})")
 #: Parts that were missing, as a reply names them at most, and their characters.
@@ -57,7 +57,7 @@ async def call(access: Access, arguments: SearchArguments) -> str:
     Raises:
         Fault: There is no such collection, or the cursor is that of another search.
     """
-    collection, kind = await chosen(access, arguments.collection, arguments.kind)
+    collection, kind = await chosen_or_all(access, arguments.collection, arguments.kind)
     meant = conditions_of(kind, arguments.filter, since=arguments.since, until=arguments.until)
     history = history_of(arguments.history)
     name = _name(kind, collection, arguments.query, meant.filter, arguments.history)
@@ -66,7 +66,7 @@ async def call(access: Access, arguments: SearchArguments) -> str:
     search = search_of(
         kind, collection, arguments.query, limit=start + arguments.limit, conditions=meant.filter, history=history
     )
-    result = cast("KindResult", await run(access, cast("Asks[JobResult]", search)))
+    result = cast("AnySearchResult", await run(access, cast("Asks[JobResult]", search)))
     hits = await texts_of(access, found_in(result)[start:])
     took = f"{time.monotonic() - begun:.2f} s"
     entries = [entry_of(number, hit, access.link(hit.place)) for number, hit in enumerate(hits, start=start + 1)]
@@ -74,7 +74,7 @@ async def call(access: Access, arguments: SearchArguments) -> str:
 
     def head(shown: int) -> str:
         said = f"{shown} of {result.total} hits" if result.total else "No hits"
-        return f"{said} in {collection} ({kind}), {took}.{missing(result.degraded)}{meant.said}"
+        return f"{said} in {where(collection, kind)}, {took}.{missing(result.degraded)}{meant.said}"
 
     def foot(shown: int) -> str:
         more = reachable - start - shown
@@ -83,6 +83,11 @@ async def call(access: Access, arguments: SearchArguments) -> str:
         return rest + whole
 
     return compose(head, entries, foot=foot, max_tokens=arguments.max_tokens)
+
+
+def where(collection: str, kind: AskedKind) -> str:
+    """Name what was searched."""
+    return "all collections" if kind == ALL else f"{collection} ({kind})"
 
 
 def missing(degraded: tuple[Degradation, ...]) -> str:
@@ -98,7 +103,7 @@ def history_of(written: str) -> tuple[Turn, ...]:
     return tuple(map(Turn.model_validate, turns_in(written.split("\n"))))
 
 
-def _name(kind: Retriever, collection: str, query: str, conditions: Mapping[str, Any], history: str) -> str:
+def _name(kind: AskedKind, collection: str, query: str, conditions: Mapping[str, Any], history: str) -> str:
     asked = json.dumps([kind, collection, query, dict(conditions), history], sort_keys=True)
     return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()[:8]
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from querymill.agents.answering import texts_of
 from querymill.agents.found import found_of, lacks_text
-from querymill.agents.searches import MAX_HITS, READ_FOR_TEXT, SEARCH_S, named_kind, search_of
+from querymill.agents.searches import ALL, MAX_HITS, READ_FOR_TEXT, SEARCH_S, named_kind, search_of
 from querymill.gateway.dify.conditions import Conditions, conditions_of, filterable
 from querymill.gateway.dify.records import record_of, relevances_of
 from querymill.gateway.dify.shape import RETRIEVAL, RetrievalError, RetrievalRequest, Retrieved, status_of
@@ -48,7 +48,7 @@ async def retrieve(request: Request) -> Response:
     collection, kind = await _knowledge(access, asked.knowledge_id)
     conditions = _conditions(kind, asked)
     limit = MAX_HITS[kind] if conditions.left else asked.retrieval_setting.top_k
-    search = search_of(kind, collection, asked.query, limit=limit, conditions=conditions.filter)
+    search = cast("KindSearch", search_of(kind, collection, asked.query, limit=limit, conditions=conditions.filter))
     result = await _searched(request, access, search)
     return JSONResponse((await _retrieved(access, result, conditions, asked)).model_dump(mode="json"))
 
@@ -72,9 +72,9 @@ async def _knowledge(access: KeyAccess, name: str) -> tuple[str, Retriever]:
         Problem: There is no such collection, or the key may not see it. The answer is the same.
     """
     found = named_kind(name, await access.collections())
-    if found is None:
+    if found is None or found[1] == ALL:
         raise Problem("not-found", "knowledge_id: no such collection, or this key may not use it")
-    return found
+    return found[0], found[1]
 
 
 def _conditions(kind: Retriever, asked: RetrievalRequest) -> Conditions:

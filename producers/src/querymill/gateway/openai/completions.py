@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from querymill.agents.access import Access
 from querymill.agents.answering import AgentQuestion, NoAnswer, Sources, begin_answer, end_of, parts_of, sources_of
-from querymill.agents.searches import named_kind
+from querymill.agents.searches import AskedKind, named_kind
 from querymill.gateway.http import sse
 from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.problems import Problem, invalid, of_rules, unavailable
@@ -45,7 +45,6 @@ from querymill.gateway.openai.shape import (
 from querymill.keys import Scope
 from querymill_shared.contracts.answer import ANSWER, COMPLETION_TOKENS, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.fields import MAX_QUERY_CHARS
-from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.history import Turn
 from querymill_shared.earlier_turns import COUNTED_TURNS
 from querymill_shared.urls import mask_text
@@ -147,7 +146,7 @@ def _asked_in(request: CompletionRequest) -> tuple[str, tuple[Turn, ...]]:
     return question, tuple(map(Turn.model_validate, turns))
 
 
-async def _model(request: Request, written: str) -> tuple[str, Retriever]:
+async def _model(request: Request, written: str) -> tuple[str, AskedKind]:
     """Return the collection and the kind that a model stands for.
 
     Raises:

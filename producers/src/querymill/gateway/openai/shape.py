@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.types import Scope
 
 from querymill.agents.found import FoundHit
+from querymill.agents.searches import ALL
 from querymill.agents.stored_text import clean_line
 from querymill.gateway.http import problems
 from querymill.gateway.http.problems import KINDS, Problem
@@ -220,13 +221,13 @@ def _cited(text: str, count: int) -> Iterator[tuple[int, int, int]]:
 
 
 def models_of(collections: Iterable[tuple[str, Sequence[str]]]) -> list[Model]:
-    """Return the models: every collection, and each of its kinds if it holds several."""
+    """Return the models: every collection, each of its kinds if it holds several, and ``all``."""
     ids = [
         name if kind is None else f"{name}/{kind}"
         for name, kinds in collections
         for kind in (None, *(kinds if len(kinds) > 1 else ()))
     ]
-    return [Model(id=each) for each in ids]
+    return [Model(id=each) for each in (*ids, *([ALL] if len(ids) > 1 and ALL not in ids else ()))]
 
 
 def is_openai_path(path: str) -> bool:

@@ -66,7 +66,8 @@ def test_every_citation_has_its_place_in_characters() -> None:
 
 def test_a_collection_is_a_model_and_so_are_its_kinds_if_it_has_several() -> None:
     found = models_of([("chats", ("messages", "conversations")), ("filings", ("reports",))])
-    assert [model.id for model in found] == ["chats", "chats/messages", "chats/conversations", "filings"]
+    assert [model.id for model in found] == ["chats", "chats/messages", "chats/conversations", "filings", "all"]
+    assert [model.id for model in models_of([("filings", ("reports",))])] == ["filings"], "there is no choice"
 
 
 def test_the_texts_of_the_user_are_read_and_the_rest_is_left_alone() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from querymill_shared.board import Picture, Verdict
 from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
+from querymill_shared.contracts.history import HISTORY
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.contracts.search import (
     JointHit,
@@ -49,9 +50,14 @@ def show_result(picture: Picture, endings: Endings, request: Search) -> Verdict:
 
 def ranked(endings: Endings, request: Search) -> list[RankedHit]:
     """Return the hits of all branches that have ended in one ranking."""
-    return rank_jointly(
-        request.query, {branch: [text_of(hit) for hit in ending.hits] for branch, ending in endings.items()}
-    )
+    question = "\n".join((request.query, *added_by_history(endings)))
+    return rank_jointly(question, {branch: [text_of(hit) for hit in end.hits] for branch, end in endings.items()})
+
+
+def added_by_history(endings: Endings) -> tuple[str, ...]:
+    """Return what the earlier turns of a chat added to the question: each branch has searched the same."""
+    found = (getattr(ending.result, "expansion_texts", {}).get(HISTORY, ()) for ending in endings.values())
+    return next(filter(None, found), ())
 
 
 def shown(ranking: Iterable[RankedHit], endings: Endings) -> tuple[JointHit, ...]:
