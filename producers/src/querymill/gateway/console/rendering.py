@@ -100,6 +100,7 @@ def environment() -> Environment:
             "sign",
             "breakable",
             "marked",
+            "passage",
             "language",
         )
     }
