@@ -118,7 +118,7 @@ async def show_job(request: Request, job_id: str) -> Response:
         found = await look_at(request, job_id)
     except UnknownJob:
         past = await look_back_at(request, job_id)
-        return JSONResponse(detail_of(past, shows_request=False).model_dump(mode="json"))
+        return JSONResponse(detail_of(past, None, shows_request=False).model_dump(mode="json"))
     callback = await callback_of(request, found.record)
     tag = {"ETag": f'W/"{found.last}{marked(callback)}"', "Cache-Control": "private, no-cache"}
     if matches(request, tag["ETag"]):
