@@ -9,7 +9,19 @@ from typing import Any, Final
 import pytest
 from redis.exceptions import AskError, MovedError, ResponseError, TryAgainError
 
-from querymill_shared.board import Claim, Outcome, ValkeyBoard, Verdict, calls, dead, erasure, lives, results, sweeping
+from querymill_shared.board import (
+    Claim,
+    Outcome,
+    ValkeyBoard,
+    Verdict,
+    calls,
+    dead,
+    erasure,
+    lives,
+    results,
+    sweeping,
+    trails,
+)
 from querymill_shared.board.calls import NO_BACKLOG, ScriptCall
 from querymill_shared.board.connections import open_commands, run_command, run_commands
 from querymill_shared.board.copying import PARTS
@@ -72,7 +84,8 @@ def scripts_of(held: Claim, shard: str) -> Mapping[str, ScriptCall[Any]]:
         calls.finish(held, Outcome()),
         calls.add_steps(job_id, ["more"], ring_grace_s=2, queue_of=SEARCH.queue_of),
         calls.postpone(held, delay_s=0, reason="", cause="outage", code=None, parts=()),
-        calls.settle(job_id, Verdict("failed", reason="none"), result_ttl_s=60),
+        calls.settle(job_id, Verdict("failed", reason="none"), result_ttl_s=60, trail_ms=60_000, trails=9),
+        trails.trail(job_id),
         calls.release(job_id),
         calls.picture(job_id),
         submit(SEARCH, SEARCH.model_dump_json(), shard + 31 * "0", ring_grace_s=2),

@@ -14,8 +14,9 @@ from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.settings import Settings
 
 JOBS = 700
-#: Commands for a page of 50 jobs: the 16 lists, a record and a question for each job, and what the gateway asks anyway.
-COMMANDS = 126
+#: Commands for a page of 50 jobs: the 16 lists of jobs, the 16 of those that may be gone, a record and a question for
+#: each job, and what the gateway asks anyway.
+COMMANDS = 142
 
 
 @pytest.fixture(scope="module")

@@ -53,12 +53,15 @@ def register(app: typer.Typer) -> None:
 
 
 def show(job_id: JobId, as_json: JsonOption = False) -> None:
-    """Show a job's state, where its time went, its steps with their attempts, and how many hits it has."""
+    """Show a job's state, where its time went, its steps with their attempts, and how many hits it has.
+
+    Of a job whose result is gone, what it did is shown for some days.
+    """
     with Querymill() as mill:
         job = job_named(mill, job_id)
-        picture = job.picture()
+        picture = _still_there(job) or job.picture()
         described, drawn = described_with_gap(mill, picture), waterfall(picture, now=time.time())
-        if picture.record.state == "done":
+        if picture.record.state == "done" and not picture.record.is_trail:
             described["hits"] = _hits_of(job)
     if as_json:
         echo(json.dumps(described, ensure_ascii=False))
@@ -131,11 +134,14 @@ def recent(
     limit: Annotated[int, typer.Option("--limit", help="number of jobs to list")] = 20,
     state: Annotated[ListedState | None, typer.Option(help="only the jobs in this state")] = None,
     label: LabelOption = None,
+    until: Annotated[
+        datetime | None, typer.Option(help="those submitted until then (UTC), also of the last days: 2026-11-26T14:00")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the latest jobs, newest first. Dead jobs are listed for a week, all others for as long as their results."""
     with Querymill() as mill:
-        found = latest(mill, limit, state, read_labels(label))
+        found = latest(mill, limit, state, read_labels(label), until)
         rows = [described_with_gap(mill, picture) for picture in islice(found, limit)]
     if as_json:
         echo(json.dumps(rows, ensure_ascii=False))
@@ -150,20 +156,29 @@ def recent(
 def described_with_gap(mill: Querymill, picture: Picture) -> dict[str, Any]:
     """Describe a snapshot of a job. The reason of an incomplete one is the first part that its result lacks."""
     described, record = describe(picture), picture.record
-    if record.state == "done" and not record.is_complete:
+    if record.state == "done" and not record.is_complete and not record.is_trail:
         with suppress(QuerymillError, TimeoutError):
             lacking = mill.job(record.job_id).result(timeout=5).degraded[:1]
             described["reason"] = "".join(f"{part.stage}: {part.reason or part.code}" for part in lacking)
     return described
 
 
-def latest(mill: Querymill, limit: int, state: str | None, labels: Mapping[str, str] = NO_LABELS) -> Iterator[Picture]:
-    """Yield the latest jobs, or those of them that are in one state, or have all of the labels."""
+def latest(
+    mill: Querymill, limit: int, state: str | None, labels: Mapping[str, str] = NO_LABELS,
+    until: datetime | None = None,
+) -> Iterator[Picture]:  # fmt: skip
+    """Yield the latest jobs, or those that are in one state, have all of the labels, or were submitted until a time."""
     # Many of the latest may have been let go, such as those that listed documents.
     left = limit if state is None else LOOKED_AT
     is_dead = state == "dead" and not labels
-    for job in mill.dead(limit=limit) if is_dead else mill.recent(limit=LOOKED_AT, labels=labels):
+    if until is not None and not labels:
+        listed = mill.past(until=until.replace(tzinfo=UTC), limit=LOOKED_AT)
+    else:
+        listed = mill.dead(limit=limit) if is_dead else mill.recent(limit=LOOKED_AT, labels=labels)
+    for job in listed:
         picture = _still_there(job) if left else None
+        if picture is not None and until is not None and picture.record.created > until.replace(tzinfo=UTC).timestamp():
+            continue
         if picture is not None and _is_in(state, picture.record):
             left -= 1
             yield picture
@@ -202,6 +217,7 @@ def describe(picture: Picture) -> dict[str, Any]:
         "kind": record.kind,
         "collection": record.collection,
         "lane": record.lane,
+        **({"gone": True} if record.is_trail else {}),
         "labels": dict(record.labels),
         "state": record.state,
         "submitted": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds"),
@@ -253,11 +269,14 @@ def _spent(bars: Iterable[Bar]) -> str:
     return " · ".join(f"{NAMES.get(kind, kind)} {duration(ms)}" for kind, ms in totals_of(bars).items())
 
 
-def _still_there(job: Any) -> Picture | None:
-    try:
-        return job.picture()  # type: ignore[no-any-return]  # a job of any kind
-    except UnknownJob:
-        return None
+def _still_there(job: Job[Any]) -> Picture | None:
+    """Return how a job stands or, if it is gone, what it did."""
+    with suppress(UnknownJob):
+        try:
+            return job.picture()
+        except UnknownJob:
+            return job.trail()
+    return None
 
 
 def _said(event: dict[str, Any]) -> str:

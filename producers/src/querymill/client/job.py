@@ -115,6 +115,16 @@ class Job(Generic[R]):
         """Return a snapshot of the job: its state, its steps, and the hits so far."""
         return self._board.picture(self.id).for_caller()
 
+    def trail(self) -> Picture:
+        """Return what the job did, some days after its end too: its steps, attempts, waits, codes and costs.
+
+        Its question, hits and result are not in it.
+
+        Raises:
+            UnknownJob: It has not ended, or that is too long ago.
+        """
+        return self._board.trail(self.id).for_caller()
+
 
 class AsyncJob(Generic[R]):
     """`Job`, awaitable. ``is_replayed`` is True if an idempotency key led to an earlier job."""
@@ -173,6 +183,10 @@ class AsyncJob(Generic[R]):
     async def drop(self) -> bool:
         """See `Job.drop`."""
         return await self._board.drop(self.id)
+
+    async def trail(self) -> Picture:
+        """See `Job.trail`."""
+        return (await self._board.trail(self.id)).for_caller()
 
     async def picture(self) -> Picture:
         """See `Job.picture`."""

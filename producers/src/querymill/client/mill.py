@@ -2,8 +2,10 @@
 
 import asyncio
 import copyreg
+import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from datetime import datetime
 from functools import cache, partial
 from typing import Any, Protocol, Self, TypeVar, cast
 
@@ -177,6 +179,14 @@ class Querymill(DocumentCalls, LoadCalls):
     def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[Job[Any]]:
         """List the latest jobs, newest first: all, or those that have all of these labels."""
         return [Job(job_id, self._board, self._watch) for job_id in self._board.recent(limit=limit, labels=labels)]
+
+    def past(self, *, until: datetime | None = None, limit: int = 20) -> list[Job[Any]]:
+        """List the latest jobs that have ended, also those that are gone, newest first: see `Job.trail`.
+
+        Only those that were submitted ``until`` a time, if that is given.
+        """
+        at = time.time() + 3600 if until is None else until.timestamp()
+        return [Job(job_id, self._board, self._watch) for job_id in self._board.past(until=at, limit=limit)]
 
     def dead(self, *, limit: int = 20) -> list[Job[Any]]:
         """List the dead jobs, the latest first: given up for good, and kept for a week to be replayed or dropped."""

@@ -245,13 +245,14 @@ def append_event(job_id: str, event: ProgressEvent, held: Claim | None) -> Scrip
 
 
 def settle(
-    job_id: str, verdict: Verdict, *, result_ttl_s: float, is_noted: bool = False,
+    job_id: str, verdict: Verdict, *, result_ttl_s: float, trail_ms: int, trails: int, is_noted: bool = False,
     closes: tuple[Claim, Outcome] | None = None,
 ) -> ScriptCall[Sequence[Ended] | str]:  # fmt: skip
     """End a job. Return how it ended, and all that followed it, or () if it had already ended.
 
     With ``closes``, the step ends with the job, or nothing ends: if another attempt holds the step, or another step is
-    open. Or return a collection: the job is not ended before `changed` was noted of that in every shard.
+    open. Or return a collection: the job is not ended before `changed` was noted of that in every shard. Its trail is
+    kept for ``trail_ms``, as one of the latest so many ``trails`` of its shard.
     """
 
     def parse(returned: list[Any] | int | str) -> Sequence[Ended] | str:
@@ -283,6 +284,8 @@ def settle(
             verdict.code or "",
             MAX_KEPT_REQUEST_BYTES,
             verdict.counts_as,
+            trail_ms,
+            trails,
             # What the steps of a job that is done found and noted is in its result.
             *(() if closes is None else closing(*closes, is_kept=verdict.state != "done")),
         ],

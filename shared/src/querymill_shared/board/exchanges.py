@@ -6,9 +6,10 @@ carry out the same exchanges. If a process dies in the middle of one, nothing is
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeVar
 
-from querymill_shared.board import calls, joining, keys, labelling, ringing, submitting
+from querymill_shared.board import calls, joining, keys, labelling, ringing, submitting, trails
 from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.picture import Claim, Ended, Outcome, Picture, Verdict
 from querymill_shared.board.submitting import Submitted
@@ -163,12 +164,15 @@ def settle(
     With ``closes``, its only step ends with it, or neither ends. If the job has changed what its collection holds,
     every shard learns that before anybody can see the job as done.
     """
-    ttl_s = settings.querymill_result_ttl_s
-    (settled,) = yield [calls.settle(job_id, verdict, result_ttl_s=ttl_s, closes=closes)]
+    end = partial(
+        calls.settle, job_id, verdict, result_ttl_s=settings.querymill_result_ttl_s, closes=closes,
+        trail_ms=trails.kept_ms(settings), trails=trails.kept_in_a_shard(settings),
+    )  # fmt: skip
+    (settled,) = yield [end()]
     if not isinstance(settled, str):
         return settled  # type: ignore[no-any-return]  # as above
     yield [submitting.changed(shard, settled) for shard in keys.SHARDS]
-    (settled,) = yield [calls.settle(job_id, verdict, result_ttl_s=ttl_s, is_noted=True, closes=closes)]
+    (settled,) = yield [end(is_noted=True)]
     return () if isinstance(settled, str) else settled
 
 

@@ -54,7 +54,8 @@ class Record:
     Of identical jobs in flight only the first, the ``leader``, is worked; ``callers`` counts those that wait for it. A
     leader whose own caller has cancelled (``left``) or released it is worked on for the others. ``code`` says why the
     job ended without a result, as `Code` or "". It is not complete if its result lacks a part. ``labels`` are those of
-    its caller, and ``owner`` is the id of the API key that submitted it, or "".
+    its caller, and ``owner`` is the id of the API key that submitted it, or "". Of one that ``is_trail`` what it asked
+    and found is gone.
     """
 
     job_id: str
@@ -76,6 +77,7 @@ class Record:
     is_complete: bool = True
     labels: Mapping[str, str] = field(default_factory=dict)
     owner: str = ""
+    is_trail: bool = False
 
     @property
     def is_over(self) -> bool:

@@ -155,6 +155,15 @@ class Board(Protocol):
         """
         ...
 
+    def trail(self, job_id: str) -> Picture:
+        """Return what a job did that has ended, for a week: its picture without its question, hits and result.
+
+        Raises:
+            UnknownJob: It has no trail: it has not ended, or that is too long ago.
+            UnreadableJob: The trail is malformed.
+        """
+        ...
+
     def events(self, job_id: str, *, after: str = "0-0") -> list[tuple[str, Event]]:
         """Return the events after an event id so far, [] if there are none. `WatchedBoard` is for those who wait."""
         ...
@@ -169,6 +178,10 @@ class Board(Protocol):
 
     def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[str]:
         """Return up to ``limit`` ids of jobs, newest first: of all, or of those that have all of these labels."""
+        ...
+
+    def past(self, *, until: float, limit: int = 20) -> list[str]:
+        """Return up to ``limit`` ids of jobs that have a trail, newest first: those submitted until a time (s)."""
         ...
 
     def open_jobs(self, *, limit: int = 20) -> list[str]:

@@ -43,3 +43,16 @@ def summary(job_id: str) -> ScriptCall[JobSummary]:
         return JobSummary(record, first, last)
 
     return ScriptCall("summary", keys.of_job(job_id, "job", "events"), [], parse)
+
+
+def record_if_there(job_id: str) -> ScriptCall[Record | None]:
+    """Return the record of a job as its own caller sees it, None if it is gone or cannot be read."""
+    call = summary(job_id)
+
+    def parse(returned: list[Any]) -> Record | None:
+        try:
+            return call.parse(returned).record
+        except (UnknownJob, UnreadableJob):
+            return None
+
+    return ScriptCall(call.script, call.keys, call.args, parse)

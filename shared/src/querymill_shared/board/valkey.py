@@ -19,6 +19,7 @@ from querymill_shared.board import (
     lives,
     ordering,
     results,
+    trails,
 )
 from querymill_shared.board.attempts import AttemptPart
 from querymill_shared.board.board_client import cluster_of
@@ -247,6 +248,10 @@ class ValkeyBoard(SweptBoard):
             raise unreadable(job_id, error) from error
 
     @override
+    def trail(self, job_id: str) -> Picture:
+        return self._run(trails.trail(job_id))
+
+    @override
     def events(self, job_id: str, *, after: str = "0-0") -> list[tuple[str, Event]]:
         (stream,) = keys.of_job(job_id, "events")
         found = stream_entries(self._client.xread({stream: after}))
@@ -279,6 +284,15 @@ class ValkeyBoard(SweptBoard):
         for place in (place for of_shard in places for place in of_shard):
             pipeline.zrevrange(place, 0, (limit if len(places[0]) == 1 else labelling.LISTED) - 1, withscores=True)
         return newest(labelling.in_all(places, pipeline.execute()), limit)
+
+    @override
+    def past(self, *, until: float, limit: int = 20) -> list[str]:
+        pipeline = self._client.pipeline(transaction=False)
+        for shard in keys.SHARDS:
+            ms: Any = int(until * 1000)
+            place = keys.prefix(shard) + "trails"
+            pipeline.zrevrangebyscore(place, ms, "-inf", start=0, num=limit, withscores=True)
+        return newest(pipeline.execute(), limit)
 
     @override
     def open_jobs(self, *, limit: int = 20) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any, Self, TypeVar
 import redis.asyncio
 from redis.exceptions import NoScriptError, ResponseError
 
-from querymill_shared.board import calls, dead, exchanges, keys, labelling, ordering, results, summaries
+from querymill_shared.board import calls, dead, exchanges, keys, labelling, ordering, results, summaries, trails
 from querymill_shared.board.calls import ScriptCall
 from querymill_shared.board.cluster import refuse_bells
 from querymill_shared.board.cluster_async import AsyncBoardClient
@@ -14,7 +14,7 @@ from querymill_shared.board.connections import CLIENT_COMMANDS, open_async_comma
 from querymill_shared.board.endings import log_end
 from querymill_shared.board.exchanges import Exchange
 from querymill_shared.board.open_jobs import oldest, open_jobs
-from querymill_shared.board.picture import Picture, Verdict
+from querymill_shared.board.picture import Picture, Record, Verdict
 from querymill_shared.board.replies import newest, of_kind, unreadable
 from querymill_shared.board.scripts import command_of, parsed, source
 from querymill_shared.board.submitting import Submitted
@@ -141,6 +141,10 @@ class AsyncValkeyBoard:
         except ResponseError as error:
             raise unreadable(job_id, error) from error
 
+    async def trail(self, job_id: str) -> Picture:
+        """See `Board.trail`."""
+        return await self._run(trails.trail(job_id))
+
     async def result(self, job_id: str) -> str | None:
         """See `Board.result`."""
         return await self._run(results.result(job_id))
@@ -160,6 +164,17 @@ class AsyncValkeyBoard:
             return await self._run_all([summaries.summary(job_id) for job_id in job_ids])
         except ResponseError as error:
             raise unreadable(job_ids[0], error) from error
+
+    async def records(self, job_ids: Sequence[str]) -> list[Record | None]:
+        """Return the records of jobs as their own callers see them, from their trails if they are gone.
+
+        None stands for each that has no trail either, or cannot be read.
+        """
+        found = await self._run_all([summaries.record_if_there(job_id) for job_id in job_ids]) if job_ids else []
+        gone = [job_id for job_id, record in zip(job_ids, found, strict=True) if record is None]
+        left = await self._run_all([trails.record_if_there(job_id) for job_id in gone]) if gone else []
+        of_trails = dict(zip(gone, left, strict=True))
+        return [record or of_trails.get(job_id) for job_id, record in zip(job_ids, found, strict=True)]
 
     async def events(self, job_id: str) -> list[StreamedEvent]:
         """Return what the stream of a job still holds, the first event first."""
@@ -195,13 +210,14 @@ class AsyncValkeyBoard:
     async def listed(self, *, until_ms: int, limit: int, mark: str | None = None) -> list[tuple[int, str]]:
         """Return the latest jobs that were submitted until a time, by their own (ms since the epoch) and their ids.
 
-        With a ``mark``, only those that are listed under it.
+        With a ``mark``, only those that are listed under it. Jobs are among them of which only the trail is left.
         """
         pipeline = self._client.pipeline(transaction=False)
         for shard in keys.SHARDS:
-            place = keys.prefix(shard) + "recent" if mark is None else labelling.marked(shard, mark)
-            pipeline.zrevrangebyscore(place, until_ms, "-inf", start=0, num=limit, withscores=True)
-        found = [(int(ms), job_id) for listed in await pipeline.execute() for job_id, ms in listed]
+            lists = [keys.prefix(shard) + name for name in ("recent", "trails")]
+            for place in lists if mark is None else [labelling.marked(shard, mark)]:
+                pipeline.zrevrangebyscore(place, until_ms, "-inf", start=0, num=limit, withscores=True)
+        found = {(int(ms), job_id) for listed in await pipeline.execute() for job_id, ms in listed}
         return sorted(found, reverse=True)[:limit]
 
     async def collections(self, kind: str) -> set[str]:

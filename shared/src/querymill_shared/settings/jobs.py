@@ -44,3 +44,16 @@ class JobSettings(BaseSettings):
             description="how long a finished job stays on the board",
         ),
     ] = 3600.0
+    querymill_trail_days: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=90,
+            description="how many days it can be seen what a job did, after its question and result are gone: its"
+            " steps, attempts, waits, codes and costs, about 1 kB; 0 keeps none",
+        ),
+    ] = 7.0
+    querymill_trails: Annotated[
+        int,
+        Field(ge=0, le=100_000_000, description="jobs of which that is kept, at most: the latest"),
+    ] = 100_000

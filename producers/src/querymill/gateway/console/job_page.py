@@ -22,13 +22,14 @@ from querymill.gateway.http.job_search import find_jobs
 from querymill.gateway.http.problems import not_found
 from querymill.gateway.http.scopes import REQUESTS, scope_of_kind
 from querymill.gateway.http.submitting import submit_job
-from querymill.gateway.http.waiting import cancel, look_at
+from querymill.gateway.http.waiting import cancel, look_at, look_back_at
 from querymill.keys import Scope
 from querymill.presenting.explain.degradations import MissingPart, missing
 from querymill.presenting.explain.verdict import verdict
 from querymill.presenting.explain.waterfall import waterfall
 from querymill_shared.board import Picture, StreamedEvent
 from querymill_shared.contracts.answer import WrittenAnswer
+from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.jobs import AnyResult, decode_result
 from querymill_shared.contracts.search import AnySearch
 
@@ -80,7 +81,10 @@ async def show_job(request: Request, job_id: str) -> Response:
     """Show a job. A unique beginning of its id leads to it."""
     if len(job_id) != _ID_CHARS:
         return await _by_prefix(request, job_id)
-    found = await look_at(request, job_id)
+    try:
+        found = await look_at(request, job_id)
+    except UnknownJob:
+        return await _show_past(request, job_id)
     board = context_of(request).mill.board
     told = await board.events(job_id)
     picture = (await board.picture(job_id)).for_caller()
@@ -89,6 +93,19 @@ async def show_job(request: Request, job_id: str) -> Response:
     now = await context_of(request).now()
     page = job_values(picture, told, text, start, str(request.base_url).rstrip("/"), now)
     return render(request, "job.html", **page, last_event=found.last, now=now, opened=_number(request, "hit"))
+
+
+async def _show_past(request: Request, job_id: str) -> Response:
+    """Show what a job did whose question and result are gone."""
+    picture = await look_back_at(request, job_id)
+    settings, now = context_of(request).settings, await context_of(request).now()
+    page = job_values(picture, (), None, 0, str(request.base_url).rstrip("/"), now)
+    ended = picture.record.ended or picture.record.created
+    gone: dict[str, Any] = {
+        "gone_at": min(now, ended + settings.querymill_result_ttl_s),
+        "kept_until": ended + settings.querymill_trail_days * 86_400,
+    }
+    return render(request, "job.html", **page, **gone, last_event="", now=now, opened=0)
 
 
 def _number(request: Request, name: str) -> int:

@@ -6,10 +6,11 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from fastapi import Request
+from redis.exceptions import ResponseError
 
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.problems import invalid
@@ -18,7 +19,6 @@ from querymill.gateway.http.shapes import moment
 from querymill.keys import ApiKey, Scope
 from querymill_shared.board import Record
 from querymill_shared.board.labelling import key_mark, label_mark
-from querymill_shared.contracts.errors import UnknownJob, UnreadableJob
 
 #: A page looks at no more jobs than this, and for no longer than this, in seconds.
 LOOKED_AT, LOOKED_S = 2_000, 0.15
@@ -155,19 +155,26 @@ def may_read(caller: ApiKey, kind: str) -> bool:
 
 
 async def records_of(request: Request, job_ids: Sequence[str]) -> list[Record | None]:
-    """Return the records of jobs, None for each that has expired or cannot be read."""
+    """Return the records of jobs, from their trails if they are gone; None for each of which nothing can be read."""
     board = context_of(request).mill.board
     try:
-        return [found.record for found in await board.summaries(job_ids)]
-    except (UnknownJob, UnreadableJob):
+        return await board.records(job_ids)
+    except ResponseError:
         return [await _record(request, job_id) for job_id in job_ids]
 
 
 async def _record(request: Request, job_id: str) -> Record | None:
+    """Return the record of a job, None if another program has written over it."""
     try:
-        return (await context_of(request).mill.board.summary(job_id)).record
-    except (UnknownJob, UnreadableJob):
+        return (await context_of(request).mill.board.records([job_id]))[0]
+    except ResponseError:
         return None
+
+
+def cursor_at(moment: datetime) -> str:
+    """Return the cursor of the page that begins with the jobs that were submitted until a time; without a zone, UTC."""
+    at = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    return _cursor((min(max(round(at.timestamp() * 1000), 0), NEVER_MS - 1) + 1, ""))
 
 
 def _cursor(after: Listed) -> str:

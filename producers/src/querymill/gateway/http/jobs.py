@@ -1,6 +1,7 @@
 """The routes of jobs: submit, list, look, result, cancel."""
 
 import asyncio
+from datetime import datetime
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Query, Request
@@ -8,7 +9,7 @@ from fastapi.responses import JSONResponse, Response
 
 from querymill.gateway.http import audit
 from querymill.gateway.http.context import caller_of, context_of
-from querymill.gateway.http.job_search import Marked, Wanted, find_jobs
+from querymill.gateway.http.job_search import Marked, Wanted, cursor_at, find_jobs
 from querymill.gateway.http.labels import GivenLabels, read_labels
 from querymill.gateway.http.languages import in_callers_locale
 from querymill.gateway.http.problems import of_failed_job
@@ -23,6 +24,7 @@ from querymill.gateway.http.waiting import (
     cancelled,
     etag_of,
     look_at,
+    look_back_at,
     matches,
     result_response,
     shows_requests,
@@ -84,15 +86,19 @@ async def list_jobs(
     complete: Annotated[bool | None, Query(description="false: the result lacks a part")] = None,
     label: GivenLabels = [],  # noqa: B006  # never changed
     idempotency_key: Annotated[str | None, Query(max_length=255, description="the key that it was sent with")] = None,
+    until: Annotated[datetime | None, Query(description="the latest time of submission")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     before: Annotated[str | None, Query(max_length=100, description="the cursor `next` of a former page")] = None,
 ) -> Response:
     """List the jobs that the key may see, newest first. With labels, those that have all of them.
 
+    Jobs that are gone are among them for some days, with what they did.
+
     A page looks at a limited number of jobs. If it found fewer than ``limit``, ``next`` continues where it stopped.
     """
     wanted: Wanted = {"state": state, "kind": kind, "collection": collection, "lane": lane, "is_complete": complete}
     marked = Marked(read_labels(label), idempotency_key)
+    before = before if before is not None or until is None else cursor_at(until)
     found = await find_jobs(request, wanted, limit=limit, before=before, marked=marked)
     page = JobList(jobs=[job_of(record) for record in found.records], next=found.next, looked_back_to=found.back_to)
     url = request.url.include_query_params(before=found.next)
@@ -106,8 +112,12 @@ async def list_jobs(
     responses=answers({304: {"description": "As it was: `If-None-Match` names the last event"}}),
 )
 async def show_job(request: Request, job_id: str) -> Response:
-    """Show a job with its steps, in any state."""
-    found = await look_at(request, job_id)
+    """Show a job with its steps, in any state. Of one that `is_gone` there is what it did, for some days."""
+    try:
+        found = await look_at(request, job_id)
+    except UnknownJob:
+        past = await look_back_at(request, job_id)
+        return JSONResponse(detail_of(past, shows_request=False).model_dump(mode="json"))
     tag = {"ETag": f'W/"{found.last}"', "Cache-Control": "private, no-cache"}
     if matches(request, tag["ETag"]):
         return Response(status_code=304, headers=tag)

@@ -35,6 +35,9 @@ class JobBody(BaseModel):
     created_at: Time
     deadline_at: Time | None
     labels: Annotated[dict[str, str], Field(description="what its caller labelled it with")] = {}
+    is_gone: Annotated[
+        bool, Field(description="what it asked and found is gone; what it did is kept for some days")
+    ] = False
     links: dict[str, str]
 
 
@@ -318,6 +321,7 @@ def _glance(record: Record) -> dict[str, Any]:
         "created_at": moment(record.created),
         "deadline_at": moment(record.deadline),
         "labels": dict(record.labels),
+        "is_gone": record.is_trail,
         "links": links_of(record.job_id),
     }
 

@@ -19,7 +19,7 @@ from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.problems import Problem, links_of, not_found, of_failed_job
 from querymill.gateway.http.scopes import scope_of_kind
 from querymill.keys import Scope
-from querymill_shared.board import CANCELLED, Verdict
+from querymill_shared.board import CANCELLED, Picture, Record, Verdict
 from querymill_shared.board.summaries import JobSummary
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.events import Cancelled, Done, Failed, decode_event
@@ -55,12 +55,30 @@ async def look_at(request: Request, job_id: str) -> JobSummary:
     if len(job_id) != _ID_CHARS or not set(job_id) <= set("0123456789abcdef"):
         raise not_found()
     found = await context_of(request).mill.board.summary(job_id)
+    _check_sight(request, found.record)
+    return found
+
+
+async def look_back_at(request: Request, job_id: str) -> Picture:
+    """Return what a job did that is gone, if it has left a trail that the caller may see.
+
+    Raises:
+        Problem: It has not, or the key lacks the scope for it.
+        UnknownJob: It has left no trail.
+    """
+    if len(job_id) != _ID_CHARS or not set(job_id) <= set("0123456789abcdef"):
+        raise not_found()
+    found = (await context_of(request).mill.board.trail(job_id)).for_caller()
+    _check_sight(request, found.record)
+    return found
+
+
+def _check_sight(request: Request, record: Record) -> None:
     caller = caller_of(request)
-    if not caller.sees(found.record.collection):
+    if not caller.sees(record.collection):
         raise not_found()
     if Scope.OPERATE not in caller.scopes:
-        need(caller, scope_of_kind(found.record.kind))
-    return found
+        need(caller, scope_of_kind(record.kind))
 
 
 def shows_requests(request: Request) -> bool:

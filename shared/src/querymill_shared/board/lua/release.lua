@@ -1,4 +1,5 @@
 -- Delete an ended job before its result expires. A job that has not ended stays. What followers still want of it stays too.
+-- Its trail stays if it has a label or an idempotency key, by which somebody may look for it.
 -- KEYS job steps events hits queries request result
 local job, result = KEYS[1], KEYS[7]
 local read = redis.call('HMGET', job, 'id', 'leader', 'left', 'released')
@@ -14,6 +15,10 @@ if not leader and is_wanted then
     redis.call('DEL', result)
   end
   return 1
+end
+if redis.call('HEXISTS', job, 'marks') == 0 then
+  redis.call('DEL', own_stem(job) .. 'trail')
+  redis.pcall('ZREM', shard_of(job) .. 'trails', id)
 end
 redis.call('DEL', unpack(KEYS))
 local shard = string.match(job, '^.-}:')

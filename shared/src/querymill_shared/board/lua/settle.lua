@@ -4,7 +4,7 @@
 -- Otherwise return all that ended: id, state, kind, collection, ms, steps, labels.
 -- KEYS job steps events due hits queries request result
 -- ARGV job_id state reason result event_type event ttl_ms keep_request(0|1) noted(0|1) readable_ms
---   code kept_request_bytes counts_as [step attempt state reason facts event notes (query packed_hits)...]
+--   code kept_request_bytes counts_as trail_ms most_trails [step attempt state reason facts event notes (query packed_hits)...]
 local job, steps, events, due, hits, queries, request, result = unpack(KEYS)
 -- Keep a key until its time is up, in the form of a key that was just loaded. A stream that grows takes 4 KB for its first
 -- entry, and a hash that has held a long text takes more than twice as much without it.
@@ -14,11 +14,12 @@ local function keep_small(key, ttl)
   if not restored or restored.err then redis.call('PEXPIRE', key, ttl) end
 end
 
-local id, ttl, closes = ARGV[1], tonumber(ARGV[7]), ARGV[14]
+local id, ttl, closes = ARGV[1], tonumber(ARGV[7]), ARGV[16]
+local trail_ms, most_trails = tonumber(ARGV[14]), tonumber(ARGV[15])
 local its_state, open, leader, collection, reads, forgotten, forgets =
   unpack(redis.call('HMGET', job, 'state', 'open', 'leader', 'collection', 'reads', 'forgotten', 'forgets'))
 if is_final(its_state) then return 0 end
-if closes and not (open == '1' and is_held(steps, 14)) then return 0 end
+if closes and not (open == '1' and is_held(steps, 16)) then return 0 end
 -- A job that holds a forgotten text stays no longer than those who wait for it need to read how it ended. But how a write
 -- ended stays, without the names of what was forgotten, and so does a search that found nothing of it: its record says which
 -- documents those are. One that holds it in part has a request without it by now, which is kept if the job was not done.
@@ -50,6 +51,7 @@ if leader or ARGV[2] == 'cancelled' then
   local is_wanted = redis.call('SCARD', work .. 'callers') > 0
   if leader then
     found[1] = end_alone(own_stem(job), ARGV[2], ARGV[3], ARGV[5], ARGV[6], ttl)
+    write_trail(job, id, trail_ms, most_trails)
   elseif has_left then
     return 0
   elseif is_wanted then
@@ -72,7 +74,7 @@ local released, left, idempotency = unpack(redis.call('HMGET', job, 'released', 
 local record = {'state', ARGV[2], 'reason', ARGV[3], 'ended', now}
 if closes then
   let_go(due, steps, id, closes)
-  close_step(steps, events, hits, 14)
+  close_step(steps, events, hits, 16)
   record[#record + 1], record[#record + 2] = 'open', 0
 end
 if ARGV[11] ~= '' then record[#record + 1], record[#record + 2] = 'code', ARGV[11] end
@@ -115,6 +117,7 @@ if ARGV[2] == 'dead' and not holds_forgotten() then
   redis.pcall('ZADD', dead, now, id)
   redis.pcall('ZREMRANGEBYSCORE', dead, '-inf', now - ttl)  -- their records have expired
 end
+write_trail(job, id, trail_ms, most_trails)
 -- What was asked stays with its result. What was ingested does not, nor do long texts to embed or to rank.
 local function is_kept()
   local bytes = reads == '1' and redis.pcall('STRLEN', request)
@@ -143,6 +146,7 @@ local function end_with_leader(stem)
   if ARGV[13] ~= '' then redis.call('HSET', stem .. 'job', 'counts_as', ARGV[13]) end
   local state = ARGV[2] == 'dead' and 'failed' or ARGV[2]
   found[#found + 1] = end_alone(stem, state, ARGV[3], ARGV[5], ARGV[6], ttl)
+  write_trail(stem .. 'job', string.match(stem, '}:(.*):$'), trail_ms, most_trails)
   if is_scrubbed then redis.pcall('XTRIM', stem .. 'events', 'MAXLEN', 1) end
 end
 for _, caller in ipairs(callers_of(callers)) do
