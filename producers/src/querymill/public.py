@@ -41,6 +41,7 @@ from querymill_shared.contracts.documents import (
 )
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import (
+    AccessDenied,
     ClientClosed,
     IdempotencyConflict,
     InvalidRequest,
@@ -50,7 +51,9 @@ from querymill_shared.contracts.errors import (
     Overloaded,
     QuerymillError,
     StillRunning,
+    TooManyRequests,
     Unavailable,
+    UnexpectedReply,
     UnknownCollection,
     UnknownJob,
     UnreadableJob,
@@ -105,6 +108,7 @@ from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsRes
 from querymill_shared.settings import Settings
 
 __all__ = [
+    "AccessDenied",
     "AnswerHit",
     "AnswerPart",
     "AnswerQuestion",
@@ -227,8 +231,10 @@ __all__ = [
     "StillRunning",
     "SubQuery",
     "TextToEmbed",
+    "TooManyRequests",
     "Unavailable",
     "Understanding",
+    "UnexpectedReply",
     "UnknownCollection",
     "UnknownJob",
     "UnreadPath",

@@ -16,8 +16,9 @@ from typing import Any, Final
 
 import redis
 
+from querymill.client.board_transport import BoardTransport, ringing_after
 from querymill.client.events.watch import Watch
-from querymill.client.mill import Querymill, ringing_after
+from querymill.client.mill import Querymill
 from querymill.extras import needing
 from querymill_shared.board import ValkeyBoard, ValkeyWatchedBoard
 from querymill_shared.contracts.errors import QuerymillError
@@ -50,7 +51,8 @@ class MemoryMill(Querymill):
         board = ValkeyBoard(client, Settings())
         workers: Any = found.load()(board)
         watch = Watch(lambda: SimulatedWatch(client))
-        self._use(board, ringing_after(board, workers), watch, place="memory", close=(workers.close,))
+        accept = ringing_after(board, workers)
+        self._use(BoardTransport(board, accept, watch, place="memory", close=(workers.close,)))
 
 
 def open_simulated() -> redis.Redis:
