@@ -16,7 +16,16 @@ from tests.fakes.rabbit import Rabbit, rabbit
 from tests.fixtures import own_services  # noqa: F401  # read before the settings are hidden below
 from tests.fixtures.command_line import querymill
 from tests.fixtures.databases import empty_url
-from tests.fixtures.deployment import board_client, database, deployment, filings, fresh_accounts, mill, worker
+from tests.fixtures.deployment import (
+    board_client,
+    database,
+    deployment,
+    filings,
+    fresh_accounts,
+    gateway_of_client,
+    mill,
+    worker,
+)
 from tests.fixtures.inference import provider, wired
 from tests.fixtures.mongo_server import mongo_server
 from tests.fixtures.releases import former_release
@@ -31,6 +40,7 @@ __all__ = [
     "filings",
     "former_release",
     "fresh_accounts",
+    "gateway_of_client",
     "mill",
     "provider",
     "querymill",
@@ -79,6 +89,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--broker", choices=("valkey", "rabbitmq"), default="valkey",
         help="what carries the bells of the deployment that the tests share (default: the board's own server)",
+    )  # fmt: skip
+
+    parser.addoption(
+        "--client", choices=("board", "http"), default="board",
+        help="how the client of the tests that share a deployment reaches the jobs (default: over the board)",
     )  # fmt: skip
 
 

@@ -27,7 +27,14 @@ def main() -> None:
     from querymill.cli.main import main as run
 
     signal.signal(signal.SIGINT, before)
-    run()
+    try:
+        run()
+    except ModuleNotFoundError as error:
+        if error.name != "redis":
+            raise
+        from querymill.install_hints import install_hint
+
+        sys.exit(f"the commands need the board's client, which is not installed; {install_hint('board')}")
 
 
 def _stop(_: int, __: FrameType | None) -> None:

@@ -15,6 +15,7 @@ from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.settings import Settings
 from tests.browser.conftest import PATIENCE_MS, OpenPage
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream, held, method_of
+from tests.fixtures.boards import board_of
 from tests.fixtures.gateways import GatewayHere
 
 expect.set_options(timeout=PATIENCE_MS)
@@ -38,7 +39,7 @@ def opened(openai_server: OpenAIServer) -> threading.Event:
 def open_job(mill: Querymill) -> str:
     """A job that nobody works: its bell is never rung."""
     texts = [{"id": "a", "text": uuid4().hex}]
-    job_id, _ = mill._board.submit(EmbedTexts.model_validate({"collection": "endless", "texts": texts}))
+    job_id, _ = board_of(mill).submit(EmbedTexts.model_validate({"collection": "endless", "texts": texts}))
     return job_id
 
 
@@ -207,7 +208,7 @@ def test_no_word_of_a_table_is_broken_on_a_phone(
         with open_page(f"/console{path}", width=375) as page:
             assert page.evaluate(BROKEN_WORDS) == [], path
     collection = "quarterly-filings-of-shipping-companies"
-    quiet_mill._board.announce("reports", [collection])
+    board_of(quiet_mill).announce("reports", [collection])
     quiet_mill.submit(ReportSearch(query="how many ships are there", collection=collection, deadline=500))
     with open_page("/console/jobs", width=375, at=quiet_gateway.url) as page:
         assert collection in (page.text_content("main") or "")
@@ -233,7 +234,7 @@ def test_raw_events_fit_a_phone(open_page: OpenPage, mill: Querymill, filings: s
 def test_a_long_question_leaves_room_for_the_verdict_on_a_phone(
     open_page: OpenPage, quiet_mill: Querymill, quiet_gateway: GatewayHere
 ) -> None:
-    quiet_mill._board.announce("reports", ["filings"])
+    board_of(quiet_mill).announce("reports", ["filings"])
     question = "How did margins develop, and which part of the change came from freight costs? " * 5
     job = quiet_mill.submit(ReportSearch(query=question, collection="filings", deadline=500))
     with open_page(f"/console/jobs/{job.id}", width=375, at=quiet_gateway.url) as page:

@@ -68,6 +68,18 @@ class Network:
         self._trap = trap = Trap(needle, times, act, spared)
         return trap
 
+    def lose_reply(self, port: int, *, after_s: float = 0.5) -> None:
+        """Let a request arrive and its reply be lost: a moment later the connection closes. For a trap to call."""
+        place = next(at for at, end in enumerate(self._open) if end.fileno() >= 0 and end.getsockname()[1] == port)
+        client, server = self._open[place - 1], self._open[place]
+        self._silent.add(id(server))
+
+        def close() -> None:
+            with suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)
+
+        threading.Timer(after_s, close).start()
+
     def close(self) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._accepting.join()

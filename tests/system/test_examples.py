@@ -30,9 +30,17 @@ Import = Callable[[str], ModuleType]
 
 
 @pytest.fixture
-def imported(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> Import:
+def environment(request: pytest.FixtureRequest, deployment: Deployment) -> dict[str, str]:
+    """What their readers set: where the board is, and with `--client http` a gateway, which is then asked."""
+    if request.config.getoption("client") == "board":
+        return dict(deployment.environment)
+    return deployment.environment | {"MILL_URL": request.getfixturevalue("gateway_of_client").url}
+
+
+@pytest.fixture
+def imported(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Import:
     """Imports an example, whose client reads where the board is from the environment."""
-    for name, value in deployment.environment.items():
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
 
     def load(path: str) -> ModuleType:
@@ -48,23 +56,23 @@ def imported(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> Import:
     return load
 
 
-def printed(deployment: Deployment, path: str, *arguments: str) -> str:
+def printed(environment: dict[str, str], path: str, *arguments: str) -> str:
     """Run an example as its first lines say."""
     command = [sys.executable, str(EXAMPLES / path), *arguments]
     done = subprocess.run(
-        command, env=os.environ | deployment.environment, capture_output=True, text=True, timeout=120, check=False
+        command, env=os.environ | environment, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_the_chain_of_langchain_quotes_the_best_page(filings: str, deployment: Deployment) -> None:
-    said = printed(deployment, "langchain_chain/chain.py", filings, QUESTION)
+def test_the_chain_of_langchain_quotes_the_best_page(filings: str, environment: dict[str, str]) -> None:
+    said = printed(environment, "langchain_chain/chain.py", filings, QUESTION)
     assert said == f"[1] Nordhav Shipping 2022, page 2: {PAGE}\n"
 
 
-def test_the_agent_searches_reads_and_names_the_place(filings: str, deployment: Deployment) -> None:
-    said = printed(deployment, "mcp_agent/agent.py", filings, QUESTION)
+def test_the_agent_searches_reads_and_names_the_place(filings: str, environment: dict[str, str]) -> None:
+    said = printed(environment, "mcp_agent/agent.py", filings, QUESTION)
     assert said.startswith("From reports:filings/a1#p2:\n")
     assert PAGE in said
 

@@ -95,3 +95,33 @@ def test_histories_are_read_where_nothing_else_of_ours_is(folder: Path, tmp_path
         1,
         "missing.json: No such file or directory\nplan.docx: not recognised\n",
     )
+
+
+#: What a chat backend does that calls a gateway.
+OVER_HTTP = """
+import querymill
+from querymill import Hits, Querymill, QuerymillError, ReportSearch, Unavailable, Settings
+Settings(redis_url="redis://nowhere:6379/0")
+with Querymill(url="http://127.0.0.1:1", api_key="qm_x") as mill:
+    print(repr(mill))
+    assert [querymill.__getattr__(name) for name in querymill.__all__]
+import querymill.adapters.searching, querymill.ingesting.kinds
+try:
+    Querymill()
+except QuerymillError as error:
+    print(error)
+import sys
+print(sorted({"redis", "kombu", "fastapi"} & sys.modules.keys()))
+"""
+
+
+def test_the_client_over_http_needs_no_client_of_the_board(folder: Path, tmp_path: Path) -> None:
+    python = install_alone(PRODUCERS, tmp_path / "env", extra="http")
+    there, why, loaded = printed(python, folder, "-c", OVER_HTTP).splitlines()
+    assert there == "<Querymill: http://127.0.0.1:1>"
+    assert why.startswith("Querymill() on the board needs redis; in a checkout of Querymill, run pip install ")
+    assert why.endswith("'./producers[board]'")
+    assert loaded == "[]"
+    assert run(python, folder, "-c", "import redis").returncode == 1
+    command = run(python, folder, "-m", "querymill", "collections")
+    assert (command.returncode, "the board's client, which is not installed" in command.stderr) == (1, True)

@@ -1,8 +1,9 @@
 """A chat backend with a page: hits and the answer stream in. If the reader leaves, the job is cancelled.
 
 Run it in this folder of a checkout, and open http://127.0.0.1:8000 (REDIS_URL and COLLECTION say what is searched):
-  pip install ../../../shared ../../histories ../../reading ../.. "fastapi>=0.135" uvicorn
+  pip install ../../../shared ../../histories ../../reading "../..[board]" "fastapi>=0.135" uvicorn
   REDIS_URL=redis://127.0.0.1:6379/0 COLLECTION=filings uvicorn app:app
+With "../..[http]", MILL_URL and MILL_KEY name a gateway in place of REDIS_URL.
 """
 
 import os
@@ -18,11 +19,12 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from querymill import AnswerPart, AsyncQuerymill, QuerymillError, ReportSearch
 
 COLLECTION = os.environ.get("COLLECTION", "filings")
+URL, KEY = os.environ.get("MILL_URL"), os.environ.get("MILL_KEY")
 
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    async with AsyncQuerymill() as app.state.mill:  # one client serves all readers of this process
+    async with AsyncQuerymill(url=URL, api_key=KEY) as app.state.mill:  # one client serves all readers of this process
         yield
 
 
@@ -47,7 +49,7 @@ async def ask(question: str) -> AsyncIterator[ServerSentEvent]:
                 elif isinstance(event, AnswerPart):  # the answer so far is so_far[:offset] + text
                     yield ServerSentEvent(event="answer", data=event)
         yield ServerSentEvent(event="result", data=await job.result())
-    except (QuerymillError, ValueError, TimeoutError) as error:  # such as an unknown collection, or an empty question
+    except (QuerymillError, ValueError) as error:  # such as an unknown collection, or an empty question
         yield ServerSentEvent(event="problem", data=str(error))
     finally:
         if job is not None:  # if the reader has left, nobody needs the answer; a job that has ended stays as it is

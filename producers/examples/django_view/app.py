@@ -1,8 +1,9 @@
 """Django views that search: one synchronous, one asynchronous. In your project, keep the views and the two clients.
 
 Run it in this folder of a checkout, and open http://127.0.0.1:8000/search/?q=ships or /asearch/?q=ships:
-  pip install ../../../shared ../../histories ../../reading ../.. django uvicorn
+  pip install ../../../shared ../../histories ../../reading "../..[board]" django uvicorn
   REDIS_URL=redis://127.0.0.1:6379/0 COLLECTION=filings uvicorn app:application
+With "../..[http]", MILL_URL and MILL_KEY name a gateway in place of REDIS_URL.
 """
 
 import os
@@ -12,21 +13,31 @@ from django.core.asgi import get_asgi_application
 from django.http import HttpRequest, JsonResponse
 from django.urls import path
 
-from querymill import AsyncQuerymill, JobFailed, Overloaded, Querymill, ReportResult, ReportSearch, UnknownCollection
+from querymill import (
+    AsyncQuerymill,
+    JobFailed,
+    Querymill,
+    QuerymillError,
+    ReportResult,
+    ReportSearch,
+    StillRunning,
+    UnknownCollection,
+)
 
 settings.configure(ALLOWED_HOSTS=["127.0.0.1", "localhost"], ROOT_URLCONF=__name__)
 COLLECTION = os.environ.get("COLLECTION", "filings")
+URL, KEY = os.environ.get("MILL_URL"), os.environ.get("MILL_KEY")
 
 # One client for each process: connections are opened when they are needed, and shared by all requests.
-mill = Querymill()
-async_mill = AsyncQuerymill()
+mill = Querymill(url=URL, api_key=KEY)
+async_mill = AsyncQuerymill(url=URL, api_key=KEY)
 
 
 def search(request: HttpRequest) -> JsonResponse:
     """Search in the thread of the request."""
     try:
         return found(mill.submit(asked(request)).result(timeout=15))
-    except (ValueError, UnknownCollection, JobFailed, Overloaded, TimeoutError) as error:
+    except (ValueError, QuerymillError) as error:
         return refused(error)
 
 
@@ -35,7 +46,7 @@ async def asearch(request: HttpRequest) -> JsonResponse:
     try:
         job = await async_mill.submit(asked(request))
         return found(await job.result(timeout=15))
-    except (ValueError, UnknownCollection, JobFailed, Overloaded, TimeoutError) as error:
+    except (ValueError, QuerymillError) as error:
         return refused(error)
 
 
@@ -52,7 +63,8 @@ def found(result: ReportResult) -> JsonResponse:
 
 def refused(error: Exception) -> JsonResponse:
     """Say what is wrong, and whose fault it is."""
-    status = {UnknownCollection: 404, JobFailed: 502, Overloaded: 503, TimeoutError: 504}.get(type(error), 400)
+    known = {UnknownCollection: 404, JobFailed: 502, StillRunning: 504, ValueError: 400}
+    status = next((status for kind, status in known.items() if isinstance(error, kind)), 503)
     return JsonResponse({"error": str(error)}, status=status)
 
 

@@ -2,10 +2,12 @@
 
 The model is scripted, so that this runs without a key. Put yours in its place, such as ChatOpenAI(model="…").
 Run it in this folder of a checkout:
-  pip install ../../../shared ../../histories ../../reading "../..[langchain]"
+  pip install ../../../shared ../../histories ../../reading "../..[board,langchain]"
   REDIS_URL=redis://127.0.0.1:6379/0 python chain.py filings "How many ships does Nordhav have?"
+With "../..[http,langchain]", MILL_URL and MILL_KEY name a gateway in place of REDIS_URL.
 """
 
+import os
 import sys
 from typing import Any
 
@@ -48,7 +50,13 @@ def numbered(documents: list[Document]) -> str:
 
 def chain_over(collection: str) -> Runnable[str, str]:
     """Return the chain: a question in, an answer out; `stream`, `batch` and `ainvoke` come with it."""
-    retriever = QuerymillRetriever(collection=collection, k=4, search_kwargs={"deadline": 10})
+    retriever = QuerymillRetriever(
+        collection=collection,
+        k=4,
+        search_kwargs={"deadline": 10},
+        url=os.environ.get("MILL_URL"),
+        api_key=os.environ.get("MILL_KEY"),
+    )
     inputs = {"passages": retriever | numbered, "question": RunnablePassthrough()}
     return inputs | PROMPT | QuotingModel() | StrOutputParser()
 

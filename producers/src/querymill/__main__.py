@@ -1,5 +1,5 @@
 """``python -m querymill``: the command line."""
 
-from querymill.cli.main import main
+from querymill_command import main
 
 main()

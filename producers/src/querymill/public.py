@@ -42,6 +42,7 @@ from querymill_shared.contracts.documents import (
 )
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import (
+    AccessDenied,
     ClientClosed,
     IdempotencyConflict,
     InvalidRequest,
@@ -51,7 +52,9 @@ from querymill_shared.contracts.errors import (
     Overloaded,
     QuerymillError,
     StillRunning,
+    TooManyRequests,
     Unavailable,
+    UnexpectedReply,
     UnknownCollection,
     UnknownJob,
     UnreadableJob,
@@ -106,6 +109,7 @@ from querymill_shared.contracts.vectors import EmbedDocuments, EmbedDocumentsRes
 from querymill_shared.settings import Settings
 
 __all__ = [
+    "AccessDenied",
     "AnswerHit",
     "AnswerPart",
     "AnswerQuestion",
@@ -233,8 +237,10 @@ __all__ = [
     "TellCaller",
     "TextToEmbed",
     "ToldCaller",
+    "TooManyRequests",
     "Unavailable",
     "Understanding",
+    "UnexpectedReply",
     "UnknownCollection",
     "UnknownJob",
     "UnreadPath",

@@ -16,8 +16,9 @@ from typing import Any, Final
 
 import redis
 
+from querymill.client.board_transport import BoardTransport, ringing_after
 from querymill.client.events.watch import Watch
-from querymill.client.mill import Querymill, ringing_after
+from querymill.client.mill import Querymill
 from querymill.extras import needing
 from querymill_shared.board import ValkeyBoard, ValkeyWatchedBoard
 from querymill_shared.contracts.errors import QuerymillError
@@ -51,8 +52,8 @@ class MemoryMill(Querymill):
         board = ValkeyBoard(client, settings)
         workers: Any = found.load()(board)
         watch = Watch(lambda: SimulatedWatch(client))
-        self._place = "memory"
-        self._use(board, ringing_after(board, workers), watch, settings=settings, close=(workers.close,))
+        accept = ringing_after(board, workers)
+        self._use(BoardTransport(board, accept, watch, place="memory", settings=settings, close=(workers.close,)))
 
 
 def open_simulated() -> redis.Redis:

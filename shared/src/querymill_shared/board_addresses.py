@@ -1,10 +1,10 @@
 """Which addresses of the board and the broker are accepted, and how those of a broker on Redis are written."""
 
 import re
+from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from pydantic_core import PydanticCustomError
-from redis import BlockingConnectionPool, RedisError
 
 from querymill_shared.rabbit_addresses import is_rabbit, split_tls
 from querymill_shared.sentinel_addresses import is_sentinel, read_sentinel
@@ -12,7 +12,14 @@ from querymill_shared.urls import has_alternates, is_redis
 
 
 def read_by_redis(url: str) -> str:
-    """Return an address that Redis's client can open. Raises PydanticCustomError."""
+    """Return an address that Redis's client can open. Raises PydanticCustomError.
+
+    Where that client is not installed, nothing opens an address, and any is accepted.
+    """
+    if find_spec("redis") is None:
+        return url
+    from redis import BlockingConnectionPool, RedisError
+
     try:
         pool = BlockingConnectionPool.from_url(read_sentinel(url).server if is_sentinel(url) else url)
     except ValueError:

@@ -14,7 +14,7 @@ from querymill_shared.board import Board, Outcome, ValkeyBoard, ValkeyWatchedBoa
 from querymill_shared.contracts.errors import JobCancelled, JobFailed, UnknownJob
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch, Routing
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, open_watched
+from tests.fixtures.boards import claimed, open_watched, over_board
 
 SEARCH = ReportSearch(query="revenue?", collection="filings", deadline=60)
 WHOLE = ["queued", "stage_started", "stage_finished", "done"]
@@ -28,7 +28,7 @@ def watch(board: Board, settings: Settings) -> Iterator[Watch]:
 
 
 def submitted(board: Board, watch: Watch, count: int) -> list[Job[Any]]:
-    return [Job(board.submit(SEARCH)[0], board, watch) for _ in range(count)]
+    return [Job(board.submit(SEARCH)[0], over_board(board, watch)) for _ in range(count)]
 
 
 def result_of(job_id: str) -> str:
@@ -119,7 +119,7 @@ def test_whoever_waits_hears_an_end_whose_event_is_gone(
             server.set(events, "no stream")
     watch = Watch(lambda: ValkeyWatchedBoard.connect(settings))
     for job_id in (leader, follower):
-        job: Job[Any] = Job(job_id, board, watch)
+        job: Job[Any] = Job(job_id, over_board(board, watch))
         if verdict is None:
             assert job.result(timeout=30).job_id == job_id
         else:

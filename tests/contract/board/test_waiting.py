@@ -22,7 +22,7 @@ from querymill_shared.contracts.events import Progress
 from querymill_shared.contracts.ingest import IngestedDocument
 from querymill_shared.contracts.reports.ingest import Report
 from querymill_shared.settings import Settings
-from tests.fixtures.boards import claimed, on_both_servers, open_watched
+from tests.fixtures.boards import claimed, on_both_servers, open_watched, over_board
 from tests.fixtures.tallies import until
 
 REPORT = Report.model_validate({"sha1": "a", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]})
@@ -67,7 +67,7 @@ def test_a_hundred_followers_see_every_event_of_a_job_and_as_many_its_result(
     board: Board, opened: Callable[[Board], Watch]
 ) -> None:
     watch, (job_id, _) = opened(board), board.submit(INGEST)
-    job: Job[IngestReportsResult] = Job(job_id, board, watch)
+    job: Job[IngestReportsResult] = Job(job_id, over_board(board, watch))
     with ThreadPoolExecutor(200) as callers:
         followed = [callers.submit(types, watch, job_id) for _ in range(100)]
         awaited = [callers.submit(job.result, 60) for _ in range(100)]

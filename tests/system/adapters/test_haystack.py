@@ -64,7 +64,7 @@ def test_a_component_is_serialised_without_its_secret(memory: MemoryMill, monkey
     assert isinstance(again, QuerymillRetriever)
     assert again.to_dict() == retriever.to_dict()
     assert json.loads(json.dumps(retriever.to_dict()))["init_parameters"]["filter_policy"] == "merge"
-    with pytest.raises(ValueError, match="cannot be serialised; give redis_url, or set REDIS_URL"):
+    with pytest.raises(ValueError, match="cannot be serialised; give redis_url or url, or set REDIS_URL"):
         QuerymillRetriever(collection="own", client=memory).to_dict()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from querymill.cli.terminal import Console
-from querymill.client.documents import RETRIEVERS
+from querymill.client.transport import RETRIEVERS
 from querymill.testing import MemoryMill
 from querymill_evaluation.cli.evaluate_kinds import Sample
 from querymill_evaluation.cli.measuring import ask_set, head_of, ingest_set, prepared

@@ -6,27 +6,38 @@ One that was given to the adapter serves all loops.
 
 import asyncio
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from querymill.client.mill import AsyncQuerymill, Querymill
 
 _lock: Final = threading.Lock()
-_clients: Final[dict[str | None, Querymill]] = {}
-_async_clients: Final[dict[tuple[asyncio.AbstractEventLoop, str | None], AsyncQuerymill]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a client finds its jobs: a board, a gateway, or what the settings say. See `Querymill`."""
+
+    redis_url: str | None = field(default=None, repr=False)
+    url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+
+
+_clients: Final[dict[Place, Querymill]] = {}
+_async_clients: Final[dict[tuple[asyncio.AbstractEventLoop, Place], AsyncQuerymill]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """How an adapter reaches the board.
+    """How an adapter reaches its jobs.
 
     ``client`` serves threads and ``async_client`` coroutines; who made them closes them. Without either, the clients
-    of the process for ``redis_url`` are used, or those that the settings say (``REDIS_URL``, ``.env``).
+    of the process for the ``place`` are used: a board, a gateway, or what the settings say (``REDIS_URL``, ``.env``).
     """
 
     client: Querymill | None = None
     async_client: AsyncQuerymill | None = None
-    redis_url: str | None = None
+    place: Place = Place()
 
     def of_threads(self) -> Querymill:
         """Return the client for synchronous calls.
@@ -39,18 +50,19 @@ class Clients:
         if self.async_client is not None:
             raise ValueError("a synchronous call needs a synchronous client: give a Querymill too, or await the call")
         with _lock:
-            if self.redis_url not in _clients:
-                _clients[self.redis_url] = Querymill(redis_url=self.redis_url)
-            return _clients[self.redis_url]
+            if self.place not in _clients:
+                at = self.place
+                _clients[at] = Querymill(redis_url=at.redis_url, url=at.url, api_key=at.api_key)
+            return _clients[self.place]
 
     def of_loop(self) -> AsyncQuerymill | None:
         """Return the client for coroutines of this event loop, or None if they must use the other in a thread."""
         if self.async_client is not None or self.client is not None:
             return self.async_client
-        place = (asyncio.get_running_loop(), self.redis_url)
+        here, at = (asyncio.get_running_loop(), self.place), self.place
         with _lock:
             for ended in [known for known in _async_clients if known[0].is_closed()]:
                 del _async_clients[ended]
-            if place not in _async_clients:
-                _async_clients[place] = AsyncQuerymill(redis_url=self.redis_url)
-            return _async_clients[place]
+            if here not in _async_clients:
+                _async_clients[here] = AsyncQuerymill(redis_url=at.redis_url, url=at.url, api_key=at.api_key)
+            return _async_clients[here]

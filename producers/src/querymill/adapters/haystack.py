@@ -8,7 +8,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from querymill.adapters.clients import Clients
+from querymill.adapters.clients import Clients, Place
 from querymill.adapters.conditions import conditions_of
 from querymill.adapters.passages import RetrievedPassage
 from querymill.adapters.searching import AskedSearch, Searching
@@ -48,6 +48,8 @@ class QuerymillRetriever:
         search_kwargs: dict[str, Any] | None = None,
         filter_policy: FilterPolicy = FilterPolicy.REPLACE,
         redis_url: Secret | None = _BOARD,
+        url: str | None = None,
+        api_key: Secret | None = None,
         client: Querymill | None = None,
         async_client: AsyncQuerymill | None = None,
     ) -> None:
@@ -61,7 +63,9 @@ class QuerymillRetriever:
             search_kwargs: Fields of that kind's request: ``hyde``, ``rerank``, ``deadline`` …, and ``labels``.
             filter_policy: Whether the filters of a run replace those given here, or join them.
             redis_url: Where the board is.
-            client: Serves `run` in place of ``redis_url``. A component with clients cannot be serialised.
+            url: A gateway to call in place of the board.
+            api_key: The key that the gateway asks for.
+            client: Serves `run` in place of them. A component with clients cannot be serialised.
             async_client: Serves `run_async`. With a ``client`` alone, `run_async` waits in a thread.
 
         Raises:
@@ -76,9 +80,13 @@ class QuerymillRetriever:
         self.search_kwargs = search_kwargs
         self.filter_policy = filter_policy
         self.redis_url = redis_url
+        self.url = url
+        self.api_key = api_key
         self._given = (client, async_client)
-        url = None if redis_url is None else redis_url.resolve_value()
-        self._searching = Searching(kind, collection, search_kwargs or {}, Clients(client, async_client, url), "top_k")
+        # The board of the environment is not meant where a gateway is named.
+        place = Place(None if url else _plain(redis_url), url, _plain(api_key))
+        clients = Clients(client, async_client, place)
+        self._searching = Searching(kind, collection, search_kwargs or {}, clients, "top_k")
         self._request("?", None, None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,7 +96,7 @@ class QuerymillRetriever:
             ValueError: It was given a client.
         """
         if any(client is not None for client in self._given):
-            raise ValueError("client, async_client: cannot be serialised; give redis_url, or set REDIS_URL")
+            raise ValueError("client, async_client: cannot be serialised; give redis_url or url, or set REDIS_URL")
         written: dict[str, Any] = default_to_dict(
             self,
             collection=self.collection,
@@ -98,6 +106,8 @@ class QuerymillRetriever:
             search_kwargs=self.search_kwargs,
             filter_policy=self.filter_policy.value,
             redis_url=None if self.redis_url is None else self.redis_url.to_dict(),
+            url=self.url,
+            api_key=None if self.api_key is None else self.api_key.to_dict(),
         )
         return written
 
@@ -196,3 +206,8 @@ def _comparisons(filters: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
             yield field.removeprefix("meta."), operator, value
         case _:
             raise ValueError("a condition needs 'field', 'operator' and 'value'")
+
+
+def _plain(secret: Secret | None) -> str | None:
+    value: str | None = None if secret is None else secret.resolve_value()
+    return value

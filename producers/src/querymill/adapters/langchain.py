@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from pydantic import ConfigDict, Field, PrivateAttr, SecretStr, model_validator
 
-from querymill.adapters.clients import Clients
+from querymill.adapters.clients import Clients, Place
 from querymill.adapters.passages import RetrievedPassage
 from querymill.adapters.searching import Searching
 from querymill.client.mill import AsyncQuerymill, Querymill
@@ -35,8 +35,8 @@ class QuerymillRetriever(BaseRetriever):
     A document has an ``id`` and the text. Its metadata holds ``score``, ``kind``, ``collection``, ``document``, what
     the kind knows (``page``, ``title`` …), what was ingested with it, and ``degraded``: what the search lacked.
 
-    Without a ``client``, REDIS_URL says where the board is. `AsyncQuerymill` as ``async_client`` serves `ainvoke`. With
-    a ``client`` alone, `ainvoke` waits in a thread.
+    Without a ``client``, ``url`` and ``api_key`` name a gateway, or REDIS_URL says where the board is. `AsyncQuerymill`
+    as ``async_client`` serves `ainvoke`. With a ``client`` alone, `ainvoke` waits in a thread.
 
     Raises:
         pydantic.ValidationError: A field breaks a rule; the error names both.
@@ -51,13 +51,15 @@ class QuerymillRetriever(BaseRetriever):
     client: Querymill | None = Field(default=None, exclude=True, repr=False)
     async_client: AsyncQuerymill | None = Field(default=None, exclude=True, repr=False)
     redis_url: SecretStr | None = None
+    url: str | None = None
+    api_key: SecretStr | None = None
 
     _searching: Searching = PrivateAttr()
 
     @model_validator(mode="after")
     def _is_checked_before_the_first_question(self) -> Self:
-        redis_url = None if self.redis_url is None else self.redis_url.get_secret_value()
-        clients = Clients(self.client, self.async_client, redis_url)
+        place = Place(_plain(self.redis_url), self.url, _plain(self.api_key))
+        clients = Clients(self.client, self.async_client, place)
         self._searching = Searching(self.kind, self.collection, self.search_kwargs, clients, "k")
         self._searching.check(self.k)
         return self
@@ -83,6 +85,10 @@ class QuerymillRetriever(BaseRetriever):
     ) -> list[Document]:
         request = self._searching.request(query, self.k if k is None else k, fields)
         return [_document(passage) for passage in await self._searching.run_async(request)]
+
+
+def _plain(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()
 
 
 def _document(passage: RetrievedPassage) -> Document:

@@ -8,7 +8,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from querymill.adapters.clients import Clients
+from querymill.adapters.clients import Clients, Place
 from querymill.adapters.conditions import conditions_of
 from querymill.adapters.passages import RetrievedPassage
 from querymill.adapters.searching import AskedSearch, Searching
@@ -55,9 +55,11 @@ class QuerymillRetriever(BaseRetriever):
         filters: Conditions that must all hold: equal, in, at least, at most, contains, any, is empty.
         search_kwargs: Fields of that kind's request: ``hyde``, ``rerank``, ``deadline`` …, and ``labels``.
         memory: The chat in which questions are asked: what they refer back to is searched, too.
-        client: Serves `retrieve`. Without it, REDIS_URL says where the board is.
+        client: Serves `retrieve`. Without it, ``url`` names a gateway, or REDIS_URL says where the board is.
         aclient: Serves `aretrieve`. With a ``client`` alone, `aretrieve` waits in a thread.
         redis_url: Where the board is.
+        url: A gateway to call in place of the board.
+        api_key: The key that the gateway asks for.
         callback_manager: See `BaseRetriever`, also for the arguments after it.
 
     Raises:
@@ -77,6 +79,8 @@ class QuerymillRetriever(BaseRetriever):
         client: Querymill | None = None,
         aclient: AsyncQuerymill | None = None,
         redis_url: str | None = None,
+        url: str | None = None,
+        api_key: str | None = None,
         callback_manager: CallbackManager | None = None,
         object_map: dict[str, Any] | None = None,
         objects: list[IndexNode] | None = None,
@@ -85,7 +89,8 @@ class QuerymillRetriever(BaseRetriever):
         fields = dict(search_kwargs or {})
         if filters is not None:
             fields["filter"] = {**fields.get("filter", {}), **conditions_of(_comparisons(filters))}
-        self._searching = Searching(kind, collection, fields, Clients(client, aclient, redis_url), "similarity_top_k")
+        clients = Clients(client, aclient, Place(redis_url, url, api_key))
+        self._searching = Searching(kind, collection, fields, clients, "similarity_top_k")
         self._searching.check(similarity_top_k)
         self.similarity_top_k = similarity_top_k
         self.memory = memory

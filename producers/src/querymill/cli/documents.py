@@ -16,8 +16,8 @@ from querymill.cli.exits import WrongUse
 from querymill.cli.jobs import JsonOption
 from querymill.cli.reading_back import print_part, since
 from querymill.cli.terminal import Console, echo
-from querymill.client.documents import RETRIEVERS
 from querymill.client.mill import Querymill
+from querymill.client.transport import RETRIEVERS
 from querymill.filters import HELP, read_filter
 from querymill.presenting.numbers import day_or_time, quantity
 from querymill_shared.contracts.documents import DocumentCard

@@ -1,12 +1,12 @@
 """What a client does with stored documents: list, show, export and drop them, the same for every kind."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar, get_args
+from typing import Any, Final, Protocol, TypeVar
 
 from pydantic import ValidationError
 
 from querymill.client.job import AsyncJob, Job
-from querymill_shared.board import AsyncValkeyBoard, Board
+from querymill.client.transport import AsyncTransport, Transport, by_collection
 from querymill_shared.contracts.documents import (
     DocumentList,
     DropDocuments,
@@ -23,7 +23,6 @@ from querymill_shared.contracts.results import Asks, JobResult
 R = TypeVar("R", bound=JobResult)
 A = TypeVar("A", bound=Contract)
 
-RETRIEVERS: Final[tuple[Retriever, ...]] = get_args(Retriever)
 #: How long to wait for a page, in seconds: for as long as its job may take, and a little.
 PAGE_S: Final = 40.0
 
@@ -31,7 +30,7 @@ Conditions = Mapping[str, Any]
 
 
 class _Submits(Protocol):
-    _board: Board
+    _transport: Transport
 
     def submit(self, request: Asks[R]) -> Job[R]: ...
 
@@ -138,11 +137,11 @@ class DocumentCalls:
 
     def collections(self: _Submits) -> Mapping[str, Sequence[Retriever]]:
         """Return every collection that can be searched, with the kinds that it holds."""
-        return _by_collection({retriever: self._board.collections(retriever) for retriever in RETRIEVERS})
+        return by_collection(self._transport.collections())
 
 
 class _SubmitsAsync(Protocol):
-    _board: AsyncValkeyBoard
+    _transport: AsyncTransport
 
     async def submit(self, request: Asks[R]) -> AsyncJob[R]: ...
 
@@ -217,9 +216,4 @@ class AsyncDocumentCalls:
 
     async def collections(self: _SubmitsAsync) -> Mapping[str, Sequence[Retriever]]:
         """See `DocumentCalls.collections`."""
-        return _by_collection({retriever: await self._board.collections(retriever) for retriever in RETRIEVERS})
-
-
-def _by_collection(of: Mapping[Retriever, set[str]]) -> dict[str, tuple[Retriever, ...]]:
-    names = sorted(set().union(*of.values()))
-    return {name: tuple(retriever for retriever, held in of.items() if name in held) for name in names}
+        return by_collection(await self._transport.collections())

@@ -1,120 +1,78 @@
 """The client, synchronous and asynchronous: it validates a request, writes the job to the board, and rings."""
 
-import asyncio
 import copyreg
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
 from datetime import datetime
-from functools import cache, partial
-from typing import Any, Protocol, Self, TypeVar, cast
+from functools import cache
+from typing import Any, Self, TypeVar, cast
 
 from pydantic import ValidationError
 
-from querymill.client.callbacks import check_callback
 from querymill.client.documents import AsyncDocumentCalls, DocumentCalls
-from querymill.client.events.watch import Watch
 from querymill.client.job import AsyncJob, Job
+from querymill.client.transport import AsyncTransport, Transport
 from querymill.extras import needing
 from querymill.ingesting.loading import LoadCalls, OnEvent, Rows, load_async
 from querymill.ingesting.outcomes import Ingestion
 from querymill.ingesting.path_options import PathOptions
-from querymill_shared.board import AsyncValkeyBoard, Board, ValkeyBoard, ValkeyWatchedBoard
-from querymill_shared.board.connections import CLIENT_COMMANDS
-from querymill_shared.board.jobs_of_batch import BatchShelf
-from querymill_shared.board.submitting import Submitted
+from querymill_shared.contracts.batches import KeptBatch
 from querymill_shared.contracts.callbacks import Callback
-from querymill_shared.contracts.errors import InvalidRequest, UnknownCollection
+from querymill_shared.contracts.errors import InvalidRequest
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
-from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.results import Asks, JobResult
-from querymill_shared.contracts.search import Search, parts_of, with_branches
 from querymill_shared.contracts.submit_options import NO_LABELS, PLAIN, SubmitOptions
 from querymill_shared.settings import Settings
-from querymill_shared.urls import mask
 
 R = TypeVar("R", bound=JobResult)
-
-
-class Accepts(Protocol):
-    """Puts a job on the board and tells the workers of it."""
-
-    def __call__(self, request: JobRequest, options: SubmitOptions = PLAIN) -> Submitted:
-        """Return the job that it led to."""
-        ...
-
-
-class Rings(Protocol):
-    """Tells the workers that a job is on the board."""
-
-    def ring(self, job_id: str, request: JobRequest) -> None:
-        """Ring for every step of a job."""
-        ...
-
-    def close(self) -> None:
-        """Close the connections."""
-        ...
-
-
-def ringing_after(board: Board, doorbell: Rings) -> Accepts:
-    """Submit, and then ring elsewhere than on the board."""
-
-    def accept(request: JobRequest, options: SubmitOptions = PLAIN) -> Submitted:
-        job_id, is_new = board.submit(request, options)
-        if is_new:
-            doorbell.ring(job_id, request)
-        return Submitted(job_id, starts_work=is_new)
-
-    return accept
+#: Called with each request that is submitted, and the job's id.
+Sent = Callable[[JobRequest, str], None]
 
 
 class Querymill(DocumentCalls, LoadCalls):
-    """A connection to the board and its doorbells; safe to share between threads."""
+    """A connection to the board and its doorbells, or to a gateway; safe to share between threads.
 
-    #: Where the records of ingestions are kept.
-    shelf: BatchShelf
+    Args:
+        redis_url: The board. Without it, and without a ``url``, it is that of the settings.
+        settings: The settings, if not those of the environment.
+        url: A gateway, such as https://mill.example.org, to call over HTTP instead of the board.
+        api_key: The key that the gateway asks for. It is sent to no other address.
+
+    Raises:
+        InvalidRequest: ``url`` or ``api_key`` breaks a rule.
+        NotInstalled: The extra ``http`` or ``board`` is not installed.
+    """
+
     _labels: Mapping[str, str] = NO_LABELS
 
-    def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
-        chosen = _chosen(redis_url, settings)
-        board = ValkeyBoard.connect(chosen, connections=CLIENT_COMMANDS)
-        watch = Watch(lambda: ValkeyWatchedBoard.connect(chosen))
-        doorbell = _doorbell_of(chosen)
-        self._place = mask(chosen.redis_url)
-        if doorbell is None:
-            self._use(board, board.submit_and_ring, watch, settings=chosen, close=(board.close,))
-        else:
-            accept = ringing_after(board, doorbell)
-            self._use(board, accept, watch, settings=chosen, close=(board.close, doorbell.close))
+    def __init__(
+        self,
+        *,
+        redis_url: str | None = None,
+        settings: Settings | None = None,
+        url: str | None = None,
+        api_key: str | None = None,
+    ) -> None:
+        self._use(_transport(redis_url, settings, url, api_key))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {self._place}>"
+        return f"<{type(self).__name__}: {self._transport.place}>"
 
-    def _use(
-        self, board: ValkeyBoard, accept: Accepts, watch: Watch, *, settings: Settings,
-        close: Sequence[Callable[[], None]],
-    ) -> None:  # fmt: skip
-        self._settings = settings
-        self._board: Board = board
-        self.shelf = board.shelf()
-        self._accept = accept
-        self._watch = watch
-        self._close = (watch.close, *close)
-        self._known: dict[str, set[str]] = {}
+    def _use(self, transport: Transport) -> None:
+        self._transport = transport
+        self._sent: Sent = _nobody
 
-    def telling(self, sent: Callable[[JobRequest, str], None]) -> Self:
+    def telling(self, sent: Sent) -> Self:
         """Return this client as one that also tells of each job that it submits: the request, and the job's id."""
-        accept = self._accept
-
-        def told(request: JobRequest, options: SubmitOptions = PLAIN) -> Submitted:
-            submitted = accept(request, options)
-            sent(request, submitted.job_id)
-            return submitted
-
         other = copy(self)
-        other._accept = told  # noqa: SLF001  # of this class
+        other._sent = sent  # noqa: SLF001  # of this class
         return other
+
+    def record_batch(self, batch: str, about: KeptBatch) -> None:
+        """Keep how far an ingestion is, for the console to show. What cannot be kept is no reason to stop."""
+        self._transport.record(batch, about)
 
     def labelled(self, labels: Mapping[str, str]) -> Self:
         """Return this client as one that gives these labels to each job that it submits, whatever it is about.
@@ -134,8 +92,7 @@ class Querymill(DocumentCalls, LoadCalls):
 
     def close(self) -> None:
         """Close the connections. Callers that still wait get `ClientClosed`."""
-        for close in self._close:
-            close()
+        self._transport.close()
 
     def submit(
         self, request: Asks[R], *, idempotency_key: str | None = None, labels: Mapping[str, str] = NO_LABELS,
@@ -169,24 +126,17 @@ class Querymill(DocumentCalls, LoadCalls):
     def submit_with(self, request: Asks[R], options: SubmitOptions) -> Job[R]:
         """Submit a job with what accompanies it as one value; see `submit`."""
         asked = cast("JobRequest", request)
-        check_callback(options, self._settings)
-        if isinstance(asked, Search):
-            if not _knows_branches(asked, self._known):
-                held = self.collections()
-                asked, self._known = with_branches(asked, held), _by_kind(held)
-        elif _asks_unknown(asked, self._known):
-            self._known[asked.kind] = self._board.collections(asked.kind)
-            _refuse_unknown(asked, self._known)
-        submitted = self._accept(asked, _labelled(options, self._labels))
-        return Job(submitted.job_id, self._board, self._watch, asked=asked, is_new=submitted.starts_work)
+        accepted = self._transport.submit(asked, _labelled(options, self._labels))
+        self._sent(asked, accepted.job_id)
+        return Job(accepted.job_id, self._transport, asked=asked, is_new=accepted.starts_work)
 
     def job(self, job_id: str) -> Job[Any]:
         """Return a job that was submitted before, by this process or another."""
-        return Job(job_id, self._board, self._watch)
+        return Job(job_id, self._transport)
 
     def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[Job[Any]]:
         """List the latest jobs, newest first: all, or those that have all of these labels."""
-        return [Job(job_id, self._board, self._watch) for job_id in self._board.recent(limit=limit, labels=labels)]
+        return [self.job(job_id) for job_id in self._transport.recent(limit=limit, labels=labels)]
 
     def past(self, *, until: datetime | None = None, limit: int = 20) -> list[Job[Any]]:
         """List the latest jobs that have ended, also those that are gone, newest first: see `Job.trail`.
@@ -194,11 +144,11 @@ class Querymill(DocumentCalls, LoadCalls):
         Only those that were submitted ``until`` a time, if that is given.
         """
         at = time.time() + 3600 if until is None else until.timestamp()
-        return [Job(job_id, self._board, self._watch) for job_id in self._board.past(until=at, limit=limit)]
+        return [self.job(job_id) for job_id in self._transport.past(until=at, limit=limit)]
 
     def dead(self, *, limit: int = 20) -> list[Job[Any]]:
         """List the dead jobs, the latest first: given up for good, and kept for a week to be replayed or dropped."""
-        return [Job(job_id, self._board, self._watch) for job_id in self._board.dead(limit=limit)]
+        return [self.job(job_id) for job_id in self._transport.dead(limit=limit)]
 
 
 class AsyncQuerymill(AsyncDocumentCalls):
@@ -206,15 +156,26 @@ class AsyncQuerymill(AsyncDocumentCalls):
 
     _labels: Mapping[str, str] = NO_LABELS
 
-    def __init__(self, *, redis_url: str | None = None, settings: Settings | None = None) -> None:
-        self._settings = _chosen(redis_url, settings)
-        self._board = AsyncValkeyBoard.connect(self._settings)
-        self._doorbell = _doorbell_of(self._settings)
-        self._watch = Watch(lambda: ValkeyWatchedBoard.connect(self._settings))
-        self._known: dict[str, set[str]] = {}
+    def __init__(
+        self,
+        *,
+        redis_url: str | None = None,
+        settings: Settings | None = None,
+        url: str | None = None,
+        api_key: str | None = None,
+    ) -> None:
+        self._use(
+            _async_transport(redis_url, settings, url, api_key),
+            in_threads=lambda: Querymill(redis_url=redis_url, settings=settings, url=url, api_key=api_key),
+        )
+
+    def _use(self, transport: AsyncTransport, *, in_threads: Callable[[], Querymill]) -> None:
+        self._transport = transport
+        # What reads rows and files does so in a thread, with a client of its own.
+        self._in_threads = in_threads
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {mask(self._settings.redis_url)}>"
+        return f"<{type(self).__name__}: {self._transport.place}>"
 
     async def __aenter__(self) -> Self:
         return self
@@ -224,10 +185,7 @@ class AsyncQuerymill(AsyncDocumentCalls):
 
     async def close(self) -> None:
         """Close the connections. Callers that still wait get `ClientClosed`."""
-        await asyncio.to_thread(self._watch.close)
-        await self._board.close()
-        if self._doorbell is not None:
-            self._doorbell.close()
+        await self._transport.close()
 
     def labelled(self, labels: Mapping[str, str]) -> Self:
         """See `Querymill.labelled`."""
@@ -245,29 +203,18 @@ class AsyncQuerymill(AsyncDocumentCalls):
     async def submit_with(self, request: Asks[R], options: SubmitOptions) -> AsyncJob[R]:
         """See `Querymill.submit_with`."""
         asked = cast("JobRequest", request)
-        check_callback(options, self._settings)
-        if isinstance(asked, Search):
-            if not _knows_branches(asked, self._known):
-                held = await self.collections()
-                asked, self._known = with_branches(asked, held), _by_kind(held)
-        elif _asks_unknown(asked, self._known):
-            self._known[asked.kind] = await self._board.collections(asked.kind)
-            _refuse_unknown(asked, self._known)
-        submitted = await self._board.submit(asked, _labelled(options, self._labels), rings=self._doorbell is None)
-        if submitted.starts_work and self._doorbell is not None:
-            await asyncio.to_thread(self._doorbell.ring, submitted.job_id, asked)
+        accepted = await self._transport.submit(asked, _labelled(options, self._labels))
         return AsyncJob(
-            submitted.job_id,
-            self._board,
-            self._watch,
+            accepted.job_id,
+            self._transport,
             asked=asked,
-            is_new=submitted.starts_work,
-            is_replayed=submitted.is_replayed,
+            is_new=accepted.starts_work,
+            is_replayed=accepted.is_replayed,
         )
 
     def job(self, job_id: str) -> AsyncJob[Any]:
         """Return a job that was submitted before, by this process or another."""
-        return AsyncJob(job_id, self._board, self._watch)
+        return AsyncJob(job_id, self._transport)
 
     async def ingest(
         self,
@@ -281,17 +228,15 @@ class AsyncQuerymill(AsyncDocumentCalls):
     ) -> Ingestion:
         """See `Querymill.ingest`. The rows are read in a thread; ``on_event`` is called in the loop."""
         given = {**self._labels, **labels}
-        connected = partial(Querymill, settings=self._settings)
-        return await load_async(connected, kind, rows, collection, on_event, options, given)
+        return await load_async(self._in_threads, kind, rows, collection, on_event, options, given)
 
     async def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[AsyncJob[Any]]:
         """See `Querymill.recent`."""
-        found = await self._board.recent(limit=limit, labels=labels)
-        return [AsyncJob(job_id, self._board, self._watch) for job_id in found]
+        return [self.job(job_id) for job_id in await self._transport.recent(limit=limit, labels=labels)]
 
     async def dead(self, *, limit: int = 20) -> list[AsyncJob[Any]]:
         """See `Querymill.dead`."""
-        return [AsyncJob(job_id, self._board, self._watch) for job_id in await self._board.dead(limit=limit)]
+        return [self.job(job_id) for job_id in await self._transport.dead(limit=limit)]
 
 
 @cache
@@ -313,22 +258,61 @@ def _async_job_of(job_id: str) -> AsyncJob[Any]:
     return _own_async_client().job(job_id)
 
 
-copyreg.pickle(Job, lambda job: (_job_of, (job.id,)))
-copyreg.pickle(AsyncJob, lambda job: (_async_job_of, (job.id,)))
+def _written(rebuild: Callable[[str], Any], job: Job[Any] | AsyncJob[Any]) -> tuple[Callable[[str], Any], tuple[str]]:
+    """Return what is pickled of a job.
+
+    Raises:
+        TypeError: It belongs to a gateway, whose key must not be pickled with it.
+    """
+    if job.needs_key:
+        raise TypeError(f"{job!r} cannot be pickled: keep its id, and call job(id) of a client with the same url")
+    return rebuild, (job.id,)
 
 
-def _chosen(redis_url: str | None, settings: Settings | None) -> Settings:
+copyreg.pickle(Job, lambda job: _written(_job_of, job))
+copyreg.pickle(AsyncJob, lambda job: _written(_async_job_of, job))
+
+
+def _transport(redis_url: str | None, settings: Settings | None, url: str | None, api_key: str | None) -> Transport:
+    if url is None:
+        chosen = _of_board(redis_url, settings, api_key)
+        with needing("board", what="Querymill() on the board"):
+            from querymill.client.board_transport import BoardTransport
+        return BoardTransport.connect(chosen)
+    _refuse_both(redis_url)
+    with needing("http", what="Querymill(url=…)"):
+        from querymill.client.http.blocking import HttpTransport
+    return HttpTransport(url, api_key)
+
+
+def _async_transport(
+    redis_url: str | None, settings: Settings | None, url: str | None, api_key: str | None
+) -> AsyncTransport:
+    if url is None:
+        chosen = _of_board(redis_url, settings, api_key)
+        with needing("board", what="AsyncQuerymill() on the board"):
+            from querymill.client.board_transport import AsyncBoardTransport
+        return AsyncBoardTransport(chosen)
+    _refuse_both(redis_url)
+    with needing("http", what="AsyncQuerymill(url=…)"):
+        from querymill.client.http.transport import AsyncHttpTransport
+    return AsyncHttpTransport(url, api_key)
+
+
+def _of_board(redis_url: str | None, settings: Settings | None, api_key: str | None) -> Settings:
+    if api_key is not None:
+        raise InvalidRequest(("api_key", "needs the url of a gateway"))
     chosen = settings or Settings()
     return chosen if redis_url is None else chosen.model_copy(update={"redis_url": redis_url})
 
 
-def _doorbell_of(settings: Settings) -> Rings | None:
-    """Return the doorbell of a broker of its own, or None if the broker is the board's own server, which then rings."""
-    if settings.broker_url == settings.redis_url:
-        return None
-    with needing("broker", what="a CELERY_BROKER_URL other than REDIS_URL"):
-        from querymill_shared.doorbell import Doorbell
-    return Doorbell.connect(settings)
+def _refuse_both(redis_url: str | None) -> None:
+    if redis_url is not None:
+        raise InvalidRequest(("url", "must not be given beside redis_url"))
+
+
+def _nobody(request: JobRequest, job_id: str) -> None:
+    """Tell nobody of a job."""
 
 
 def _beside(
@@ -347,27 +331,3 @@ def _labelled(options: SubmitOptions, labels: Mapping[str, str]) -> SubmitOption
         return options.labelled(labels)
     except ValidationError as error:
         raise InvalidRequest.of(error) from None
-
-
-def _knows_branches(search: Search, known: Mapping[str, set[str]]) -> bool:
-    """Whether the branches of a search are given, and each is known to hold something."""
-    named = [parts_of(branch) for branch in search.branches]
-    return bool(named) and all(collection in known.get(kind, ()) for kind, collection in named)
-
-
-def _by_kind(held: Mapping[str, Sequence[Retriever]]) -> dict[str, set[str]]:
-    known: dict[str, set[str]] = {}
-    for collection, kinds in held.items():
-        for kind in kinds:
-            known.setdefault(kind, set()).add(collection)
-    return known
-
-
-def _asks_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> bool:
-    searches = isinstance(request, KindSearch)
-    return searches and request.collection not in known.get(request.kind, set())
-
-
-def _refuse_unknown(request: JobRequest, known: Mapping[str, set[str]]) -> None:
-    if _asks_unknown(request, known):
-        raise UnknownCollection(request.collection, request.kind, known[request.kind])

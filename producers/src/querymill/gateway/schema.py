@@ -19,6 +19,7 @@ from querymill.gateway.http.routing import JSON
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.shapes import EventBody
 from querymill.gateway.openai.shape import COMPLETIONS, CompletionRequest, is_openai_path
+from querymill_shared.contracts.batches import KeptBatch
 from querymill_shared.contracts.events import ANY_EVENT
 from querymill_shared.contracts.jobs import ANY_REQUEST, ANY_RESULT
 from querymill_shared.contracts.submit_options import BESIDE, SubmitOptions
@@ -77,7 +78,7 @@ def document(app: FastAPI) -> dict[str, Any]:
             schemas[asked.__name__]["properties"] |= {name: beside[name] for name in sorted(BESIDE)}
         own: Any = [
             (EventBody, "serialization"), (CompletionRequest, "validation"), (AskedJobs, "validation"),
-            (FeedbackBody, "validation"), (RetrievalRequest, "validation"),
+            (FeedbackBody, "validation"), (RetrievalRequest, "validation"), (KeptBatch, "validation"),
         ]  # fmt: skip
         _, bodies = models_json_schema(own, ref_template=_REFERENCE)
         _join(schemas, bodies["$defs"])

@@ -2,31 +2,33 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Final, Protocol, Self, TypeVar
 from uuid import uuid4
 
-import redis
-
 from querymill.ingesting.jsonl import BadLine
 from querymill.ingesting.path_options import UnreadPath
-from querymill_shared.board.jobs_of_batch import MAX_REJECTED, WRITTEN_EVERY_S, BatchShelf
+from querymill_shared.board.jobs_of_batch import WRITTEN_EVERY_S
+from querymill_shared.contracts.batches import (
+    FIELD_CHARS,
+    MAX_REJECTED,
+    RULE_CHARS,
+    BatchJob,
+    KeptBatch,
+    RefusedLine,
+)
 from querymill_shared.contracts.ingest import Extend, Ingest
 from querymill_shared.contracts.jobs import JobRequest
 
 #: Jobs of one record. A command that follows files for days begins another after it.
 MAX_JOBS: Final = 5_000
-#: Characters of a refused line's field and rule that are kept.
-_FIELD_CHARS: Final = 200
-_RULE_CHARS: Final = 300
 
 
 class Recordable(Protocol):
     """A client whose jobs can be recorded."""
 
-    @property
-    def shelf(self) -> BatchShelf:
-        """Where records of ingestions are kept."""
+    def record_batch(self, batch: str, about: KeptBatch) -> None:
+        """Keep how far an ingestion is. What cannot be kept is no reason to stop."""
         ...
 
     def telling(self, sent: Callable[[JobRequest, str], None]) -> Self:
@@ -43,25 +45,24 @@ class BatchRecord:
     A record that cannot be written is no reason to stop: the documents are stored all the same.
     """
 
-    def __init__(self, shelf: BatchShelf, kind: str, collection: str) -> None:
-        self._shelf = shelf
+    def __init__(self, keep: Callable[[str, KeptBatch], None], kind: str, collection: str) -> None:
+        self._keep = keep
         self._kind = kind
         self._collection = collection
         self._begin()
 
     def _begin(self) -> None:
         self.batch = uuid4().hex
-        self._jobs: list[tuple[str, int]] = []
+        self._jobs: list[BatchJob] = []
         self._rejected = 0
-        self._named: list[dict[str, Any]] = []
-        self._began_at = 0.0
+        self._named: list[RefusedLine] = []
         self._written_at: float | None = None
 
     def sent(self, request: JobRequest, job_id: str) -> None:
         """Note a job, if it ingests."""
         documents = documents_in(request)
         if documents:
-            self._jobs.append((job_id, documents))
+            self._jobs.append(BatchJob(job_id=job_id, documents=documents))
             self._write_now_and_then()
 
     def note(self, event: object) -> None:
@@ -75,7 +76,7 @@ class BatchRecord:
         """Note what was not accepted: a line by its number, or a file by its ``place``."""
         self._rejected += 1
         if len(self._named) < MAX_REJECTED:
-            self._named.append({"line": line, "field": place[-_FIELD_CHARS:], "rule": rule[:_RULE_CHARS]})
+            self._named.append(RefusedLine(line=line, field=place[-FIELD_CHARS:], rule=rule[:RULE_CHARS]))
         self._write_now_and_then()
 
     def close(self) -> None:
@@ -90,17 +91,16 @@ class BatchRecord:
             self._write(is_open=True)
 
     def _write(self, *, is_open: bool) -> None:
-        with suppress(redis.RedisError):
-            is_first = self._written_at is None
-            if is_first:
-                self._began_at = self._shelf.now()
-            about = {
-                "batch": self.batch, "collection": self._collection, "kind": self._kind, "jobs": {}, "gone": 0,
-                "accepted": sum(documents for _, documents in self._jobs), "rejected": self._rejected,
-                "first_rejected": self._named, "began_at": self._began_at, "is_open": is_open,
-            }  # fmt: skip
-            self._shelf.keep(about, self._jobs, is_first=is_first)
-            self._written_at = time.monotonic()
+        known = {
+            "kind": self._kind, "collection": self._collection, "jobs": self._jobs, "rejected": self._rejected,
+            "first_rejected": self._named, "is_open": is_open,
+        }  # fmt: skip
+        self._keep(self.batch, KeptBatch.model_construct(**{name: _frozen(held) for name, held in known.items()}))
+        self._written_at = time.monotonic()
+
+
+def _frozen(held: Any) -> Any:
+    return tuple(held) if isinstance(held, list) else held
 
 
 def documents_in(request: JobRequest) -> int:
@@ -111,7 +111,7 @@ def documents_in(request: JobRequest) -> int:
 @contextmanager
 def recorded(mill: M, kind: str, collection: str) -> Iterator[tuple[M, BatchRecord]]:
     """Give a client whose ingestion is recorded, and the record, which is closed however this ends."""
-    record = BatchRecord(mill.shelf, kind, collection)
+    record = BatchRecord(mill.record_batch, kind, collection)
     try:
         yield mill.telling(record.sent), record
     finally:

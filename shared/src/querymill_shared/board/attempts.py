@@ -127,6 +127,18 @@ def _number(value: Any) -> Any:
     return value if isinstance(value, int | float) else 0
 
 
+def encode_past(attempts: Sequence[Attempt]) -> str:
+    """Return attempts that were put back as `read_past` reads them."""
+    causes = {outcome: cause for cause, outcome in reversed(_OUTCOMES.items())}
+    return "\n".join(
+        json.dumps([
+            each.number, _ms(each.queued), _ms(each.started), each.worker, _ms(each.ended),
+            causes.get(each.outcome, "failures"), each.reason, encode_facts(each.code, each.parts),
+        ])
+        for each in attempts
+    )  # fmt: skip
+
+
 def read_past(past: str) -> tuple[Attempt, ...]:
     """Read the attempts that were put back, the first one first. Malformed lines are left out."""
     return tuple(attempt for line in past.split("\n") if line and (attempt := _past_attempt(line)) is not None)
@@ -161,6 +173,10 @@ def last_outcome(state: str, code: str | None) -> AttemptOutcome:
 def worker_of(life: str) -> str:
     """Return the name of the worker process, which stays the same when it is started again."""
     return life.rpartition("#")[0] or life
+
+
+def _ms(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1000)
 
 
 def _seconds(ms: Any) -> float | None:

@@ -4,14 +4,13 @@ The gateway writes it for uploads, the client for commands and calls. A batch is
 then a line for each job, with its number of documents.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
-import redis
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from querymill_shared.board import keys
-from querymill_shared.board.clock import read_clock
+from querymill_shared.contracts.batches import KeptBatch
 
 #: How long a batch is kept, in seconds.
 BATCH_TTL_S: Final = 7 * 86_400
@@ -22,8 +21,6 @@ WRITTEN_EVERY_S: Final = 1.0
 #: The list of the latest batches, and how long it is.
 BATCHES: Final = f"{keys.prefix('0')}batches"
 MAX_LISTED: Final = 50
-#: Refused lines that are named.
-MAX_REJECTED: Final = 100
 
 
 def batch_key(batch: str) -> str:
@@ -36,23 +33,25 @@ def batch_text(about: str, jobs: Iterable[tuple[str, int]]) -> str:
     return "\n".join([about, *(f"{job_id} {documents}" for job_id, documents in jobs)])
 
 
-class BatchShelf:
-    """The batches of a board, for one that writes them."""
+def text_of(batch: str, about: KeptBatch, *, began_at: float) -> str:
+    """Return what is kept of a batch that began at a time, in seconds since the epoch."""
+    known: dict[str, Any] = about.model_dump(exclude={"jobs"}) | {
+        "batch": batch, "jobs": {}, "gone": 0, "accepted": sum(job.documents for job in about.jobs),
+        "began_at": began_at,
+    }  # fmt: skip
+    return batch_text(to_json(known).decode(), ((job.job_id, job.documents) for job in about.jobs))
 
-    def __init__(self, client: redis.Redis) -> None:
-        self._client = client
 
-    def now(self) -> float:
-        """Return the time by the board's clock, in seconds since the epoch."""
-        return read_clock(self._client)
+def began_at(text: str) -> float:
+    """Return when a batch began that is kept, in seconds since the epoch."""
+    return float(from_json(text.partition("\n")[0]).get("began_at", 0.0))
 
-    def keep(self, about: Mapping[str, Any], jobs: Iterable[tuple[str, int]], *, is_first: bool) -> None:
-        """Keep a batch; the first time, list it, too."""
-        batch = str(about["batch"])
-        ttl_s = OPEN_TTL_S if about["is_open"] else BATCH_TTL_S
-        pipeline = self._client.pipeline(transaction=False)
-        pipeline.set(batch_key(batch), batch_text(to_json(about).decode(), jobs), ex=ttl_s)
-        if is_first:
-            pipeline.zadd(BATCHES, {batch: float(about["began_at"])})
-            pipeline.zremrangebyrank(BATCHES, 0, -MAX_LISTED - 1)
-        pipeline.execute()
+
+def collection_of(text: str) -> str:
+    """Return the collection of a batch that is kept."""
+    return str(from_json(text.partition("\n")[0])["collection"])
+
+
+def ttl_of(about: KeptBatch) -> int:
+    """Return for how long a batch is kept, in seconds."""
+    return OPEN_TTL_S if about.is_open else BATCH_TTL_S

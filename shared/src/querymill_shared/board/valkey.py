@@ -22,6 +22,7 @@ from querymill_shared.board import (
     trails,
 )
 from querymill_shared.board.attempts import AttemptPart
+from querymill_shared.board.batch_shelf import BatchShelf
 from querymill_shared.board.board_client import cluster_of
 from querymill_shared.board.calls import ScriptCall, VersionUnknown
 from querymill_shared.board.clock import server_ahead_s
@@ -30,7 +31,6 @@ from querymill_shared.board.connections import COMMANDS, open_commands, run_comm
 from querymill_shared.board.counts import JobCounts, read_counts
 from querymill_shared.board.endings import OnEnd, log_end
 from querymill_shared.board.exchanges import Exchange
-from querymill_shared.board.jobs_of_batch import BatchShelf
 from querymill_shared.board.open_jobs import oldest, open_jobs
 from querymill_shared.board.ordering import LargestStored, nothing_stored
 from querymill_shared.board.picture import Cause, Claim, Claims, Ended, Outcome, Picture, Verdict, WorkerLife

@@ -9,7 +9,10 @@ QuerymillError
 ├── StillRunning
 ├── ClientClosed
 ├── Overloaded
+├── TooManyRequests
+├── AccessDenied
 ├── Unavailable
+├── UnexpectedReply
 └── JobEnded
     ├── JobFailed
     └── JobCancelled
@@ -120,7 +123,7 @@ class UnreadableJob(QuerymillError):
     """
 
     def __init__(self, job_id: str, reason: str, *, left_for_s: float = 0.0) -> None:
-        super().__init__(f"job {job_id}: {reason}")
+        super().__init__(f"job {job_id} cannot be read by this release", detail=f"job {job_id}: {reason}")
         self.reason = reason
         self.left_for_s = left_for_s
 
@@ -167,8 +170,34 @@ class Overloaded(QuerymillError):
         )
 
 
+class TooManyRequests(QuerymillError):
+    """Raised when a gateway has no room for the requests of a key just now, however long it was waited for.
+
+    Attributes:
+        retry_after_s: In how many seconds it may have.
+    """
+
+    def __init__(self, retry_after_s: float) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(f"too many requests; try again in {math.ceil(retry_after_s)} s")
+
+
+class AccessDenied(QuerymillError):
+    """Raised when a gateway does not accept the API key, or the key may not do what was asked, as ``detail`` says."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("this program may not do that", detail=detail)
+
+
+class UnexpectedReply(QuerymillError):
+    """Raised when an address answers in a way that no gateway does, or a gateway has a defect; ``detail`` quotes it."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("the gateway answered in a way that this program does not understand", detail=detail)
+
+
 class Unavailable(QuerymillError):
-    """Raised when the board is away: not reachable, silent, starting, or refusing writes. Try again later.
+    """Raised when the board or the gateway is away: not reachable, silent, starting, or refusing. Try again later.
 
     If it is raised while a job is submitted, the job may be on the board. An idempotency key makes the next try safe.
     """

@@ -11,6 +11,7 @@ from querymill_shared.board import ValkeyBoard
 from querymill_shared.contracts.events import Done, SearchRound
 from tests.fakes.openai_server import OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
+from tests.fixtures.boards import board_of
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 
@@ -63,7 +64,7 @@ def test_a_worker_that_starts_makes_code_bases_known_to_a_board_that_was_emptied
         WorkerProcess(deployment.environment | {"REDIS_URL": elsewhere}),
         Querymill(redis_url=elsewhere, settings=deployment.settings) as other,
     ):
-        assert code in other._board.collections("files")
+        assert code in board_of(other).collections("files")
 
 
 def test_patterns_run_on_the_store_and_one_that_it_refuses_is_named(mill: Querymill, code: str) -> None:

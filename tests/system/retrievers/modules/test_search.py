@@ -20,6 +20,7 @@ from querymill import (
 from querymill_shared.contracts.events import Done
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
+from tests.fixtures.boards import board_of
 from tests.fixtures.deployment import Deployment
 
 
@@ -133,7 +134,7 @@ def test_a_mongodb_that_is_away_fails_searches_of_code_with_its_reason_and_stops
     elsewhere = deployment.settings.redis_url.removesuffix("/2") + "/3"
     environment = deployment.environment | {"MONGODB_URI": "mongodb://127.0.0.1:1/x", "REDIS_URL": elsewhere}
     with WorkerProcess(environment), Querymill(redis_url=elsewhere, settings=deployment.settings) as other:
-        board = other._board
+        board = board_of(other)
         board.add_collections("modules", [code])
         with pytest.raises(JobFailed, match="MongoDB: ServerSelectionTimeoutError"):
             other.submit(search(code, "vtkActor", deadline=8)).result(timeout=15)

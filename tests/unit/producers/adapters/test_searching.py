@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from querymill import AsyncQuerymill, ReportSearch
-from querymill.adapters.clients import Clients
+from querymill.adapters.clients import Clients, Place
 from querymill.adapters.searching import SEARCHES, Searching
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.filters import Retriever
@@ -16,7 +16,7 @@ NOWHERE = "redis://127.0.0.1:1/0"
 
 
 def searching(kind: str, **fields: object) -> Searching:
-    return Searching(kind, "c", fields, Clients(redis_url=NOWHERE), "k")
+    return Searching(kind, "c", fields, Clients(place=Place(NOWHERE)), "k")
 
 
 def test_every_kind_can_be_searched_for_any_number_of_passages() -> None:
@@ -71,10 +71,10 @@ def test_a_mistake_is_named_before_the_first_question(fields: dict[str, object],
 
 
 def test_the_clients_of_a_process_are_shared() -> None:
-    assert Clients(redis_url=NOWHERE).of_threads() is Clients(redis_url=NOWHERE).of_threads()
+    assert Clients(place=Place(NOWHERE)).of_threads() is Clients(place=Place(NOWHERE)).of_threads()
 
     async def of_this_loop() -> tuple[AsyncQuerymill | None, AsyncQuerymill | None]:
-        return Clients(redis_url=NOWHERE).of_loop(), Clients(redis_url=NOWHERE).of_loop()
+        return Clients(place=Place(NOWHERE)).of_loop(), Clients(place=Place(NOWHERE)).of_loop()
 
     first, second = asyncio.run(of_this_loop())
     assert first is second

@@ -9,14 +9,15 @@ from querymill_shared.board import Verdict
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.errors import JobFailed, UnknownJob
 from querymill_shared.contracts.results import Degradation
+from tests.fixtures.boards import board_of
 
 EMBED = EmbedTexts(collection="c", texts=(TextToEmbed(id="1", text="nine ships"),))
 
 
 def dead(mill: Querymill) -> str:
     """A job that was given up before any worker heard of it."""
-    job_id, _ = mill._board.submit(EMBED)
-    mill._board.settle(job_id, Verdict("dead", reason="PostgreSQL: PoolTimeout"))
+    job_id, _ = board_of(mill).submit(EMBED)
+    board_of(mill).settle(job_id, Verdict("dead", reason="PostgreSQL: PoolTimeout"))
     return job_id
 
 
@@ -46,7 +47,7 @@ def test_dead_jobs_are_found_however_many_came_after_them() -> None:
     with MemoryMill() as mill:
         job_id = dead(mill)
         for _ in range(30):
-            mill._board.settle(mill._board.submit(EMBED)[0], Verdict("failed", reason="bad input"))
+            board_of(mill).settle(board_of(mill).submit(EMBED)[0], Verdict("failed", reason="bad input"))
         assert [picture.record.job_id for picture in jobs.latest(mill, 20, "dead")] == [job_id]
         assert len(list(jobs.latest(mill, 20, "failed"))) == 30
         assert len(list(jobs.latest(mill, 20, None))) == 20
@@ -55,9 +56,11 @@ def test_dead_jobs_are_found_however_many_came_after_them() -> None:
 def test_an_incomplete_job_names_the_first_part_that_it_lacks() -> None:
     gaps = (Degradation(stage="hyde", reason="HTTP 500"), Degradation(stage="judge", reason="cut by the deadline"))
     with MemoryMill() as mill:
-        job_id, _ = mill._board.submit(EMBED)
+        job_id, _ = board_of(mill).submit(EMBED)
         result = EmbedResult(job_id=job_id, total=1, complete=False, degraded=gaps, model="m", dimensions=2)
-        mill._board.settle(job_id, Verdict("done", result=result.model_dump_json(), complete=False, degraded=len(gaps)))
+        board_of(mill).settle(
+            job_id, Verdict("done", result=result.model_dump_json(), complete=False, degraded=len(gaps))
+        )
         (picture,) = jobs.latest(mill, 20, "incomplete")
         described = jobs.described_with_gap(mill, picture)
     assert (described["state"], described["reason"]) == ("done", "hyde: HTTP 500")
@@ -65,10 +68,10 @@ def test_an_incomplete_job_names_the_first_part_that_it_lacks() -> None:
 
 def test_a_step_shows_why_it_was_put_back() -> None:
     with MemoryMill() as mill:
-        job_id, _ = mill._board.submit(EMBED)
-        claim = mill._board.claim(job_id, "embed")
+        job_id, _ = board_of(mill).submit(EMBED)
+        claim = board_of(mill).claim(job_id, "embed")
         assert claim is not None
-        mill._board.postpone(claim, delay_s=60, reason="PostgreSQL: PoolTimeout", cause="outage")
+        board_of(mill).postpone(claim, delay_s=60, reason="PostgreSQL: PoolTimeout", cause="outage")
         (stage,) = jobs.describe(mill.job(job_id).picture())["stages"]
         assert stage["counts"] == {"outages": 1}
 
@@ -76,7 +79,7 @@ def test_a_step_shows_why_it_was_put_back() -> None:
 def test_a_job_shows_how_many_share_its_work() -> None:
     asked = ReportSearch(query="how many ships", collection="filings")
     with MemoryMill() as mill:
-        first, second = (mill._board.submit(asked)[0] for _ in range(2))
+        first, second = (board_of(mill).submit(asked)[0] for _ in range(2))
         shown = [jobs.describe(mill.job(job_id).picture()) for job_id in (first, second)]
         assert [row["callers"] for row in shown] == [2, 2]
 

@@ -15,7 +15,7 @@ from querymill_shared.contracts.errors import JobCancelled, JobFailed, UnknownJo
 from querymill_shared.contracts.events import Cancelled, Done, Failed, Progress, Queued, StageFinished, StageStarted
 from querymill_shared.contracts.ingest import IngestedDocument
 from querymill_shared.contracts.reports.ingest import Report
-from tests.fixtures.boards import new_board, open_watched
+from tests.fixtures.boards import new_board, open_watched, over_board
 
 REPORT = Report.model_validate({"sha1": "a", "title": "t", "company": "c", "pages": [{"page": 1, "text": "x"}]})
 INGEST = IngestReports(collection="filings", documents=(REPORT,))
@@ -32,7 +32,7 @@ def board() -> ValkeyBoard:
 def job(board: ValkeyBoard) -> Iterator[Job[IngestReportsResult]]:
     job_id, is_new = board.submit(INGEST)
     watch = Watch(lambda: open_watched(board))
-    yield Job(job_id, board, watch, is_new=is_new)
+    yield Job(job_id, over_board(board, watch), is_new=is_new)
     watch.close()
 
 
@@ -68,7 +68,7 @@ def test_an_id_of_no_event_is_refused_and_an_unknown_job_is_unknown(
     with pytest.raises(ValueError, match="after: must be the id of an event"):
         next(job.events(after="latest"))
     with pytest.raises(UnknownJob):
-        next(Job("0" * 32, board, Watch(lambda: open_watched(board))).events(after="1-0"))
+        next(Job("0" * 32, over_board(board, Watch(lambda: open_watched(board)))).events(after="1-0"))
 
 
 def test_events_are_equal_if_they_say_the_same(board: ValkeyBoard, job: Job[IngestReportsResult]) -> None:

@@ -12,8 +12,8 @@ import typer
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.terminal import Console
-from querymill.client.documents import RETRIEVERS
 from querymill.client.mill import Querymill
+from querymill.client.transport import RETRIEVERS
 from querymill_evaluation.draft_sets import BadDraft, Draft, DraftSet, open_drafts
 from querymill_evaluation.drafting import DraftSource, Proposal
 from querymill_shared.contracts.answer import AnswerHit, AnswerQuestion

@@ -9,8 +9,8 @@ import typer
 
 from querymill.cli.exits import WrongUse
 from querymill.cli.terminal import echo
-from querymill.client.documents import RETRIEVERS
 from querymill.client.mill import Querymill
+from querymill.client.transport import RETRIEVERS
 from querymill_evaluation.drafting import with_message_ids
 from querymill_evaluation.feedback_sets import JudgedQuery, qrels_lines, queries_of, query_lines
 from querymill_shared.contracts.feedback import KeptJudgement, ListFeedback

@@ -11,9 +11,9 @@ from rich.progress import track
 from querymill.cli.exits import WrongUse
 from querymill.cli.progress import with_bar
 from querymill.cli.terminal import Console
-from querymill.client.documents import RETRIEVERS
 from querymill.client.job import Job
 from querymill.client.mill import Querymill
+from querymill.client.transport import RETRIEVERS
 from querymill_evaluation import measures, runs
 from querymill_evaluation.cli.evaluate_files import prepare_files
 from querymill_evaluation.cli.evaluate_kinds import PREPARED, Evaluation, Sample

@@ -11,8 +11,8 @@ from rich.progress import track
 from querymill.cli.exits import WrongUse
 from querymill.cli.stack import services
 from querymill.cli.terminal import Console, echo
-from querymill.client.documents import RETRIEVERS
 from querymill.client.mill import Querymill
+from querymill.client.transport import RETRIEVERS
 from querymill_evaluation import measures
 from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample
 from querymill_evaluation.cli.measuring import ask, ingest_set, prepared

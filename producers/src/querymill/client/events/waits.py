@@ -2,8 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from querymill_shared.board import Seen, StreamedEvent, Subscription
+from querymill_shared.board.watching import Seen, StreamedEvent, Subscription
+
+#: Before the first event of any job.
+BEGINNING: Final = "0-0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class EventOrder:
     reply must wait for it. An event that is not the next by its count shows that one was missed: another look is due.
     """
 
-    def __init__(self, after: str = "0-0") -> None:
+    def __init__(self, after: str = BEGINNING) -> None:
         self.after = after
         self.is_caught_up = False
         self._count = 0
@@ -92,7 +96,7 @@ class Wait:
         *,
         every_event: bool,
         since: float,
-        after: str = "0-0",
+        after: str = BEGINNING,
     ) -> None:
         self.job_id = job_id
         self.every_event = every_event

@@ -7,24 +7,32 @@ from typing import Final
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
+from pydantic import ValidationError
 
-from querymill.gateway.http.context import GatewayContext, caller_of, context_of, need
-from querymill.gateway.http.problems import Problem, not_found
-from querymill.gateway.http.routing import GatewayRoute, answers
+from querymill.gateway.http.context import GatewayContext, caller_of, context_of, need, need_sight
+from querymill.gateway.http.problems import Problem, not_found, of_rules
+from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
 from querymill.gateway.http.shapes import BatchBody, FailedDocument
+from querymill.gateway.http.submitting import read_body
 from querymill.keys import Scope
 from querymill_shared.board.jobs_of_batch import (
     BATCH_TTL_S,
     BATCHES,
     MAX_LISTED,
-    MAX_REJECTED,
     OPEN_TTL_S,
     batch_key,
     batch_text,
+    began_at,
+    collection_of,
+    text_of,
+    ttl_of,
 )
+from querymill_shared.contracts.batches import MAX_REJECTED, KeptBatch
 
 router = APIRouter(route_class=GatewayRoute, tags=["documents"])
 
+#: The body of a batch that a client keeps, as the document names it.
+KEPT_BATCH: Final = {"$ref": "#/components/schemas/KeptBatch"}
 #: The states of jobs whose documents are stored; "" is that of a job that was let go.
 _STORED: Final = ("done", "")
 
@@ -45,16 +53,46 @@ async def show_batch(request: Request, batch: str) -> Response:
     return JSONResponse((await batch_of(request, batch)).model_dump(mode="json"))
 
 
+@router.put(
+    "/v1/batches/{batch}",
+    status_code=204,
+    responses=answers({204: {"description": "It is kept"}}, problems=(415,)),
+    openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": KEPT_BATCH}}}},
+)
+async def keep_batch(request: Request, batch: str) -> Response:
+    """Keep for a week how far an ingestion is whose jobs a client submits itself. It chooses the 32 hex digits."""
+    check_media(request, JSON)
+    try:
+        about = await read_body(request, KeptBatch.model_validate_json)
+    except ValidationError as error:
+        raise of_rules(error) from None
+    caller, context = caller_of(request), context_of(request)
+    need(caller, Scope.INGEST)
+    need_sight(caller, about.collection)
+    kept = await context.recall(batch_key(_checked(batch)))
+    if kept is not None and not caller.sees(collection_of(kept)):
+        raise not_found()
+    at = await context.now() if kept is None else began_at(kept)
+    await context.remember(batch_key(batch), text_of(batch, about, began_at=at), ttl_s=ttl_of(about))
+    if kept is None:
+        await context.list_in(BATCHES, batch, at=at, longest=MAX_LISTED)
+    return Response(status_code=204)
+
+
+def _checked(batch: str) -> str:
+    if len(batch) != 32 or not set(batch) <= set("0123456789abcdef"):
+        raise not_found()
+    return batch
+
+
 async def batch_of(request: Request, batch: str) -> BatchBody:
     """Return how far the jobs of an upload are.
 
     Raises:
         Problem: There is none that the caller may see.
     """
-    if len(batch) != 32 or not set(batch) <= set("0123456789abcdef"):
-        raise not_found()
     context = context_of(request)
-    kept = await context.recall(batch_key(batch))
+    kept = await context.recall(batch_key(_checked(batch)))
     if kept is None:
         raise not_found()
     about, *lines = kept.split("\n")

@@ -11,8 +11,9 @@ from typing import Final
 import redis
 from fastapi import Request
 
+from querymill.client.board_transport import AsyncBoardTransport
 from querymill.client.events.watch import Watch
-from querymill.client.mill import AsyncQuerymill
+from querymill.client.mill import AsyncQuerymill, Querymill
 from querymill.gateway.http.budgets import BudgetKeeper
 from querymill.gateway.http.problems import Problem, expired, no_collection, unavailable
 from querymill.gateway.http.rate_limit import LEASE_S, RateLimiter
@@ -49,18 +50,10 @@ class Mill(AsyncQuerymill):
     """The client, with its parts in the open."""
 
     def __init__(self, settings: Settings) -> None:
-        super().__init__(settings=settings)
-        self._board = AsyncValkeyBoard.connect(settings, connections=CONNECTIONS)
-
-    @property
-    def board(self) -> AsyncValkeyBoard:
-        """The board."""
-        return self._board
-
-    @property
-    def watch(self) -> Watch:
-        """The reader of events."""
-        return self._watch
+        transport = AsyncBoardTransport(settings, connections=CONNECTIONS)
+        self._use(transport, in_threads=lambda: Querymill(settings=settings))
+        self.board: AsyncValkeyBoard = transport.board
+        self.watch: Watch = transport.watch
 
 
 class Stopping(asyncio.Event):

@@ -78,7 +78,7 @@ async def find_jobs(
     found: list[Record] = []
     last: Listed | None = None
     is_end, looked_at = True, 0
-    async with aclosing(_looked_at(request, _read_cursor(before), limit, marked.mark)) as looked:
+    async with aclosing(_looked_at(request, _portions(request, wanted, before, limit, marked.mark))) as looked:
         async for entry, record, is_oldest in looked:
             last, is_end, looked_at = entry, is_oldest, looked_at + 1
             if record is not None and _fits(record, wanted, marked.labels) and sees_job(caller, record):
@@ -131,15 +131,29 @@ async def _listed(
         after, size = some[-1], LISTED_AT_ONCE
 
 
+def _portions(
+    request: Request, wanted: Wanted, before: str | None, limit: int, mark: str | None
+) -> AsyncGenerator[tuple[list[Listed], bool]]:
+    after = _read_cursor(before)
+    return _dead(request, after) if wanted.get("state") == "dead" else _listed(request, after, limit, mark)
+
+
+async def _dead(request: Request, before: Listed | None) -> AsyncGenerator[tuple[list[Listed], bool]]:
+    """Yield the dead jobs, in one portion. They have a list of their own, and outlive the one of all jobs."""
+    records = await records_of(request, await context_of(request).mill.board.dead(limit=LOOKED_AT))
+    listed = sorted(((int(each.created * 1000), each.job_id) for each in records if each is not None), reverse=True)
+    yield [entry for entry in listed if before is None or entry < before], True
+
+
 async def _looked_at(
-    request: Request, before: Listed | None, first: int, mark: str | None
+    request: Request, portions: AsyncGenerator[tuple[list[Listed], bool]]
 ) -> AsyncGenerator[tuple[Listed, Record | None, bool]]:
     """Yield the listed jobs with their records for as long as a page may take, and always some.
 
     With each it says whether it is the oldest one.
     """
     ends = time.monotonic() + LOOKED_S
-    async with aclosing(_listed(request, before, first, mark)) as portions:
+    async with aclosing(portions):
         async for listed, is_last in portions:
             for start in range(0, len(listed), AT_ONCE):
                 some = listed[start : start + AT_ONCE]

@@ -2,20 +2,30 @@
 
 import asyncio
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from querymill.gateway.http import audit
 from querymill.gateway.http.callbacks import callback_of, marked
-from querymill.gateway.http.context import caller_of, context_of
+from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.job_search import Marked, Wanted, cursor_at, find_jobs
 from querymill.gateway.http.labels import GivenLabels, read_labels
 from querymill.gateway.http.languages import in_callers_locale
 from querymill.gateway.http.problems import of_failed_job
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
-from querymill.gateway.http.shapes import CancelBody, JobBody, JobDetail, JobList, State, detail_of, job_of
+from querymill.gateway.http.shapes import (
+    ActionBody,
+    CancelBody,
+    JobBody,
+    JobDetail,
+    JobList,
+    State,
+    SubmittedBody,
+    detail_of,
+    job_of,
+)
 from querymill.gateway.http.submitting import accepted, read_idempotency_key, read_request, submit_job
 from querymill.gateway.http.waiting import (
     OnDisconnect,
@@ -31,6 +41,7 @@ from querymill.gateway.http.waiting import (
     shows_requests,
     wait_for_end,
 )
+from querymill.keys import Scope
 from querymill_shared.board import Record
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.fields import CollectionName, Lane
@@ -42,7 +53,7 @@ _IDEMPOTENCY_SCHEMA: Final[dict[str, Any]] = {"pattern": r'^("[!#-~]{1,255}"|[!-
 @router.post(
     "/v1/jobs",
     status_code=202,
-    response_model=JobBody,
+    response_model=SubmittedBody,
     responses=answers(
         {200: {"description": "The result, if it was there in time", "content": {JSON: {}}}},
         problems=(409, 410, 415, 424),
@@ -74,7 +85,7 @@ async def submit(
         if waited.is_gone and on_disconnect == "cancel" and not job.is_replayed:
             await cancel(request, job.id)
     found = await context_of(request).mill.board.summary(job.id)
-    return accepted(found.record, replayed)
+    return accepted(found.record, replayed, starts_work=job.is_new)
 
 
 @router.get("/v1/jobs", response_model=JobList, responses=answers(never=(404,)))
@@ -112,7 +123,11 @@ async def list_jobs(
     response_model=JobDetail,
     responses=answers({304: {"description": "As it was: `If-None-Match` names the last event"}}),
 )
-async def show_job(request: Request, job_id: str) -> Response:
+async def show_job(
+    request: Request,
+    job_id: str,
+    hits: Annotated[bool, Query(description="with the hits so far, of a job that is not over")] = False,  # noqa: FBT002
+) -> Response:
     """Show a job with its steps, in any state. Of one that `is_gone` there is what it did, for some days."""
     try:
         found = await look_at(request, job_id)
@@ -124,9 +139,9 @@ async def show_job(request: Request, job_id: str) -> Response:
     if matches(request, tag["ETag"]):
         return Response(status_code=304, headers=tag)
     picture = (await context_of(request).mill.board.picture(job_id)).for_caller()
-    return JSONResponse(
-        detail_of(picture, callback, shows_request=shows_requests(request)).model_dump(mode="json"), headers=tag
-    )
+    may_read = shows_requests(request)
+    detail = detail_of(picture, callback, shows_request=may_read, shows_hits=hits and may_read)
+    return JSONResponse(detail.model_dump(mode="json"), headers=tag)
 
 
 @router.get(
@@ -180,6 +195,34 @@ async def cancel_job(request: Request, job_id: str) -> Response:
     audit.note(caller_of(request), "cancel", request_id=request.state.request_id, job=job_id, cancelled=is_cancelled)
     body = CancelBody(job_id=job_id, state=state, cancelled=is_cancelled)
     return JSONResponse(body.model_dump(mode="json"))
+
+
+@router.post("/v1/jobs/{job_id}:release", response_model=ActionBody, responses=answers())
+async def release_job(request: Request, job_id: str) -> Response:
+    """Delete a job that has ended, before its result expires. One that has not ended stays as it is."""
+    return await _act(request, job_id, "release")
+
+
+@router.post("/v1/jobs/{job_id}:replay", response_model=ActionBody, responses=answers())
+async def replay_job(request: Request, job_id: str) -> Response:
+    """Run a dead job again, with all its attempts; needs the scope `operate`. One that is not dead stays as it is."""
+    need(caller_of(request), Scope.OPERATE)
+    return await _act(request, job_id, "replay")
+
+
+@router.post("/v1/jobs/{job_id}:drop", response_model=ActionBody, responses=answers())
+async def drop_job(request: Request, job_id: str) -> Response:
+    """Delete a dead job; needs the scope `operate`. One that is not dead stays as it is."""
+    need(caller_of(request), Scope.OPERATE)
+    return await _act(request, job_id, "drop")
+
+
+async def _act(request: Request, job_id: str, action: Literal["release", "replay", "drop"]) -> Response:
+    found = await look_at(request, job_id)
+    act = getattr(context_of(request).mill.board, action)
+    done = await asyncio.shield(asyncio.ensure_future(act(job_id)))
+    audit.note(caller_of(request), action, request_id=request.state.request_id, job=job_id, done=done)
+    return JSONResponse(ActionBody(job_id=job_id, state=found.record.state, done=done).model_dump(mode="json"))
 
 
 async def _state(request: Request, record: Record) -> State:

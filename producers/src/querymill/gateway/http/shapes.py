@@ -87,11 +87,21 @@ class StepBody(BaseModel):
     attempts: list[AttemptBody] = Field(default_factory=list)
 
 
+class HitSoFar(BaseModel):
+    """The best score that one query gave a hit, and the number of the passage with that score."""
+
+    key: str
+    score: float
+    passage: int
+
+
 class JobDetail(JobBody):
     """A job with its steps.
 
     ``request`` is what was asked, null if the board no longer has it, or if the key may not search the collection.
-    ``callers`` counts those that share its work. ``callback`` says whom its end is told, and what became of that.
+    ``callers`` counts those that share its work. ``callback`` says whom its end is told, and what became of that. With
+    `hits=true`, ``hits`` are those of a job that is not over, by query, and ``queries`` maps each query to the step
+    that asked it; both are null for a key that may not search.
     """
 
     lane: str
@@ -102,6 +112,8 @@ class JobDetail(JobBody):
     request: dict[str, Any] | None
     callback: CallbackBody | None = None
     steps: list[StepBody]
+    hits: dict[str, list[HitSoFar]] | None = None
+    queries: dict[str, str] | None = None
 
 
 class JobList(BaseModel):
@@ -113,6 +125,26 @@ class JobList(BaseModel):
     jobs: list[JobBody]
     next: str | None
     looked_back_to: Time | None
+
+
+class SubmittedBody(JobBody):
+    """A job that was submitted.
+
+    It ``starts_work`` unless an idempotency key led to an earlier job, or identical work was in flight.
+    """
+
+    starts_work: bool
+
+
+class ActionBody(BaseModel):
+    """What became of a job that was to be released, replayed or dropped: ``done`` is false where it could not be.
+
+    ``state`` is that of the job before.
+    """
+
+    job_id: str
+    state: State
+    done: bool
 
 
 class CancelBody(BaseModel):
@@ -280,8 +312,10 @@ def job_of(record: Record) -> JobBody:
     return JobBody.model_validate(_glance(record))
 
 
-def detail_of(picture: Picture, callback: CallbackBody | None, *, shows_request: bool) -> JobDetail:
-    """Show a job with its steps, and with what became of its callback."""
+def detail_of(
+    picture: Picture, callback: CallbackBody | None, *, shows_request: bool, shows_hits: bool = False
+) -> JobDetail:
+    """Show a job with its steps, with what became of its callback, and with the hits so far if asked to."""
     record = picture.record
     more = {
         "lane": record.lane,
@@ -293,6 +327,11 @@ def detail_of(picture: Picture, callback: CallbackBody | None, *, shows_request:
         "reason": mask_text(record.reason),
         "steps": [_step(step) for step in picture.steps],
     }
+    if shows_hits:
+        more |= {
+            "hits": {query: [hit._asdict() for hit in hits] for query, hits in picture.hits.items()},
+            "queries": dict(picture.queries),
+        }
     return JobDetail.model_validate(_glance(record) | more)
 
 

@@ -145,7 +145,10 @@ def read_idempotency_key(written: str | None) -> str | None:
     return found["quoted"] or found["bare"]
 
 
-def accepted(record: Record, headers: dict[str, str]) -> Response:
-    """Answer with a job that has not ended."""
+def accepted(record: Record, headers: dict[str, str], *, starts_work: bool | None = None) -> Response:
+    """Answer with a job that has not ended, and whether its submission started work if that is known."""
     at = {"Location": f"/v1/jobs/{record.job_id}"}
-    return JSONResponse(job_of(record).model_dump(mode="json"), 202, headers | at)
+    body = job_of(record).model_dump(mode="json")
+    if starts_work is not None:
+        body["starts_work"] = starts_work
+    return JSONResponse(body, 202, headers | at)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from querymill import BadLine, Ingestion, LoadProgress, PathOptions, UnreadPath, UnusablePath
-from querymill.client.documents import RETRIEVERS
+from querymill.client.transport import RETRIEVERS
 from querymill.ingesting.loading import load_async
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.files.search import FileSearch
