@@ -20,17 +20,17 @@ class MemoryRunning:
 
     def __init__(self, job: Job[Any]) -> None:
         self.id = job.id
-        self._job = job
+        self.job = job
 
     async def events(self, *, timeout: float | None = None) -> AsyncIterator[Event]:
-        for event in await asyncio.to_thread(lambda: list(self._job.events(timeout=timeout))):
+        for event in await asyncio.to_thread(lambda: list(self.job.events(timeout=timeout))):
             yield event
 
     async def result(self, timeout: float | None = None) -> Any:
-        return await asyncio.to_thread(self._job.result, timeout)
+        return await asyncio.to_thread(self.job.result, timeout)
 
     async def cancel(self) -> bool:
-        return await asyncio.to_thread(self._job.cancel)
+        return await asyncio.to_thread(self.job.cancel)
 
 
 class MemoryAccess:

@@ -25,6 +25,7 @@ class ScriptedAnswers:
         self.is_whole = True
         self.fault = ""
         self.passage_tokens = 4_000
+        self.writes = True
         self.judgement: AnswerScores | Exception = AnswerScores(0.9, 0.8, 0.7, ())
         self.asked: list[tuple[str, list[str], Language, int, Caller]] = []
         self.said: list[list[SaidTurn]] = []

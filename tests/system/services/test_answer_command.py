@@ -93,13 +93,14 @@ def test_on_a_terminal_the_answer_is_seen_as_it_comes(
 
 
 @pytest.mark.usefixtures("worker")
-def test_no_answer_is_no_failure_of_the_command(
+def test_an_answer_that_is_not_written_is_quoted_and_no_failure_of_the_command(
     querymill: CommandLine, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     openai_server.script.chat = lambda request: chat_stream(" ")
     run = querymill("answer", write(tmp_path / "hits.json", {"query": "how many ships?", "hits": HITS}))
     assert run.returncode == 0, run.stderr
-    assert "degraded: answer: chat model: empty reply" in run.stdout
+    assert "quoted from the hits; no chat model wrote it" in run.stdout
+    assert "degraded: write: the answer is a quotation: chat model: empty reply" in run.stdout
 
 
 @pytest.mark.parametrize(

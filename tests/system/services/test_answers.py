@@ -169,15 +169,17 @@ FAILURES = {
 
 @pytest.mark.usefixtures("filings")
 @pytest.mark.parametrize("answer", FAILURES.values(), ids=FAILURES.keys())
-def test_a_chat_model_that_only_fails_leaves_the_hits(
+def test_a_chat_model_that_only_fails_leaves_the_hits_and_a_quotation(
     mill: Querymill, openai_server: OpenAIServer, answer: Answer
 ) -> None:
     openai_server.script.chat = lambda request: answer
     result = mill.submit(search(judge=True)).result(timeout=60)
     assert (result.results[0].document, result.results[0].page) == ("a1", 2)
-    assert (result.answer, result.complete) == (None, False)
-    assert [part.stage for part in result.degraded] == ["answer", "judge"]
-    assert result.degraded[0].reason.startswith("chat model")
+    assert answer_of(result).quoted
+    assert answer_of(result).text == "revenue rose to forty million [1]"
+    assert not result.complete
+    assert [part.stage for part in result.degraded] == ["write", "judge"]
+    assert "chat model" in result.degraded[0].reason
 
 
 NONSENSE = {
@@ -206,8 +208,9 @@ def test_the_deadline_cuts_the_answer_and_leaves_the_hits(mill: Querymill, opena
     openai_server.script.chat = saying(*["word "] * 200, apart_s=0.2)
     # The whole answer takes 40 seconds.
     result = (job := mill.submit(search(deadline=12))).result(timeout=60)
-    assert (result.answer, bool(result.results), result.complete) == (None, True, False)
-    assert [part.stage for part in result.degraded] == ["answer"]
+    assert (bool(result.results), result.complete) == (True, False)
+    assert result.answer is None or result.answer.quoted  # as far as the time allows
+    assert [part.stage for part in result.degraded] in (["answer"], ["write"])
     assert "deadline" in result.degraded[0].reason
     assert parts(list(job.events(timeout=60)))
 

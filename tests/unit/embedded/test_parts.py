@@ -30,6 +30,7 @@ def test_every_part_leads_to_its_own_port() -> None:
         "CHAT_MODEL": "smollm2-135m-instruct",
         "QUERYMILL_RERANK_TOKENS": "500",
         "QUERYMILL_ANSWER_TOKENS": "500",
+        "QUERYMILL_ANSWERS": "quoted",
     }
 
 

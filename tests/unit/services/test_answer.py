@@ -13,6 +13,7 @@ from querymill_workers.dispatch.sweeper import sweep
 from querymill_workers.inference.answer_ports import AnswerScores
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.services import stream, writing
+from querymill_workers.services.quoting import NOTHING_NEAR
 from tests.fixtures.world import World
 
 HITS = [
@@ -164,24 +165,59 @@ def test_a_judge_that_fails_leaves_the_answer_and_says_so(world: World) -> None:
     ]
 
 
-def test_without_an_answer_the_hits_come_back_alone(world: World) -> None:
-    world.answers.reply = lambda: [Refused("chat model refused: HTTP 401")]
+def test_where_the_chat_model_fails_a_quotation_stands_in(world: World) -> None:
+    world.answers.reply = lambda: ["Nine sh", Refused("chat model refused: HTTP 401", code="provider_refused")]
     job_id = world.run(asked(judge=True))
     result = answered(world, job_id)
-    assert (result.answer, result.complete, len(result.results)) == (None, False, 2)
-    assert [(part.stage, part.reason) for part in result.degraded] == [
-        ("answer", "chat model refused: HTTP 401"),
-        ("judge", "there is no answer to judge"),
+    assert result.answer is not None
+    assert (result.answer.text, result.answer.quoted) == ("the fleet counts nine ships [1]", True)
+    assert [(citation.number, citation.id) for citation in result.answer.citations] == [(1, "a/1")]
+    assert as_read(parts(world, job_id)) == result.answer.text
+    assert (result.complete, len(result.results)) == (False, 2)
+    assert [(part.stage, part.reason, part.code) for part in result.degraded] == [
+        ("write", "the answer is a quotation: chat model refused: HTTP 401", "provider_refused"),
+        ("judge", "a quotation is not judged: it says what the hits say", None),
     ]
     assert world.board.events(job_id)[-1][1] == Done(complete=False)
     assert world.answers.judged == []
 
 
+def test_a_chat_model_that_is_away_is_asked_once_more_before_the_hits_are_quoted(world: World) -> None:
+    away: list[str | Exception] = [Unavailable("chat model: HTTP 503")]
+    world.answers.reply = lambda: away
+    request = asked()
+    job_id = world.run(request)
+    assert not world.board.picture(job_id).record.is_over
+    world.ring(job_id, request, "answer")
+    assert len(world.answers.asked) == 2
+    assert answer_of(world, job_id).quoted
+    assert answered(world, job_id).degraded[0].code == "provider_down"
+
+
+def test_without_a_chat_model_that_writes_nothing_is_missing(world: World) -> None:
+    world.answers.writes = False
+    result = answered(world, world.run(asked()))
+    assert result.answer is not None
+    assert (result.answer.text, result.answer.quoted) == ("the fleet counts nine ships [1]", True)
+    assert (result.complete, world.answers.asked) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [("who is the king of Spain?", NOTHING_NEAR["en"]), ("谁是西班牙国王？", NOTHING_NEAR["zh"])],
+)
+def test_a_quotation_says_so_where_nothing_is_near(world: World, query: str, said: str) -> None:
+    world.answers.writes = False
+    answer = answer_of(world, world.run(asked(query)))
+    assert (answer.text, answer.citations, answer.quoted) == (said, (), True)
+
+
 @pytest.mark.parametrize("reply", ["[9]", " [7] [8] "])
-def test_an_answer_of_wrong_citations_alone_is_none(world: World, reply: str) -> None:
+def test_an_answer_of_wrong_citations_alone_is_quoted_instead(world: World, reply: str) -> None:
     world.answers.reply = lambda: [reply]
     result = answered(world, world.run(asked()))
-    assert result.answer is None
+    assert result.answer is not None
+    assert result.answer.quoted
     assert "cited only passages that do not exist" in result.degraded[0].reason
 
 
@@ -238,8 +274,8 @@ def test_a_cancelled_job_stops_the_answer(world: World, monkeypatch: pytest.Monk
 
 
 def test_no_model_is_asked_when_no_time_is_left(world: World) -> None:
-    result = answered(world, world.run(asked(deadline=0.1)))
-    assert (world.answers.asked, result.answer, result.complete) == ([], None, False)
+    result = answered(world, world.run(asked(deadline=0.2)))
+    assert (world.answers.asked, result.complete) == ([], False)
     assert "cut by the deadline" in result.degraded[0].reason
 
 

@@ -106,6 +106,6 @@ def test_an_answer_written_by_another_worker_is_judged_and_shown(world: World) -
     result = world.result(job_id)
     assert isinstance(result, AnswerResult)
     assert result.answer is not None
-    assert result.answer.model_dump(mode="json") == written | {"judgement": grounded}
+    assert result.answer.model_dump(mode="json") == written | {"judgement": grounded, "quoted": False}
     assert [part.stage for part in result.degraded] == ["answer"]
     assert result.usage == {"provider_calls": 2, "tokens": 7}

@@ -62,11 +62,12 @@ def main() -> int:
     settings = wiring.settings()
     logs.configure(settings.querymill_log_level)  # to the other stream: the caller reads a JSON object from each line
     trials: dict[str, Callable[[], str]] = {
-        "chat models": lambda: try_chat(settings),
         "embedding models": lambda: try_embeddings(
             settings, wiring.embedding_profile(settings), *settings.embedding_endpoint
         ),
     }
+    if settings.chat_model:
+        trials["chat models"] = lambda: try_chat(settings)
     if settings.rerank_base_url:
         trials["rerank endpoint"] = lambda: try_rerank(settings)
     if (previous := wiring.previous_profile(settings)) is not None:

@@ -304,7 +304,7 @@ def ports() -> Ports:
         embeddings=embeddings(chosen),
         rewriter=ChatRewriter(chat_model),
         judge=judge_of(chosen, chat_model),
-        answers=ChatAnswers(chat_model, passage_tokens=chosen.querymill_answer_tokens),
+        answers=ChatAnswers(chat_model, passage_tokens=chosen.querymill_answer_tokens, writes=chosen.writes_answers),
         reports=PostgresReports(pool),
         report_life=PostgresReportLife(pool),
         text_vectors=PostgresTextVectors(pool),

@@ -13,7 +13,7 @@ import typer
 from pydantic import BaseModel
 from rich.text import Text
 
-from querymill.cli.demo_answers import answer_and_judge
+from querymill.cli.demo_answers import answer
 from querymill.cli.demo_models import rerank_and_embed
 from querymill.cli.exits import WrongUse
 from querymill.cli.kind import DemoStep
@@ -80,14 +80,14 @@ def service_steps(found: ReportResult) -> tuple[DemoStep, ...]:
             "The models alone: hits reranked, texts embedded",
             lambda mill, _, console: rerank_and_embed(mill, found, console),
         ),
-        DemoStep("The first question again, answered from its hits, and the answer judged", answer_first_question),
+        DemoStep("The first question again, answered by a quotation of its hits", answer_first_question),
     )
 
 
 def answer_first_question(mill: Querymill, sample: Path, console: Console) -> list[ReportResult]:
     """Answer the first question on the reports."""
     first = questions(sample)[0]
-    return [answer_and_judge(mill, first.text, first.answer, console)]
+    return [answer(mill, first.text, first.answer, console)]
 
 
 def after(console: Console, results: list[ReportResult], seconds: float) -> None:

@@ -1,4 +1,6 @@
-"""The demo's step on answers: one of the questions again, answered from its hits and judged."""
+"""The demo's step on answers: one of the questions again, answered from its hits by quotation."""
+
+from typing import Final
 
 from rich.text import Text
 
@@ -10,16 +12,12 @@ from querymill.cli.terminal import Console
 from querymill.client.mill import Querymill
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 
-#: A chat model on a few CPU cores reads slowly: few passages, and a short answer.
-HITS, PASSAGE_TOKENS, ANSWER_TOKENS = 3, 300, 60
+HITS: Final = 3
 
 
-def answer_and_judge(mill: Querymill, question: str, known: str, console: Console) -> ReportResult:
-    """Search, show the chat model answering from the hits, and let it judge the answer; print what it cites."""
-    request = ReportSearch(
-        query=question, collection=COLLECTION, top_n=HITS, answer=True, judge=True,
-        answer_tokens=ANSWER_TOKENS, passage_tokens=PASSAGE_TOKENS, deadline=40,
-    )  # fmt: skip
+def answer(mill: Querymill, question: str, known: str, console: Console) -> ReportResult:
+    """Search, show the answer as it is put together of what the hits say, and print what it cites."""
+    request = ReportSearch(query=question, collection=COLLECTION, top_n=HITS, answer=True, deadline=40)
     job = mill.submit(request)
     console.print()
     screen.follow(console, question, job.events(timeout=50))
@@ -29,8 +27,8 @@ def answer_and_judge(mill: Querymill, question: str, known: str, console: Consol
     show_degraded(console, result.degraded)
     console.print(Text(f"  the answer the sample knows: {known}", "bold"))
     console.print(
-        "   The chat model from the wheel (135 million parameters) is far too small for this: expect a poor answer,\n"
-        "   wrong or no citations, and no judgement worth the name. What holds with any model: a number in brackets\n"
-        "   names a hit that exists, and if there is no answer, the reason is given and the hits remain."
+        "   The chat model from the wheel (135 million parameters) is too small to answer. Answers are quotations:\n"
+        "   the sentences and table rows that say most of the question. With OPENAI_BASE_URL and CHAT_MODEL a model\n"
+        "   of your own writes them, and a quotation stands in where it fails."
     )
     return result

@@ -21,7 +21,10 @@ def show_answered(console: Console, result: AnswerResult) -> None:
 
 def show_answer(console: Console, answer: WrittenAnswer) -> None:
     """Print an answer, what it cites, and how it was judged."""
-    console.print(Text(f"  {answer.text}", style="bold"))
+    for line in answer.text.splitlines():
+        console.print(Text(f"  {line}", style="bold"))
+    if answer.quoted:
+        console.print(Text("    quoted from the hits; no chat model wrote it", style="dim"))
     for citation in answer.citations:
         console.print(Text(f"    [{citation.number}] {_place(citation)}", style="green"))
     if answer.removed_citations:

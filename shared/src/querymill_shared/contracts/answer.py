@@ -97,12 +97,14 @@ class WrittenAnswer(Contract):
     """An answer. Every [number] in ``text`` is one of ``citations``.
 
     Attributes:
-        text: What the chat model wrote, without citations of passages that do not exist.
+        text: What the chat model wrote, without citations of passages that do not exist; or a quotation.
         citations: The cited hits, in order of appearance. Empty if the answer says that the passages hold none.
         removed_citations: Numbers that named no passage and were removed.
         language: The language of the question.
         passages: Number of hits that the model was shown, best first.
         judgement: None if none was requested, or if it failed (then ``degraded`` says why).
+        quoted: Whether the text is put together of sentences and table rows of the hits, because no chat model is
+            configured or it failed (then ``degraded`` says why).
     """
 
     text: str
@@ -111,6 +113,9 @@ class WrittenAnswer(Contract):
     language: Annotated[Literal["en", "zh"], Growing]
     passages: int
     judgement: Judgement | None = None
+    quoted: Annotated[
+        bool, Field(description="put together of sentences and table rows of the hits, not written by a chat model")
+    ] = False
 
 
 class AnsweredHit(Contract):

@@ -75,6 +75,11 @@ class Settings(WordSettings, GatewaySettings, JobSettings, ModelSettings, Servic
         return as_redis_says(self.celery_broker_url) or self.redis_url
 
     @property
+    def writes_answers(self) -> bool:
+        """Whether CHAT_MODEL writes answers; otherwise they are quotations."""
+        return bool(self.chat_model) and self.querymill_answers == "written"
+
+    @property
     def embedding_endpoint(self) -> tuple[str, str]:
         """Base URL and key of the embedding provider."""
         return (

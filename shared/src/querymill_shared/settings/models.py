@@ -23,9 +23,13 @@ class ModelSettings(BaseSettings):
     embedding_model: Annotated[str, Field(description="model that embeds queries and passages")] = (
         "text-embedding-3-small"
     )
-    chat_model: Annotated[str, Field(description="model that expands queries, judges relevance and writes answers")] = (
-        "gpt-5-mini"
-    )
+    chat_model: Annotated[
+        str,
+        Field(
+            description="model that expands queries, judges relevance and writes answers; empty: none, and answers are"
+            " quotations",
+        ),
+    ] = "gpt-5-mini"
     rerank_base_url: Annotated[str, Field(description="base URL of a rerank endpoint; empty: CHAT_MODEL judges")] = ""
     rerank_api_key: Annotated[SecretStr, Field(description="API key for RERANK_BASE_URL")] = SecretStr("")
     rerank_model: Annotated[str, Field(description="model of the rerank endpoint; empty: the endpoint's default")] = ""
@@ -76,6 +80,13 @@ class ModelSettings(BaseSettings):
             description="the passages that one answer is written from are cut to this many tokens in total",
         ),
     ] = 4_000
+    querymill_answers: Annotated[
+        Literal["written", "quoted"],
+        Field(
+            description="written: CHAT_MODEL writes answers, and where it fails they are quotations; quoted: they are"
+            " put together of sentences and table rows of the hits, for a chat model that is too small to answer",
+        ),
+    ] = "written"
     querymill_embedding_dimensions: Annotated[
         int | None,
         Field(

@@ -84,7 +84,7 @@ def test_a_job_without_an_answer_takes_no_step_more(world: World) -> None:
 
 
 @pytest.mark.parametrize("error", [CallFailed("chat model: the reply broke off"), Refused("chat model refused")])
-def test_without_an_answer_the_hits_stand(world: World, error: Exception) -> None:
+def test_without_an_answer_the_hits_are_quoted(world: World, error: Exception) -> None:
     world.ingest(SHIPS)
     world.answers.reply = lambda: [error]
     request = asking(judge=True)
@@ -92,11 +92,12 @@ def test_without_an_answer_the_hits_stand(world: World, error: Exception) -> Non
     while not world.board.picture(job_id).record.is_over:
         world.ring(job_id, request, "answer")
     result = found(world, job_id)
-    assert result.answer is None
-    assert result.results[0].page == 2
+    assert result.answer is not None
+    assert result.answer.quoted
+    assert result.answer.citations[0].page == result.results[0].page == 2
     assert [(part.stage, part.reason) for part in result.degraded] == [
-        ("answer", str(error)),
-        ("judge", "there is no answer to judge"),
+        ("write", f"the answer is a quotation: {error}"),
+        ("judge", "a quotation is not judged: it says what the hits say"),
     ]
 
 

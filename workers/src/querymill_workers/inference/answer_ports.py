@@ -40,6 +40,11 @@ class Answers(Protocol):
     """Writes answers from numbered passages, and judges answers."""
 
     @property
+    def writes(self) -> bool:
+        """Whether a chat model writes answers; otherwise they are quotations."""
+        ...
+
+    @property
     def passage_tokens(self) -> int:
         """Default token limit of all passages of an answer together."""
         ...

@@ -45,9 +45,15 @@ class AnswerScoresReply(BaseModel):
 class ChatAnswers(Answers):
     """`Answers` by a chat model, with the prompts of this package."""
 
-    def __init__(self, chat: ChatModel, *, passage_tokens: int) -> None:
+    def __init__(self, chat: ChatModel, *, passage_tokens: int, writes: bool = True) -> None:
         self._chat = chat
         self._passage_tokens = passage_tokens
+        self._writes = writes
+
+    @property
+    @override
+    def writes(self) -> bool:
+        return self._writes
 
     @property
     @override

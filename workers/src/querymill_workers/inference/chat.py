@@ -47,6 +47,8 @@ _SAMPLING: Mapping[str, Any] = {"temperature": 0.0, "frequency_penalty": 0.3}
 _STREAMED: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
 #: Tokens that the role and the separators add to a message.
 _TURN_TOKENS = 4
+#: Why there is no reply where the settings name no model.
+NO_MODEL = "chat model: none is configured (CHAT_MODEL is empty)"
 #: A prompt that no model and no filter objects to, and the most tokens of its reply.
 HARMLESS, PROBE_TOKENS = "Say hello.", 10
 
@@ -175,6 +177,11 @@ class ChatModel:
         """The model's name."""
         return self._endpoint.model
 
+    def _check_named(self) -> None:
+        """Raise Refused unless the settings name a model."""
+        if not self.model:
+            raise Refused(NO_MODEL, code="provider_refused")
+
     def ask(
         self,
         turns: Sequence[ChatTurn],
@@ -195,6 +202,7 @@ class ChatModel:
             Refused: No reply before the caller's deadline.
             Exception: What ``check`` raises.
         """
+        self._check_named()
         options = self._endpoint.options(max_tokens, shape)
         prompt = _tokens_of_prompt(turns)
         tokens = prompt + self._endpoint.max_tokens(options)

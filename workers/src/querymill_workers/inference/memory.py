@@ -87,6 +87,7 @@ class WordAnswers(Answers):
     """`Answers` that quotes the first passage and judges every answer as good."""
 
     passage_tokens: Final = 4_000
+    writes: Final = True
 
     @override
     def write(

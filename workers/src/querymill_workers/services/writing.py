@@ -1,9 +1,9 @@
 """Write an answer from hits, and judge it: two steps that any job with hits may add.
 
-    hits ─> answer (chat model, in parts) ─> judge (chat model) ─> settle
+    hits ─> answer (chat model, in parts; or quoted) ─> judge (chat model) ─> settle
 
 A step is added once its input is on the board. The parts of an answer reach the job's readers while the model still
-writes (``stream.py``).
+writes (``stream.py``). Where no chat model writes answers, or it fails, the answer is a quotation (``quoting.py``).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,16 +19,19 @@ from querymill_shared.contracts.answer import (
     Judgement,
     WrittenAnswer,
 )
+from querymill_shared.contracts.codes import OptionalCode
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.results import Degradation
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import CUT, Caller, caller_of
-from querymill_workers.jobs.faults import Refused
+from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.in_chat import shown_turns
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.services.ports import AnswerPorts
+from querymill_workers.services.quoting import send_quotation
 from querymill_workers.services.rules.budget import PromptPassage, fitted
+from querymill_workers.services.rules.quoting import Quotable
 from querymill_workers.services.rules.sentences import sentences
 from querymill_workers.services.stream import AnswerStream
 from querymill_workers.text.languages import language_of
@@ -36,7 +39,9 @@ from querymill_workers.text.languages import language_of
 AnswerRequest = ReportSearch | AnswerQuestion
 
 #: The chat model is cut this long before the deadline, in seconds: the step still has to finish, and the job to settle.
-SETTLE_MARGIN_S = 0.12
+SETTLE_MARGIN_S = 0.25
+#: A chat model that is away is asked once more if the job has more than this time, in seconds.
+RETRY_ROOM_S = 2.0
 
 
 @value
@@ -58,18 +63,26 @@ class CitableHit:
         """What a prompt shows."""
         return PromptPassage(self.text, self.label, self.matched)
 
+    @property
+    def quotable(self) -> Quotable:
+        """What a quotation is taken from."""
+        return Quotable(self.text, self.label or self.title or "")
+
 
 class AnswerNotes(StepNotes):
     """The notes of the step that writes.
 
     ``is_whole`` is False if the model reached its limit of tokens, or broke off with an error: ``fault``. ``cut``
-    numbers the hits that the prompt had no room for as a whole, from 1.
+    numbers the hits that the prompt had no room for as a whole, from 1. ``unwritten`` is why the chat model wrote
+    nothing, and a quotation stands in.
     """
 
     answer: WrittenAnswer
     is_whole: bool = True
     fault: str = ""
     cut: tuple[int, ...] = ()
+    unwritten: str = ""
+    unwritten_code: OptionalCode = None
 
 
 class JudgeNotes(StepNotes):
@@ -84,7 +97,8 @@ def next_step(picture: Picture, request: AnswerRequest, *, has_sources: bool) ->
     wants_answer = isinstance(request, AnswerQuestion) or request.answer
     if wants_answer and has_sources and ANSWER not in steps:
         return ANSWER
-    if request.judge and JUDGE not in steps and ANSWER in steps and steps[ANSWER].state == "done":
+    answer = _read_answer(steps)
+    if request.judge and JUDGE not in steps and answer is not None and not answer.quoted:
         return JUDGE
     return None
 
@@ -92,7 +106,7 @@ def next_step(picture: Picture, request: AnswerRequest, *, has_sources: bool) ->
 def run_step(
     claim: Claim, request: AnswerRequest, picture: Picture, sources: Sequence[CitableHit], ports: AnswerPorts
 ) -> Outcome:
-    """Run the claimed step: write the answer, or judge it.
+    """Run the claimed step: write or quote the answer, or judge it.
 
     Raises:
         Unavailable: The chat model did not reply in time, or no time is left for a call.
@@ -100,6 +114,8 @@ def run_step(
     """
     if not sources:
         raise Refused("the hits no longer exist: their reports were replaced", code="pending")
+    if claim.step == ANSWER and not ports.answers.writes:
+        return quote_answer(claim, request, sources, ports)
     budget = ports.answers.passage_tokens if request.passage_tokens is None else request.passage_tokens
     fits = fitted([source.passage for source in sources], max_tokens=budget)
     passages = [passage.text for passage in fits]
@@ -107,7 +123,48 @@ def run_step(
         answer = AnswerNotes.of(steps_by_name(picture)[ANSWER]).answer
         return judge_answer(claim, request, answer, passages, ports)
     cut = tuple(number for number, passage in enumerate(fits, start=1) if passage.is_cut)
-    return write_answer(claim, request, sources, passages, ports, cut=cut)
+    try:
+        return write_answer(claim, request, sources, passages, ports, cut=cut)
+    except Refused as error:
+        return quote_answer(claim, request, sources, ports, instead=error)
+    except Unavailable as error:
+        if claim.attempt == 1 and (claim.expires_at is None or claim.expires_at - ports.clock() > RETRY_ROOM_S):
+            raise
+        return quote_answer(claim, request, sources, ports, instead=error)
+
+
+def quote_answer(
+    claim: Claim,
+    request: AnswerRequest,
+    sources: Sequence[CitableHit],
+    ports: AnswerPorts,
+    *,
+    instead: Refused | Unavailable | None = None,
+) -> Outcome:
+    """Quote the hits, and send the quotation like an answer. ``instead`` is why the chat model wrote none."""
+    laps, stream, language = Laps(ports), AnswerStream(claim, len(sources), ports), language_of(request.query)
+    text = send_quotation(
+        request.query,
+        [source.quotable for source in sources],
+        stream,
+        language=language,
+        max_tokens=request.answer_tokens,
+    )
+    laps.lap("quote")
+    answer = WrittenAnswer(
+        text=text,
+        citations=tuple(citation_of(number, sources) for number in stream.check.cited),
+        language=language,
+        passages=len(sources),
+        quoted=True,
+    )
+    notes = AnswerNotes(
+        answer=answer,
+        unwritten="" if instead is None else str(instead),
+        unwritten_code=None if instead is None else instead.code,
+        timing=stream.timing | laps.ms,
+    )
+    return Outcome(notes=notes.for_board(), ms=laps.total_ms, parts=laps.parts)
 
 
 def write_answer(
@@ -225,8 +282,11 @@ def _read_answer(steps: Mapping[str, Step]) -> WrittenAnswer | None:
     return answer.model_copy(update={"judgement": JudgeNotes.of(steps[JUDGE]).judgement})
 
 
+#: What a result lacks whose answer a chat model should have written.
+WRITING: Final = "write"
 NO_HIT: Final = Degradation(stage=ANSWER, reason="there is no hit to answer from")
 NO_ANSWER: Final = Degradation(stage=JUDGE, reason="there is no answer to judge")
+NOT_JUDGED: Final = Degradation(stage=JUDGE, reason="a quotation is not judged: it says what the hits say")
 
 
 def _missing(
@@ -238,11 +298,15 @@ def _missing(
     if ANSWER in steps and steps[ANSWER].state == "done":
         yield from _shortened(AnswerNotes.of(steps[ANSWER]), request)
     if request.judge and JUDGE not in steps:
-        yield Degradation(stage=JUDGE, reason=CUT, code="deadline") if answer else NO_ANSWER
+        late = Degradation(stage=JUDGE, reason=CUT, code="deadline")
+        yield NO_ANSWER if answer is None else NOT_JUDGED if answer.quoted else late
 
 
 def _shortened(notes: AnswerNotes, request: AnswerRequest) -> Iterator[Degradation]:
-    """Name what was left out of an answer, and of what it was written from."""
+    """Name what was left out of an answer, and of what it was written from, or why it was not written."""
+    if notes.unwritten:
+        reason = f"the answer is a quotation: {notes.unwritten}"
+        yield Degradation(stage=WRITING, reason=reason, code=notes.unwritten_code)
     if notes.fault:
         reason = f"chat model: the reply broke off, and what had come is kept: {notes.fault}"
         yield Degradation(stage=ANSWER, reason=reason, code="cut")

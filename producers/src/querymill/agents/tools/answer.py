@@ -22,6 +22,8 @@ DESCRIPTION: Final = (
 )
 #: Tokens of the reply that are kept for the sources: the rest is the answer's.
 _SOURCES_SHARE: Final = 0.5
+#: What stands before an answer that no chat model wrote.
+_QUOTED: Final = "Quoted from the sources; no chat model wrote an answer:"
 _NOT_THERE: Final = "The stored documents hold nothing that answers this."
 
 
@@ -63,6 +65,8 @@ def _reply(
 ) -> str:
     entries = [_source(access, citation.number, sources) for citation in written.citations]
     text = clean(written.text)
+    if written.quoted and entries:
+        text = f"{_QUOTED}\n{text}"
     head = text if entries else f"{text}\n(No passage is cited: {_NOT_THERE})"
     notes = missing(lacks).strip()
     return compose(

@@ -215,7 +215,12 @@ def _finished(access: Access, answer: WrittenAnswer, result: AnswerResult, sourc
         # The board has no code for this yet, only the words of the step.
         is_cut=any(part.stage == ANSWER and part.reason.startswith("cut at ") for part in result.degraded),
         usage=_usage(result),
-        more={"jobs": [sources.job_id, result.job_id], "sources": cited, "missing": lacks},
+        more={
+            "jobs": [sources.job_id, result.job_id],
+            "sources": cited,
+            "missing": lacks,
+            "quoted": answer.quoted,
+        },
     )
 
 

@@ -187,7 +187,9 @@ class Completion(BaseModel):
     model: str
     choices: list[Choice]
     usage: Usage | None = None
-    querymill: Annotated[dict[str, Any], Field(description="the jobs, the sources by number, what is missing")]
+    querymill: Annotated[
+        dict[str, Any], Field(description="the jobs, the sources by number, what is missing, whether it is a quotation")
+    ]
 
 
 def chunk_of(completion_id: str, created: int, model: str, choices: Sequence[Any], **more: Any) -> dict[str, Any]:

@@ -22,6 +22,7 @@ _LOST: Final[dict[str, str]] = {
     "vectors": "Found by words alone.",
     "words": "Found by vectors alone.",
     "answer": "There is no answer, only hits.",
+    "write": "The answer is a quotation of the hits.",
     "judge": "The answer was not judged.",
     "rerank": "The hits are in the order of the search.",
     "context": "There is no joined text.",

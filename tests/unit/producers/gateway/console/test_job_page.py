@@ -108,6 +108,19 @@ def test_what_is_missing_is_a_sentence_with_its_mend() -> None:
     )
 
 
+def test_a_quotation_is_called_one() -> None:
+    answer = {
+        "text": "Revenue, 2022: 40 [1]", "citations": [{"number": 1, "id": "r1"}], "language": "en", "passages": 3,
+        "quoted": True,
+    }  # fmt: skip
+    degraded = [{"stage": "write", "reason": HOSTILE, "code": "provider_down"}]
+    text = json.dumps(RESULTS["reports"] | {"answer": answer, "complete": False, "degraded": degraded})
+    page = shown(picture(ORIGINAL), text=text)
+    assert "Quotation" in page.text
+    assert "Put together of sentences and table rows of the hits; no chat model wrote it. From 3 passages." in page.text
+    assert "write: no response from the chat model. The answer is a quotation of the hits." in page.text
+
+
 def test_attempts_are_told_with_worker_and_reason() -> None:
     facts = encode_facts("limit", ())
     past = with_attempt("", 1, None, round(T0 * 1000), "w1#7", round(T0 * 1000) + 240, "failures", HOSTILE, facts)
