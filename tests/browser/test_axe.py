@@ -15,7 +15,8 @@ from tests.fakes.openai_server import OpenAIServer
 
 HERE: Final = Path(__file__).parent / "axe"
 PATHS: Final = (
-    "", "/jobs", "/jobs?state=incomplete", "/jobs/{job}", "/jobs/{job}?hit=1", "/jobs/none", "/search/reports",
+    "", "/jobs", "/jobs?state=incomplete", "/jobs/{job}", "/jobs/{job}?hit=1", "/jobs/{job}/compare?with={job}",
+    "/jobs/none", "/search/reports",
     "/search/messages", "/search/modules", "/search/files", "/search/conversations", "/collections",
     "/collections/{collection}", "/collections/{collection}/reports", "/collections/{collection}/reports/a1",
     "/collections/{collection}/conversations/ranks", "/ingestions", "/ingestions/none", "/dead", "/providers",

@@ -98,6 +98,11 @@ def test_a_question_is_asked_by_enter_and_edited(open_page: OpenPage, filings: s
         expect(query).to_have_value(f"ships {asked}\nof the fleet")
         expect(page.locator("[name=candidates]")).to_have_value("40")
         expect(page.locator("[name=collection]")).to_have_value(filings)
+        query.press("Enter")
+        expect(page.locator("#s-head")).to_contain_text("done")
+        page.get_by_role("link", name="Compare").click()
+        expect(page.get_by_role("region", name="The runs")).to_contain_text("the same, with the same options")
+        expect(page.get_by_role("region", name="Hits")).to_contain_text("same, in the same places")
         page.goto("/console/search")  # what was asked last is chosen again
         expect(page.locator("[name=collection]")).to_have_value(filings)
 

@@ -234,6 +234,8 @@ def test_a_keeper_makes_keys_and_a_gateway_asks_for_them(server: Server, deploym
     ):
         assert http.get("/v1/jobs").status_code == 200
         assert httpx.get(f"{gateway.url}/v1/jobs").status_code == 401
+    (listed,) = json.loads(keeping("keys", "list", "--json").stdout)
+    assert (listed["id"], listed["last_used"] is None) == (made["id"], False)
     assert keeping("keys", "revoke", made["id"]).returncode == 0
     server.tester.delete("qm:keys")
     assert server.refused() == set()
@@ -353,6 +355,7 @@ THE_GATEWAYS = [
     ("RENAME", "qm:{0}:x", SESSION), ("RESTORE", SESSION, "0", "x"), ("DUMP", SESSION),
     ("EVAL", "return redis.call('SET', KEYS[1], 'id')", "1", SESSION),
     ("DEL", LIMITS), ("HSET", LIMITS, "1", "0"), ("ZADD", "qm:gate:{0123456789ab}:places", "1", "x"),
+    ("HSET", "qm:gate:uses", "0123456789ab", "1"),
 ]  # fmt: skip
 #: A worker has keys of its own only by name, so that what comes later is not its own by chance.
 NO_WORKERS = [("HGETALL", "qm:keys"), ("HGET", "qm:keys", "x"), ("DUMP", "qm:keys"), ("SET", "qm:anything", "1")]

@@ -155,14 +155,15 @@ def _worker(life: WorkerLife) -> dict[str, Any]:
 
 def tables(fleet: Mapping[str, Any]) -> list[Table]:
     """Format the figures as tables: workers, queues, jobs, providers, then what was granted, cached and shared."""
-    providers = Table("provider's model", "breaker", "failures in a row", "paused", "learned", box=None)
-    for state in fleet["providers"]:
+    providers = Table("provider's model", "address", "breaker", "failures in a row", "paused", "learned", box=None)
+    for state in (state for state in fleet["providers"] if not state.get("is_idle")):
         style = "green" if state["breaker"] == "closed" else "red"
         paused = f"{state['paused_s']:.1f} s" if state["paused_s"] else "no"
         learned = "; ".join(dict.fromkeys(each["what"] for each in state.get("learned", ())))
         providers.add_row(
-            state["model"] or UNNAMED, Text(state["breaker"], style), str(state["failures"]), paused, learned
-        )
+            state["model"] or UNNAMED, state.get("address", ""), Text(state["breaker"], style), str(state["failures"]),
+            paused, learned,
+        )  # fmt: skip
     counted = Table("calls to providers", "", box=None)
     for said, value in _summary(fleet["counts"]):
         counted.add_row(said, value)
@@ -173,10 +174,10 @@ def tables(fleet: Mapping[str, Any]) -> list[Table]:
 def _tables_of_refusals(fleet: Mapping[str, Any]) -> list[Table]:
     """Return a table of what each model's provider said last instead of an answer, if it said anything."""
     last = {model: refused[0] for model, refused in fleet.get("refusals", {}).items() if refused}
-    table = Table("provider's model", "last refusal", "at", box=None)
+    table = Table("provider's model", "address", "last refusal", "at", box=None)
     for model, refusal in last.items():
         at = datetime.fromtimestamp(refusal["at"], UTC).isoformat(" ", "seconds")
-        table.add_row(model or UNNAMED, Text(refusal["what"]), at)
+        table.add_row(model or UNNAMED, refusal.get("address", ""), Text(refusal["what"]), at)
     return [table] if last else []
 
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from querymill_shared.board.connections import CLIENT_COMMANDS, open_commands
 from querymill_shared.board.keys import API_KEYS
 from querymill_shared.contracts.errors import QuerymillError
-from querymill_shared.contracts.fields import JOINED, CollectionName
+from querymill_shared.contracts.fields import JOINED, CollectionName, Written
 from querymill_shared.settings import Settings
 
 #: A hash on the board: the id of a key, and the key as JSON.
@@ -45,6 +45,15 @@ class Scope(StrEnum):
     OPERATE = "operate"
 
 
+NameOrAll = Annotated[
+    str,
+    Written(
+        r"^(\*|[A-Za-z0-9][A-Za-z0-9._-]{0,63})$",
+        "must be * for all, or 1 to 64 letters (A to Z), digits, dots, dashes or underscores, a letter or digit first",
+    ),
+]
+
+
 class Secret(BaseModel):
     """The hash of a secret, and until when it is valid (s since the epoch), None for ever."""
 
@@ -64,9 +73,13 @@ class ApiKey(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     id: str
-    name: Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")]
+    name: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=100),
+        Written(r"^[^\x00-\x1f\x7f]+$", "must have no control characters"),
+    ]
     scopes: Annotated[frozenset[Scope], Field(min_length=1)]
-    collections: Annotated[frozenset[CollectionName | Annotated[str, Field(pattern=r"^\*$")]], Field(min_length=1)]
+    collections: Annotated[frozenset[NameOrAll], Field(min_length=1)]
     default_collection: CollectionName | None = None
     requests_per_minute: Annotated[int, Field(ge=1)] | None = None
     concurrency: Annotated[int, Field(ge=1)] | None = None

@@ -276,5 +276,5 @@ def test_the_pages_load_nothing_from_elsewhere(quiet_http: httpx.Client) -> None
         assert "default-src 'none'" in page.headers["Content-Security-Policy"]
         references = References()
         references.feed(page.text)
-        assert set(references.found) <= {"/docs", "/docs/style.css", "/openapi.json"}
+        assert set(references.found) <= {"/docs", "/docs/style.css", "/openapi.json", "/console"}
     assert "/v1/collections/{collection}/{kind}" in quiet_http.get("/docs").text

@@ -42,14 +42,14 @@ def test_a_fleet_that_has_done_nothing_divides_by_nothing() -> None:
 
 def test_a_provider_shows_what_was_learned_of_it_and_what_it_said_last() -> None:
     found = [{"what": "refuses temperature", "address": "http://a", "at": 1.0}]
-    state = {"model": "m", "breaker": "closed", "failures": 0, "paused_s": 0.0, "learned": found}
-    said = {"what": "HTTP 429, no quota left: check your plan", "step": "", "job_id": "", "at": 0.0}
+    state = {"model": "m", "breaker": "closed", "failures": 0, "paused_s": 0.0, "learned": found, "address": "http://a"}
+    said = {"what": "HTTP 429, no quota left", "step": "", "job_id": "", "at": 0.0, "address": "http://a"}
     shown = printed({"providers": [state], "refusals": {"m": [said]}, "counts": {}})
-    assert "m closed 0 no refuses temperature" in shown
-    assert "m HTTP 429, no quota left: check your plan 1970-01-01 00:00:00+00:00" in shown
+    assert "m http://a closed 0 no refuses temperature" in shown
+    assert "m http://a HTTP 429, no quota left 1970-01-01 00:00:00+00:00" in shown
     unnamed = printed({"providers": [state | {"model": ""}], "refusals": {"": [said]}, "counts": {}})
-    assert "(no name) closed 0" in unnamed
-    assert "(no name) HTTP 429" in unnamed
+    assert "(no name) http://a closed 0" in unnamed
+    assert "(no name) http://a HTTP 429" in unnamed
 
 
 def test_a_provider_shows_its_breaker_and_its_pause() -> None:

@@ -25,8 +25,12 @@ _WHOSE_ADDRESS: Final = (
 
 
 def rules_broken(error: pydantic.ValidationError) -> list[str]:
-    """Say, field by field, which rule was broken; settings are named as in the environment."""
-    places = [".".join(map(str, entry["loc"])) or "request" for entry in error.errors()]
+    """Say, field by field, which rule was broken; settings are named as in the environment.
+
+    Of a search of one of several kinds, fields are named without the kind, which stands in the command.
+    """
+    above = 1 if error.title.startswith("tagged-union") else 0
+    places = [".".join(map(str, entry["loc"][above:])) or "request" for entry in error.errors()]
     named = [place.upper() if error.title == Settings.__name__ else place for place in places]
     return [f"{place}: {rule_text(entry)}" for place, entry in zip(named, error.errors(), strict=True)]
 

@@ -53,17 +53,19 @@ class Commands(TyperGroup):
             add_commands(app, entry_points(group=GROUP, name=name), lacking={name: summary.extra})
         group = typer.main.get_command(app)
         command = group.commands.get(name) if isinstance(group, TyperGroup) else None
-        _add_examples(command, name)
+        _complete_help(command, name)
         return command
 
 
-def _add_examples(command: Any, path: str) -> None:
-    """Let the help of a command, and of those below it, end with examples."""
+def _complete_help(command: Any, path: str) -> None:
+    """Let the help of a command, and of those below it, end with examples, and break lines where the terminal does."""
     if command is None:
         return
     below = getattr(command, "commands", {})
     for name, each in below.items():
-        _add_examples(each, f"{path} {name}")
+        _complete_help(each, f"{path} {name}")
+    paragraphs = (command.help or "").split("\n\n")
+    command.help = "\n\n".join(each if "\n " in each else " ".join(each.split()) for each in paragraphs)
     found = examples_of(path) or [example for name in below for example in examples_of(f"{path} {name}")[:1]]
     command.epilog = "\n\n".join(["Examples:", *found]) if found else None
 

@@ -81,7 +81,7 @@ def up(
         raise
     if detach:
         where = f" --data {data}" if data else ""
-        say.print(f"Look: querymill status{where} · stop: querymill down{where}")
+        say.print(f"Look: querymill status{where}, querymill logs{where} · stop: querymill down{where}")
         return
     say.print("Ctrl-C stops it.")
     sys.stdout.flush()

@@ -124,9 +124,10 @@ def _print(shown: _Shown) -> None:
 
 def table_of(parts: "Iterable[embedded.PartStatus]") -> Table:
     """Lay the parts of a stack out, a row each."""
-    table = Table("part", "state", "pid", "address", "restarts", "log", box=None)
+    table = Table("part", "state", "pid", "address", "restarts", box=None)
+    table.caption, table.caption_justify = "what they log: querymill logs PART", "left"
     for part in parts:
         state = Text(part.state, "green" if part.state == "running" else "red")
         pid = "" if part.pid is None else str(part.pid)
-        table.add_row(part.name, state, pid, part.address, str(part.restarts), str(part.log))
+        table.add_row(part.name, state, pid, part.address, str(part.restarts))
     return table

@@ -70,6 +70,18 @@ def excerpt(passage: str, question: str, *, max_chars: int = EXCERPT_CHARS) -> E
     return Excerpt(shown, marks_of(shown, words))
 
 
+def telling_sentence(passage: str, question: str) -> str:
+    """Return the sentence, or the row of a table, that says most of a question; "" if none has a word of it.
+
+    >>> telling_sentence("The fleet grew. Nine ships were sold in May. Rates fell.", "which ships were sold?")
+    'Nine ships were sold in May.'
+    """
+    pieces = list(_pieces(passage[:MAX_PASSAGE_CHARS], question_words(question), MAX_PASSAGE_CHARS))
+    worth = _worth(pieces)
+    best = max(pieces, key=lambda piece: sum(worth[word] for word in piece.words), default=None)
+    return best.text if best is not None and best.words else ""
+
+
 def question_words(question: str) -> frozenset[str]:
     """Return the words of a question in lower case without function words; ideographs in pairs."""
     words: set[str] = set()
@@ -127,11 +139,7 @@ def _pieces(passage: str, words: frozenset[str], max_chars: int) -> Iterator[_Pi
 
 def _best_run(pieces: Sequence[_Piece], max_chars: int) -> tuple[int, int]:
     """Return the first piece of the best run and the one after its last; the earliest of equal ones."""
-    having: dict[str, int] = {}
-    for piece in pieces:
-        for word in piece.words:
-            having[word] = having.get(word, 0) + 1
-    worth = {word: math.log((len(pieces) + 0.5) / count) for word, count in having.items()}
+    worth = _worth(pieces)
     best, chosen = -1.0, (0, 1)
     for first, piece in enumerate(pieces):
         if first and not piece.words:
@@ -143,6 +151,15 @@ def _best_run(pieces: Sequence[_Piece], max_chars: int) -> tuple[int, int]:
         if (sum_ := sum(worth[word] for word in said)) > best:
             best, chosen = sum_, (first, end)
     return chosen
+
+
+def _worth(pieces: Sequence[_Piece]) -> dict[str, float]:
+    """Return what each word of the question counts: the more, the fewer pieces have it."""
+    having: dict[str, int] = {}
+    for piece in pieces:
+        for word in piece.words:
+            having[word] = having.get(word, 0) + 1
+    return {word: math.log((len(pieces) + 0.5) / count) for word, count in having.items()}
 
 
 def _join(pieces: Sequence[_Piece]) -> str:

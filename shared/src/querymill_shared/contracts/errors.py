@@ -224,6 +224,8 @@ def rule_text(entry: Mapping[str, Any]) -> str:
             return "Input should be a valid list"
         case "model_type" | "model_attributes_type" | "dict_type" | "mapping_type":
             return "Input should be an object"
+        case "string_pattern_mismatch" if "pattern" in entry.get("ctx", {}):
+            return "must be written otherwise"  # a regular expression tells people nothing
         case _:
             rule: str = entry["msg"]
             return rule.removeprefix("Value error, ").replace("Tuple should have", "List should have")

@@ -1,5 +1,6 @@
 """The fields that all requests share, and their rules."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -14,7 +15,6 @@ from pydantic import (
     FiniteFloat,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    StringConstraints,
     TypeAdapter,
     ValidationError,
     ValidationInfo,
@@ -23,9 +23,11 @@ from pydantic import (
     field_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from querymill_shared.queues import Queue
+from querymill_shared.values import value
 
 T = TypeVar("T")
 
@@ -99,6 +101,27 @@ class _Distinct(AfterValidator):
         return handler(core) | {"uniqueItems": True}
 
 
+@value
+class Written:
+    """A pattern that a text matches as a whole, and the rule in words: callers read the words, programs the pattern."""
+
+    pattern: str
+    rule: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        compiled = re.compile(self.pattern)
+
+        def check(text: str) -> str:
+            if compiled.fullmatch(text) is None:
+                raise PydanticCustomError("string_pattern_mismatch", "{rule}", {"rule": self.rule})
+            return text
+
+        return no_info_after_validator_function(check, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(core) | {"pattern": self.pattern}
+
+
 #: What the validators below ask for, as callers read it in the schema. Engines differ in what `\s` is.
 WITH_TEXT: Final[dict[str, Any]] = {"pattern": r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"}
 QueryText = Annotated[
@@ -128,8 +151,17 @@ PassageText = Annotated[
 Id = Annotated[Name, BeforeValidator(number_as_text)]
 #: A time without a zone is read as UTC.
 Moment = Annotated[datetime, AfterValidator(_in_utc)]
-CollectionName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-Sha1 = Annotated[str, StringConstraints(pattern=r"^[0-9a-zA-Z._-]{1,100}$")]
+CollectionName = Annotated[
+    str,
+    Written(
+        r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        "must be 1 to 64 letters (A to Z), digits, dots, dashes or underscores, and begin with a letter or a digit",
+    ),
+]
+Sha1 = Annotated[
+    str,
+    Written(r"^[0-9a-zA-Z._-]{1,100}$", "must be 1 to 100 letters (A to Z), digits, dots, dashes or underscores"),
+]
 TopN = Annotated[int, Field(ge=1, le=200)]
 PositiveFloat = Annotated[FiniteFloat, Field(gt=0)]
 Distinct = _Distinct(_no_duplicates)

@@ -15,12 +15,11 @@ from pydantic import (
     BeforeValidator,
     Field,
     PrivateAttr,
-    StringConstraints,
     TypeAdapter,
     model_validator,
 )
 
-from querymill_shared.contracts.fields import Contract, number_as_text
+from querymill_shared.contracts.fields import Contract, Written, number_as_text
 
 #: A job has at most so many labels, with names and values of at most so many characters.
 MAX_LABELS, MAX_LABEL_NAME, MAX_LABEL_VALUE = 10, 32, 100
@@ -32,7 +31,13 @@ def _printable(value: str) -> str:
     return value
 
 
-LabelName = Annotated[str, StringConstraints(pattern=rf"^[A-Za-z][A-Za-z0-9_-]{{0,{MAX_LABEL_NAME - 1}}}$")]
+LabelName = Annotated[
+    str,
+    Written(
+        rf"^[A-Za-z][A-Za-z0-9_-]{{0,{MAX_LABEL_NAME - 1}}}$",
+        f"must be 1 to {MAX_LABEL_NAME} letters (A to Z), digits, dashes or underscores, and begin with a letter",
+    ),
+]
 LabelValue = Annotated[
     str,
     Field(min_length=1, max_length=MAX_LABEL_VALUE, json_schema_extra={"pattern": r"^\S(.*\S)?$"}),

@@ -6,6 +6,7 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings
 
 from querymill_shared.contracts.costs import ModelPrice
+from querymill_shared.contracts.fields import Written
 from querymill_shared.settings.units import Seconds
 
 
@@ -160,10 +161,10 @@ class ModelSettings(BaseSettings):
     ] = {}
     querymill_currency: Annotated[
         str,
+        Written(r"^\S+$", "must have no blanks"),
         Field(
             min_length=1,
             max_length=10,
-            pattern=r"^\S+$",
             description="what money of QUERYMILL_PRICES and of budgets is called",
         ),
     ] = "USD"

@@ -89,6 +89,7 @@ def test_no_help_has_markup_that_the_terminal_swallows_or_a_name_of_python(name:
         assert [text for text in texts if re.search(r"``|\[[a-z]", text)] == []
         shown = [option.default for option in command.params if option.show_default]
         assert [default for default in shown if isinstance(default, type)] == [], command.name
+        assert re.findall(r"[^\n]\n[^\n ]", command.help or "") == [], "the terminal breaks the lines"
 
 
 def test_a_word_that_is_nearly_a_command_is_answered_with_it() -> None:

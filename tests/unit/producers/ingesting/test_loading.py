@@ -88,7 +88,7 @@ def test_what_breaks_a_rule_as_a_whole_is_refused_before_a_row_is_read(mill: Mem
     rows = iter([report("a")])
     with pytest.raises(ValueError, match="kind: must be one of reports"):
         mill.ingest("papers", rows, collection="filings")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="String should match pattern"):
+    with pytest.raises(ValueError, match="must be 1 to 64 letters"):
         mill.ingest("reports", rows, collection="no / name")
     with pytest.raises(FileNotFoundError):
         mill.ingest("reports", tmp_path / "nothing.jsonl", collection="filings")

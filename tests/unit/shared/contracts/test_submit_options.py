@@ -19,8 +19,8 @@ def test_the_label_that_is_superseded_is_one_of_the_job() -> None:
 @pytest.mark.parametrize(
     ("given", "place", "rule"),
     [
-        ({"labels": {"a b": "v"}}, "labels", "String should match pattern"),
-        ({"labels": {"1st": "v"}}, "labels", "String should match pattern"),
+        ({"labels": {"a b": "v"}}, "labels", "must be 1 to "),
+        ({"labels": {"1st": "v"}}, "labels", "must be 1 to "),
         ({"labels": {"a": ""}}, "labels", "at least 1 character"),
         ({"labels": {"a": "v" * 101}}, "labels", "at most 100 characters"),
         ({"labels": {"a": "one\ntwo"}}, "labels", "must be printable"),

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from querymill.gateway.console import (
     absences,
     collections,
+    comparing,
     dead_letters,
     fleet,
     ingestions,
@@ -27,6 +28,7 @@ for _room in (
     fleet,
     job_list,
     job_page,
+    comparing,
     absences,
     search,
     dead_letters,

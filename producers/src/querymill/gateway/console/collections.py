@@ -129,7 +129,15 @@ async def read(request: Request, collection: str, kind: Retriever, document: str
     shown = await fetch_whole(request, collection, kind, document)
     hit = await _hit(request, collection, params.get("job", ""), params.get("hit", ""))
     view = hit.view if hit else None
-    reading = reading_of(kind, document, shown.document, view, page=params.get("page"), message=params.get("message"))
+    reading = reading_of(
+        kind,
+        document,
+        shown.document,
+        view,
+        question=hit.question if hit else "",
+        page=params.get("page"),
+        message=params.get("message"),
+    )
     return render(
         request,
         "reader.html",

@@ -17,9 +17,11 @@ from querymill_shared.fleet_history import Minute, total
 SLOT_S, SLOTS = 1_800, 48
 HOUR_S, HOURS = 3_600, 24
 #: Heights of the two drawings, in pixels; the least of what counted something.
-TOOK_PX, ENDED_PX, LEAST_PX = 56.0, 44.0, 2.0
+TOOK_PX, ENDED_PX, LEAST_PX = 64.0, 48.0, 2.0
+#: Where the drawing of ends begins and where it stands, in pixels from the top of both.
+ENDED_Y, BOTTOM = 76.0, 124.0
 #: The range of times that is drawn, on a logarithmic scale, in seconds, and the marks of its axis.
-SHORTEST_S, LONGEST_S = 0.01, 100.0
+SHORTEST_S, LONGEST_S = 0.02, 60.0
 MARKS_S: Final = (0.1, 1.0, 10.0)
 #: Kinds of request that have a question.
 QUESTIONS: Final = frozenset(kind for kind, asked in REQUESTS.items() if "query" in asked.model_fields)
@@ -67,13 +69,19 @@ class DayBar:
 
 @dataclass(frozen=True, slots=True)
 class DayDrawing:
-    """The day: its slots, the hours in which a job ended, the bars of times and of ends, the marks of times."""
+    """The day: its slots, the hours in which a job ended, the bars of times and of ends, the marks of times.
+
+    ``most`` jobs ended in the fullest slot: as many are as high as the drawing of ends, from ``ended_y`` to ``bottom``.
+    """
 
     slots: tuple[Slot, ...]
     hours: tuple[Slot, ...]
     took: tuple[DayBar, ...]
     ended: tuple[DayBar, ...]
     marks: tuple[tuple[str, float], ...]
+    most: int
+    ended_y: float = ENDED_Y
+    bottom: float = BOTTOM
 
     @property
     def sum(self) -> Slot:
@@ -124,14 +132,15 @@ def day_of(minutes: Sequence[Minute], now: float) -> DayDrawing | None:
         tuple(bar for place, slot in enumerate(slots) for bar in _took(slot, place)),
         tuple(bar for place, slot in enumerate(slots) for bar in _ended(slot, place, most)),
         tuple((bound(mark), height_of(mark)) for mark in MARKS_S),
+        most,
     )
 
 
 def height_of(seconds: float) -> float:
     """Return where a time stands, in pixels from the top.
 
-    >>> [height_of(seconds) for seconds in (0.01, 1.0, 100.0, float("inf"))]
-    [56.0, 28.0, 0.0, 0.0]
+    >>> [height_of(seconds) for seconds in (0.02, 1.0, 60.0, float("inf"))]
+    [64.0, 32.7, 0.0, 0.0]
     """
     kept = min(max(seconds, SHORTEST_S), LONGEST_S)
     return round(TOOK_PX * (1 - math.log10(kept / SHORTEST_S) / math.log10(LONGEST_S / SHORTEST_S)), 1)
@@ -161,10 +170,10 @@ def _took(slot: Slot, place: int) -> Iterable[DayBar]:
 def _ended(slot: Slot, place: int, most: int) -> Iterable[DayBar]:
     """Draw the ends of a slot, on top of each other: failed, incomplete, complete."""
     x, width = _place(place)
-    bottom = ENDED_PX
+    bottom = BOTTOM
     complete = max(slot.ended - slot.incomplete - slot.failed, 0)
     for css, number in (("failed", slot.failed), ("incomplete", slot.incomplete), ("complete", complete)):
         if number:
-            height = min(max(round(ENDED_PX * number / most, 1), LEAST_PX), bottom)
+            height = min(max(round(ENDED_PX * number / most, 1), LEAST_PX), bottom - ENDED_Y)
             bottom = round(bottom - height, 1)
             yield DayBar(css, x, width, bottom, height)

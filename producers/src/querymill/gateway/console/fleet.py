@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from querymill.fleet import UNNAMED
-from querymill.gateway.console import overview
+from querymill.gateway.console import accounts, overview
 from querymill.gateway.console.day import day_of
 from querymill.gateway.console.rendering import render
 from querymill.gateway.console.spending import Spent, spent_of
@@ -44,7 +44,8 @@ async def show_overview(request: Request) -> Response:
         day=day_of(await view_of(request).day(), await context_of(request).now()) if operates else None,
         caches=overview.caches(figures["counts"]),
         kinds_of_job=overview.kind_rows(figures),
-        providers=overview.asked_lately(figures["providers"]),
+        providers=accounts.asked_lately(figures["providers"]),
+        refused=accounts.refused_lately(figures["refusals"], await context_of(request).now()),
         spent=await _spent(request) if operates else None,
         workers=figures["workers"],
         dead=figures["dead_letters"],
@@ -95,7 +96,7 @@ async def show_providers(request: Request) -> Response:
         request,
         "providers.html",
         unnamed=UNNAMED,
-        providers=overview.asked_lately(moment.figures["providers"]),
+        providers=accounts.asked_lately(moment.figures["providers"]),
         learned={state["model"]: state["learned"] for state in moment.figures["providers"] if state.get("learned")},
         refusals=moment.figures["refusals"],
         now=await context_of(request).now(),

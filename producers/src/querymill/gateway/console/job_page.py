@@ -37,7 +37,7 @@ router = APIRouter()
 
 #: Jobs that are looked at for one whose id begins with a prefix; events that are shown raw.
 LATEST, RAW_EVENTS = 2_000, 60
-_ID_CHARS: Final = 32
+ID_CHARS: Final = 32
 #: Kinds that may be run again by a button: they read, and change nothing.
 AGAIN: Final = frozenset(kind for kind in REQUESTS if scope_of_kind(kind) is Scope.SEARCH)
 
@@ -79,7 +79,7 @@ def so_far(told: Sequence[StreamedEvent]) -> SoFar:
 @router.get("/console/jobs/{job_id}")
 async def show_job(request: Request, job_id: str) -> Response:
     """Show a job. A unique beginning of its id leads to it."""
-    if len(job_id) != _ID_CHARS:
+    if len(job_id) != ID_CHARS:
         return await _by_prefix(request, job_id)
     try:
         found = await look_at(request, job_id)
@@ -116,7 +116,7 @@ def _number(request: Request, name: str) -> int:
 async def _by_prefix(request: Request, prefix: str) -> Response:
     wanted = prefix.lower()
     fitting: list[str] = []
-    if 4 <= len(wanted) < _ID_CHARS and set(wanted) <= set("0123456789abcdef"):
+    if 4 <= len(wanted) < ID_CHARS and set(wanted) <= set("0123456789abcdef"):
         found = await find_jobs(request, {}, limit=LATEST)
         fitting = [record.job_id for record in found.records if record.job_id.startswith(wanted)]
     if len(fitting) == 1:
@@ -129,7 +129,7 @@ def job_values(
 ) -> dict[str, Any]:
     """Return what the page of a job shows."""
     record = picture.record
-    result = _read(text)
+    result = read_result(text)
     fall = waterfall(picture, now=now)
     answer: WrittenAnswer | None = getattr(result, "answer", None)
     shown: list[NumberedHit] = [] if result is None else hits_of(result, record.job_id, start=start)
@@ -161,7 +161,7 @@ def job_values(
     }
 
 
-def _read(text: str | None) -> AnyResult | None:
+def read_result(text: str | None) -> AnyResult | None:
     """Read a result. One of another release may not be readable; it can be downloaded all the same."""
     try:
         return None if text is None else decode_result(text)

@@ -1,10 +1,11 @@
 """The overview as a value: what is wrong and what mends it, the queues, what waits longest, the providers. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
+from querymill.gateway.console.accounts import FORGOTTEN_S, asked_lately
 from querymill.gateway.console.wording import count, duration
 from querymill_shared.board import Picture
 from querymill_shared.board.counts import MINUTES, joined, of_all
@@ -12,8 +13,6 @@ from querymill_shared.fleet_history import Minute, total
 
 #: A step that has waited this long, in seconds, though workers listen, is worth a word.
 LONG_S: Final = 60.0
-#: A provider that failed longer ago than this, in seconds, and was not asked since, is no news.
-FORGOTTEN_S: Final = 600.0
 #: Sentences of the verdict.
 SAID: Final = 3
 #: A larger share of the jobs that ended in the last minutes is worth a word, if it failed or if it lacks a part: at
@@ -226,33 +225,6 @@ def _too_many(some: Mapping[str, int], of: Mapping[str, int], share: float) -> s
         return ""
     named = ", ".join(f"{kind}: {count(some[kind])} of {count(of[kind])}" for kind in kinds[:3] if some[kind])
     return f"{count(lacking)} of {count(all_of)} {'job' if all_of == 1 else 'jobs'} ({named})"
-
-
-def asked_lately(states: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the accounts with providers, by model, those in trouble first.
-
-    One that was asked nothing for an hour is left out if its model was asked elsewhere: the board remembers a model at
-    each address that it ever had.
-    """
-    busy = {state["model"] for state in states if not state.get("is_idle")}
-    models = list(dict.fromkeys(state["model"] for state in states))
-    shown = [state for state in states if not (state.get("is_idle") and state["model"] in busy)]
-    ordered = sorted(shown, key=_severity, reverse=True)
-    return sorted(_once(ordered), key=lambda state: models.index(state["model"]))
-
-
-def _once(states: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the first state of each model at an address: of keys that were changed, the worst."""
-    seen: set[tuple[str, str]] = set()
-    for state in states:
-        key = (state["model"], state.get("address", ""))
-        if key not in seen:
-            seen.add(key)
-            yield state
-
-
-def _severity(state: Mapping[str, Any]) -> tuple[int, float, int]:
-    return ("closed", "half-open", "open").index(state["breaker"]), state["paused_s"], state["failures"]
 
 
 def _deserted(queue: Mapping[str, Any]) -> OverviewFinding:

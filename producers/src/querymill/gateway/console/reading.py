@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from querymill.gateway.console.wording import moment, shown_metadata
+from querymill.presenting.excerpts import telling_sentence
 from querymill.presenting.hit import HitView
 
 #: Passages before and after the one that is looked at; lines of a file that are shown around those marked.
@@ -59,15 +60,24 @@ def reading_of(
     document: Mapping[str, Any],
     hit: HitView | None,
     *,
+    question: str = "",
     page: str | None = None,
     message: str | None = None,
 ) -> DocumentView:
-    """Return how a document is read from where the visitor came from."""
+    """Return how a document is read from where the visitor came from, who asked a question."""
     if "pages" in document:
-        return _report(name, document, hit, page)
+        return _report(name, document, hit, question, page)
     if "messages" in document:
-        return _session(name, document, hit, message)
-    return _file(name, document, hit) if kind == "files" else _whole(name, document, hit)
+        return _session(name, document, hit, question, message)
+    return _file(name, document, hit) if kind == "files" else _whole(name, document, hit, question)
+
+
+def _marks(hit: HitView | None, question: str, text: str) -> tuple[tuple[int, int], ...]:
+    """Return where in a text the sentence of a hit stands that says most of the question, else the whole hit."""
+    if hit is None:
+        return ()
+    shown = hit.shown.strip("… ")
+    return place_of(telling_sentence(shown, question), text) or place_of(shown, text)
 
 
 def place_of(passage: str, text: str) -> tuple[tuple[int, int], ...]:
@@ -87,17 +97,22 @@ def place_of(passage: str, text: str) -> tuple[tuple[int, int], ...]:
     return () if found < 0 else ((kept[found], kept[found + sum(map(len, words)) - 1] + 1),)
 
 
-def _report(name: str, document: Mapping[str, Any], hit: HitView | None, page: str | None) -> DocumentView:
+def _report(
+    name: str, document: Mapping[str, Any], hit: HitView | None, question: str, page: str | None
+) -> DocumentView:  # fmt: skip
     pages: Sequence[Mapping[str, Any]] = document["pages"]
     numbers = [int(each["page"]) for each in pages]
     wanted = number_of(page)
     place = numbers.index(wanted) if wanted in numbers else 0
     text = str(pages[place]["text"])
-    marks = place_of(hit.shown, text) if hit else ()
     remarks = _remarks(document)
     return DocumentView(
         str(document.get("title") or name),
-        (ShownPassage(f"Page {numbers[place]} of {len(pages)}", text, marks=marks, is_here=True),),
+        (
+            ShownPassage(
+                f"Page {numbers[place]} of {len(pages)}", text, marks=_marks(hit, question, text), is_here=True
+            ),
+        ),
         metadata=_metadata(document, "pages"),
         remarks=remarks,
         page=numbers[place],
@@ -106,7 +121,9 @@ def _report(name: str, document: Mapping[str, Any], hit: HitView | None, page: s
     )
 
 
-def _session(name: str, document: Mapping[str, Any], hit: HitView | None, message: str | None) -> DocumentView:
+def _session(
+    name: str, document: Mapping[str, Any], hit: HitView | None, question: str, message: str | None
+) -> DocumentView:  # fmt: skip
     messages: Sequence[Mapping[str, Any]] = document["messages"]
     at = next(
         (place for place, each in enumerate(messages) if message and str(each.get("message_id")) == message), None
@@ -117,7 +134,7 @@ def _session(name: str, document: Mapping[str, Any], hit: HitView | None, messag
     first = max(0, (at or 0) - NEIGHBOURS)
     last = min(len(messages), (at or 0) + NEIGHBOURS + 1)
     shown = [
-        _message(messages[place], place, hit if place == at else None, is_here=place == at)
+        _message(messages[place], place, hit if place == at else None, question, is_here=place == at)
         for place in range(first, last)
     ]
     title = str(document.get("name") or document.get("session_id") or name)
@@ -142,9 +159,11 @@ def number_of(written: str | None) -> int | None:
     return int(written or "0") if is_number else None
 
 
-def _message(message: Mapping[str, Any], place: int, hit: HitView | None, *, is_here: bool) -> ShownPassage:
+def _message(
+    message: Mapping[str, Any], place: int, hit: HitView | None, question: str, *, is_here: bool
+) -> ShownPassage:  # fmt: skip
     text = str(message["text"])
-    marks = (place_of(hit.shown.strip("… "), text) or hit.marks) if hit else ()
+    marks = _marks(hit, question, text) or (hit.marks if hit else ())
     facts = [str(message["role"])] if message.get("role") else []
     if message.get("created_at"):
         facts.append(moment(str(message["created_at"])))
@@ -165,11 +184,12 @@ def _file(name: str, document: Mapping[str, Any], hit: HitView | None) -> Docume
     )
 
 
-def _whole(name: str, document: Mapping[str, Any], hit: HitView | None) -> DocumentView:
+def _whole(name: str, document: Mapping[str, Any], hit: HitView | None, question: str) -> DocumentView:
     field = next((field for field in ("code", "content", "text") if document.get(field)), "")
     text = str(document.get(field, ""))
-    marks = place_of(hit.shown, text) if hit else ()
-    return DocumentView(name, (ShownPassage("", text, marks=marks),), metadata=_metadata(document, field))
+    return DocumentView(
+        name, (ShownPassage("", text, marks=_marks(hit, question, text)),), metadata=_metadata(document, field)
+    )
 
 
 def _remarks(document: Mapping[str, Any]) -> tuple[str, ...]:

@@ -99,6 +99,7 @@ def environment() -> Environment:
             "sign",
             "breakable",
             "marked",
+            "passage",
             "language",
         )
     }

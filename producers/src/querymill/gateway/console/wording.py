@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from markupsafe import Markup, escape
 
+from querymill.gateway.console.tables import Block, blocks_of
 from querymill_reading.reports import ROOT, STAMP
 
 #: Characters that act on the text around them, or that nobody sees: they are shown by their code.
@@ -64,6 +65,52 @@ def marked(
         pieces += [escape(plain(text[at:begin])), Markup("<mark{}>{}</mark>").format(name, plain(text[begin:stop]))]
         at = stop
     return Markup("").join([*pieces, escape(plain(text[at:]))])
+
+
+def passage(text: str, places: tuple[tuple[int, int], ...] = (), *, is_target: bool = False) -> Markup:
+    """Return a text as HTML with the given places marked, see `marked`; what is written as a table is one."""
+    pieces, first = [], min((start for start, end in places if start < end), default=-1)
+    for block in blocks_of(text):
+        is_here = is_target and block.start <= first < block.end
+        if not block.rows:
+            pieces.append(_part(text, places, _trimmed(text, block), is_target=is_here))
+            continue
+        rows = []
+        for number, row in enumerate(block.rows):
+            cell = _HEADING if block.has_heading and number == 0 else _CELL
+            cells = []
+            for start, end in row:
+                is_in = is_here and first < end
+                is_here = is_here and not is_in
+                cells.append(cell.format(_part(text, places, (start, end), is_target=is_in)))
+            rows.append(Markup("<tr>{}</tr>").format(Markup("").join(cells)))
+        pieces.append(_TABLE.format(Markup("").join(rows)))
+    return Markup("").join(pieces)
+
+
+def _trimmed(text: str, block: Block) -> tuple[int, int]:
+    """Return the place of a plain part without the empty lines that part it from a table."""
+    start, end = block.start, block.end
+    while end < len(text) and start < end and text[end - 1] == "\n":
+        end -= 1
+    while 0 < start < end and text[start] == "\n":
+        start += 1
+    return start, end
+
+
+_HEADING, _CELL = Markup("<th>{}</th>"), Markup("<td>{}</td>")
+#: What is wider than its column scrolls, also by keys.
+_TABLE: Final = Markup(
+    '<div class="scroll" tabindex="0" role="region" aria-label="Table">'
+    '<table class="cells"><tbody>{}</tbody></table></div>'
+)
+
+
+def _part(text: str, places: tuple[tuple[int, int], ...], part: tuple[int, int], *, is_target: bool) -> Markup:
+    begin, stop = part
+    here = [place for place in places if place[0] < stop and place[1] > begin]
+    within = tuple((max(start, begin) - begin, min(end, stop) - begin) for start, end in here)
+    return marked(text[begin:stop], within, is_target=is_target)
 
 
 def finish(value: Any) -> Any:

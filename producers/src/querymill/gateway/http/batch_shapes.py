@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from querymill.gateway.http.problems import ProblemBody
 from querymill.gateway.http.shapes import JobBody
+from querymill_shared.contracts.fields import Written
 
 #: Jobs that one request may submit.
 MAX_JOBS: Final = 100
@@ -17,7 +18,7 @@ class AskedJob(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     request: dict[str, Any] = Field(description="what is asked, as `POST /v1/jobs` takes it")
-    idempotency_key: Annotated[str, Field(pattern=r"^[!-~]{1,255}$")] | None = Field(
+    idempotency_key: Annotated[str, Written(r"^[!-~]{1,255}$", "must be 1 to 255 visible characters")] | None = Field(
         None, description="what leads to the same job if the part is sent again"
     )
 

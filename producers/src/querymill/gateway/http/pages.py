@@ -15,7 +15,13 @@ router = APIRouter(route_class=GatewayRoute, include_in_schema=False)
 
 _POLICY: Final = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _STYLE: Final = """:root{color-scheme:light dark}
-body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}
+body{font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;margin:0}
+body{background:light-dark(#fff,#15181d);color:light-dark(#1a1d21,#e8eaed)}
+a{color:light-dark(#0b57a4,#8ab8ff)}
+header{border-bottom:1px solid light-dark(#d9dde3,#343a44)}
+header a{display:block;max-width:60rem;margin:0 auto;padding:.75rem 1rem}
+header a{font-weight:650;color:inherit;text-decoration:none}
+main{max-width:60rem;margin:0 auto;padding:1rem}
 code,pre{font:14px/1.45 ui-monospace,monospace;overflow-wrap:anywhere}
 td code{overflow-wrap:break-word}
 pre{overflow-x:auto;padding:.75rem;border:1px solid color-mix(in srgb,currentColor 25%,transparent)}
@@ -24,6 +30,8 @@ table{border-collapse:collapse;width:100%}
 td,th,caption{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0}
 h1{font-size:1.5rem}h2{font-size:1.1rem;margin:2.5rem 0 .5rem}h2 code{font-size:inherit}caption{font-weight:600}
 """
+#: These pages belong to the console, and lead back to it.
+_HEADER: Final = '<header><a href="/console">Querymill</a></header>'
 
 
 @router.get("/")
@@ -63,7 +71,7 @@ async def problem(slug: str) -> Response:
 def _page(title: str, body: str) -> Response:
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
     style = '<link rel="stylesheet" href="/docs/style.css">'
-    text = f'<!doctype html><html lang="en"><head>{head}{style}</head><body><main>{body}</main></body></html>'
+    text = f'<!doctype html><html lang="en"><head>{head}{style}</head><body>{_HEADER}<main>{body}</main></body></html>'
     return HTMLResponse(text, headers={"Content-Security-Policy": _POLICY, "Referrer-Policy": "no-referrer"})
 
 

@@ -18,6 +18,7 @@ from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill_reading.document import Document, EngineMissing, Unreadable
 from querymill_reading.process import FileReader
 from querymill_reading.reports import SOURCE, report_of
+from querymill_shared.contracts.fields import Sha1
 
 #: Documents that are read at once: each may take a core and much memory.
 READERS: Final = 2
@@ -36,9 +37,8 @@ class GivenFields:
 
     name: Annotated[str | None, Query(max_length=255, description="documents: the name of the file")] = None
     id: Annotated[
-        str | None,
+        Sha1 | None,
         Query(
-            pattern=r"^[0-9a-zA-Z._-]{1,100}$",
             description="documents: the id, under which a later upload replaces it; else a hash of the content",
         ),
     ] = None

@@ -16,6 +16,7 @@ from querymill_shared.contracts.fields import (
     Name,
     QueryText,
     TopN,
+    Written,
 )
 from querymill_shared.contracts.filters import FilteredSearch
 from querymill_shared.contracts.history import FoundInChat, InChat
@@ -56,6 +57,14 @@ def _known_zone(name: str) -> str:
 
 #: Above 2, a factor could be negative.
 Swing = Annotated[FiniteFloat, Field(ge=0, le=2)]
+
+
+Locale = Annotated[
+    str,
+    Written(
+        r"^[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,5}$", "must be the tag of a language, such as en, en-GB or zh-CN"
+    ),
+]
 
 
 class ConversationSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ConversationResult"]):
@@ -118,9 +127,8 @@ class ConversationSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ConversationR
         Name, Field(description="time zone for dates in the query, such as Asia/Shanghai"), AfterValidator(_known_zone)
     ] = "UTC"
     locale: Annotated[
-        str | None,
+        Locale | None,
         Field(
-            pattern=r"^[A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,5}$",
             description="locale for dates in figures in the query, such as en-GB (default: by the time zone)",
         ),
     ] = None

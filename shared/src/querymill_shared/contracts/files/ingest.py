@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import to_json
 
 from querymill_shared.contracts.described import Described
-from querymill_shared.contracts.fields import Lane, Request, not_blank, without_nul
+from querymill_shared.contracts.fields import Lane, Request, Written, not_blank, without_nul
 from querymill_shared.contracts.ingest import Documents, Ingest, IngestResult
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
@@ -34,7 +34,7 @@ def _inside_the_root(path: str) -> str:
 SourcePath = Annotated[
     str, Field(max_length=MAX_PATH_CHARS), AfterValidator(not_blank), AfterValidator(_inside_the_root)
 ]
-Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, Written("^[0-9a-f]{64}$", "must be 64 hexadecimal digits in lower case")]
 
 
 class SourceFile(Described):

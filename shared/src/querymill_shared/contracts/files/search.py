@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, FilePath, Growing, QueryText
+from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, FilePath, Growing, QueryText, Written
 from querymill_shared.contracts.files.steps import FileStep, FirstSearch
 from querymill_shared.contracts.filters import Filtered
 from querymill_shared.contracts.history import FoundInChat, InChat
@@ -36,7 +36,9 @@ def _runs_in_linear_time(pattern: str) -> str:
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_runs_in_linear_time)]
 #: A path pattern as in ignore files: ``*.py``, ``src/**/test_*``.
 Glob = Annotated[
-    str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f]*[^\x00-\x20][^\x00-\x1f]*$")
+    str,
+    StringConstraints(min_length=1, max_length=300),
+    Written(r"^[^\x00-\x1f]*[^\x00-\x20][^\x00-\x1f]*$", "must not be blank, nor have control characters"),
 ]
 
 

@@ -10,6 +10,7 @@ from querymill_shared.contracts.described import Described
 from querymill_shared.contracts.fields import (
     FilePath,
     PageText,
+    Written,
 )
 from querymill_shared.contracts.ingest import Documents, Ingest, IngestResult
 from querymill_shared.contracts.results import Asks
@@ -51,7 +52,11 @@ def _without_control_characters(path: str) -> str:
 #: The name of a module: ASCII identifiers, joined by dots.
 ModuleName = Annotated[
     str,
-    StringConstraints(max_length=300, pattern=r"^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*$"),
+    StringConstraints(max_length=300),
+    Written(
+        r"^[A-Za-z_$][A-Za-z0-9_$]*(\.[A-Za-z_$][A-Za-z0-9_$]*)*$",
+        "must be the name of a module: letters (A to Z), digits, _ and $, perhaps with dots, such as vtk.ConeSource",
+    ),
 ]
 
 

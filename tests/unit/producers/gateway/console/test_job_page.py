@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from querymill.gateway.console.comparing import Run, compare
 from querymill.gateway.console.copying import as_curl, copies_of
 from querymill.gateway.console.hits import PAGE, SHOWN_CHARS, hits_of
 from querymill.gateway.console.job_page import job_values, so_far
+from querymill.presenting.explain.verdict import SpeedVerdict
 from querymill_shared.board import AttemptPart, Picture, Record, Step, StreamedEvent
 from querymill_shared.board.attempts import encode_facts
 from querymill_shared.contracts.jobs import decode_request, decode_result
@@ -54,6 +56,31 @@ ORIGINAL = step("original", 0, 0.02, 0.19, AttemptPart("embed", 100), AttemptPar
 HYDE = step(
     "hyde", 0, 0.02, 2.24, AttemptPart("expand", 2_020, 400, 1), AttemptPart("embed", 60), AttemptPart("search", 140)
 )
+
+
+def run_of(result: Any, **asked: Any) -> Run:
+    return Run(record(), result, SpeedVerdict("fast", "fast"), asked, hits_of(result, JOB))
+
+
+def test_two_runs_are_compared_by_what_was_asked_and_where_each_hit_stands() -> None:
+    result: Any = decode_result(json.dumps(RESULTS["reports"]))
+    (hit,) = result.results[:1]
+    hits = [hit.model_copy(update={"number": number, "page": number}) for number in (1, 2, 3)]
+    first, second = (
+        result.model_copy(update={"results": tuple(hits[place] for place in places)}) for places in ((0, 1), (1, 2))
+    )
+    found = compare(run_of(first, query="q", hyde=False), run_of(second, query="q", hyde=True))
+    assert found.fields == (("hyde", "no", "yes"),)
+    assert [(each.first and each.first.number, each.second and each.second.number) for each in found.hits] == [
+        (1, None), (2, 1), (None, 2),
+    ]  # fmt: skip
+    assert [each.moved for each in found.hits] == [None, 1, None]
+    page = rendered("compare.html", question=HOSTILE, first=run_of(first), second=run_of(second), others=[],
+                    found=found, now=T0 + 9)  # fmt: skip
+    assert "↑ 1" in page.text
+    assert "✕ gone" in page.text
+    assert "+ new" in page.text
+    assert compare(run_of(first), run_of(first)).is_same
 
 
 def picture(*steps: Step, asked: Any = None, **fields: Any) -> Picture:

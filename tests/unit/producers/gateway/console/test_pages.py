@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from querymill.gateway.console import day, ingestions, overview
+from querymill.gateway.console import accounts, day, ingestions, overview
 from querymill.gateway.console.dead_letters import groups
 from querymill.gateway.console.forms import form_of
 from querymill.gateway.console.job_list import JobRow, choices, is_meant
@@ -21,6 +21,7 @@ from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.shapes import BatchBody, RejectedLine
 from querymill.keys import LOOPBACK_CALLER, Scope
+from querymill.presenting.hit import HitView
 from querymill_shared.board import Picture, Record, SetbackCounts, Step
 from querymill_shared.contracts.conversations.ranks import RankedSession
 from querymill_shared.contracts.costs import ModelCost
@@ -70,7 +71,8 @@ def account(**fields: Any) -> dict[str, Any]:
 def overview_page(found: dict[str, Any], caller: Any = LOOPBACK_CALLER, **more: Any) -> Page:
     page = {
         "findings": overview.findings(found), "queues": overview.queue_rows(found),
-        "ends": overview.ends(found), "hour": None, "day": None, "caches": overview.caches(found["counts"]),
+        "ends": overview.ends(found), "hour": None, "day": None,
+        "refused": accounts.refused_lately(found["refusals"], NOW), "caches": overview.caches(found["counts"]),
         "kinds_of_job": overview.kind_rows(found), "providers": found["providers"], "workers": found["workers"],
         "dead": found["dead_letters"], "waiting": [], "is_new": False, "collections": ["filings"],
         "gateway": "localhost:8080", "spent": None,
@@ -182,11 +184,15 @@ def test_each_address_of_a_model_is_a_row_unless_nobody_asks_there_any_more() ->
     well = account(address="http://well/v1")
     old = account(address="http://old/v1", is_idle=True)
     alone = account(model="n", is_idle=True)
-    assert overview.asked_lately([well, old, broken, alone]) == [broken, well, alone]
+    assert accounts.asked_lately([well, old, broken, alone]) == [broken, well, alone]
     assert overview.findings(figures(providers=[well, old, broken])) == []  # it failed half an hour ago: no news
     lately_broken = broken | {"failed_ago_s": 5.0}
     page = overview_page(figures(providers=[lately_broken]))
     assert "The provider of m at http://broken/v1 failed 12 times in a row and is being tried again." in page.text
+    said = {"what": "HTTP 429, no quota left (insufficient_quota)", "address": "http://well/v1", "at": NOW - 9}
+    old_one = said | {"what": "HTTP 500", "at": NOW - 3_600}
+    page = overview_page(figures(providers=[well], refusals={"m": [said, old_one]}))
+    assert "in useHTTP 429, no quota left (insufficient_quota)" in page.text
     assert "not asked for an hour" in overview_page(figures(providers=[alone])).text
 
 
@@ -341,6 +347,23 @@ def test_what_of_a_document_was_left_out_stands_on_its_page(kind: Retriever, par
     page = rendered("reader.html", collection="c", kind=kind, document="a1", reading=reading, hit=None, picture=None)
     assert "Left out or read otherwise: 2" in page.text
     assert page.text.count("3 hidden rows") == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "marked"),
+    [
+        ("how many ships are there?", "Nine ships sail."),
+        ("gross profit", "| Gross profit | 16,896 |"),
+        ("weather", "The fleet grew. Nine ships sail.\n| EUR | 2021 |\n| --- | --- |\n| Gross profit | 16,896 |"),
+    ],
+)
+def test_the_sentence_that_says_most_of_the_question_is_marked(question: str, marked: str) -> None:
+    text = "The fleet grew. Nine ships  sail.\n| EUR | 2021 |\n| --- | --- |\n| Gross profit | 16,896 |"
+    hit = HitView(hit=None, title="t", text=text)
+    pages = [{"page": 1, "text": f"Before. {text} After."}]
+    (passage,) = reading_of("reports", "a1", {"pages": pages}, hit, question=question).passages
+    ((start, end),) = passage.marks
+    assert " ".join(passage.text[start:end].split()) == " ".join(marked.split())
 
 
 def test_a_message_is_read_among_its_neighbours() -> None:
@@ -523,7 +546,7 @@ def test_the_last_day_is_drawn_from_the_history_and_told_by_the_hour() -> None:
     slot = found.slots[-1]
     assert (slot.ended, slot.incomplete, slot.failed, slot.half_s, slot.most_s) == (8, 1, 2, 0.25, 2.5)
     assert [bar.css for bar in found.ended] == ["complete", "failed", "incomplete", "complete"]
-    assert [round(bar.height) for bar in found.ended] == [44, 6, 3, 14]  # of 16 jobs at most
+    assert [round(bar.height) for bar in found.ended] == [48, 6, 3, 15]  # of 16 jobs at most
     assert all(0 <= bar.x <= bar.x + bar.width <= 100 for bar in (*found.took, *found.ended))
     page = overview_page(figures(), day=found)
     assert "Last 24 hours 24 jobs ended, 1 incomplete, 2 failed" in page.text
@@ -551,7 +574,7 @@ def test_the_last_hour_is_one_line_with_its_latency() -> None:
     assert hour is not None
     assert (hour.per_minute, hour.half_within_s, hour.most_within_s) == (10, 5.0, 5.0)
     page = overview_page(figures(), hour=hour)
-    assert "per min, last hour10 half within5.00 s 95 % within5.00 s" in page.text
+    assert "per min, last hour10 half within5 s 95 % within5 s" in page.text
     assert overview.hour_of([Minute(NOW, 0, (), {})]) is None
     quiet = overview.hour_of([Minute(NOW, 60, (), {})])
     assert quiet is not None
