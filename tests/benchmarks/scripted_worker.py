@@ -60,7 +60,7 @@ class WaitingRewriter:
         time.sleep(LLM_S)
         return f"| {method} | {question} |" if method == HYDE else f"<{method} of {question}>", ProviderUsage(1, 1)
 
-    def write_anew(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
+    def write_standalone(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
         return self.rewrite("standalone", question, terms={}, caller=caller)
 
 

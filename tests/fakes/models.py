@@ -71,6 +71,6 @@ class ScriptedRewriter:
         reply = self.replies[method]
         return (reply if isinstance(reply, str) else reply(question)), ProviderUsage(1, 10)
 
-    def write_anew(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
+    def write_standalone(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
         self.said.append([turn.text for turn in said])
         return self.rewrite("standalone", question, terms={}, caller=caller)

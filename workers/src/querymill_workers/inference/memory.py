@@ -66,7 +66,7 @@ class WordRewriter(Rewriter):
         return reply, ProviderUsage(1, estimate(question) + estimate(reply))
 
     @override
-    def write_anew(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
+    def write_standalone(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
         reply = f"<{' '.join([*(turn.text for turn in said if turn.role == 'user'), question])}>"
         return reply, ProviderUsage(1, estimate(question) + estimate(reply))
 

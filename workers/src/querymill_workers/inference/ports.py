@@ -77,7 +77,7 @@ class Rewriter(Protocol):
         """
         ...
 
-    def write_anew(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
+    def write_standalone(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
         """Return the model's reply, unparsed: a question that can be understood without the turns before it.
 
         Raises:

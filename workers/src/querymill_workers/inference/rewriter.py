@@ -39,7 +39,7 @@ class ChatRewriter(Rewriter):
         )
 
     @override
-    def write_anew(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
+    def write_standalone(self, question: str, said: Sequence[SaidTurn], *, caller: Caller) -> tuple[str, ProviderUsage]:
         asked = standalone_turns(question, said)
         return self._chat.ask(
             asked, max_tokens=MAX_TOKENS, caller=caller.for_extras(), check=partial(usable, "standalone")

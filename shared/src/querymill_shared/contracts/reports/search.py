@@ -35,7 +35,7 @@ ORIGINAL = "original"
 #: The branch that searches a hypothetical answer (Gao et al., "Precise Zero-Shot Dense Retrieval", 2022).
 HYDE = "hyde"
 
-#: The branch that searches the question as a chat model writes it anew from the turns of the chat before it.
+#: The branch that searches the question as a chat model rewrites it by the turns of the chat before it.
 STANDALONE = "standalone"
 #: The branch that splits the question.
 SUBQUESTION = "subquestion"
@@ -89,7 +89,7 @@ class ReportSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ReportResult"]):
     ] = ()
     standalone: Annotated[
         bool,
-        Field(description="also search a question that refers back to history as a chat model writes it anew"),
+        Field(description="also search a question that refers back to history as a chat model rewrites it"),
     ] = False
     return_parent_pages: Annotated[bool, Field(description="return pages, not passages")] = False
     inner_factor: Annotated[PositiveFloat, Field(description="weight of the inner product")] = 1.0
@@ -147,8 +147,8 @@ class ReportSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ReportResult"]):
     @property
     def expansions(self) -> tuple[str, ...]:
         """The branches for which the chat model writes queries."""
-        anew = (STANDALONE,) if self.standalone and self.history else ()
-        return (*anew, *((HYDE,) if self.hyde else ()), *self.multi_query)
+        rewritten = (STANDALONE,) if self.standalone and self.history else ()
+        return (*rewritten, *((HYDE,) if self.hyde else ()), *self.multi_query)
 
     def queue_of(self, step: str) -> Queue:
         """Return the queue of a step. The original needs only the stores; the others wait for a model."""

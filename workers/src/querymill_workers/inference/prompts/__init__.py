@@ -30,7 +30,7 @@ def turns(method: str, question: str, terms: Mapping[str, str]) -> list[ChatTurn
 
 
 def standalone_turns(question: str, said: Sequence[SaidTurn]) -> list[ChatTurn]:
-    """Fill the prompt that writes a question anew: what was said before it, the oldest first, and the question."""
+    """Fill the prompt that rewrites a question by what was said before it, the oldest turn first."""
     return _fenced_turns("standalone", language_of(question), question, said)
 
 

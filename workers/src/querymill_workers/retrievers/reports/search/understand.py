@@ -108,7 +108,7 @@ def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tu
     if claim.step == ORIGINAL:
         return [normalise(request.query)], ProviderUsage()
     if claim.step == STANDALONE:
-        return write_anew(claim, request, ports)
+        return write_standalone(claim, request, ports)
     question = context_of(request).meaning
     explained = terms_in(question, ports.glossary) if claim.step == "synonym" else {}
     terms = {name: term.explanation for name, term in explained.items()}
@@ -128,8 +128,8 @@ def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tu
     return fresh, usage
 
 
-def write_anew(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], ProviderUsage]:
-    """Return the question as a chat model writes it anew from the turns before it.
+def write_standalone(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], ProviderUsage]:
+    """Return the question as a chat model rewrites it from the turns before it.
 
     There is none if the question stands alone, or if it says nothing new: every word of it is one of the question's.
 
@@ -142,7 +142,7 @@ def write_anew(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple
     if not said:
         return [], ProviderUsage()
     caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
-    reply, usage = ports.rewriter.write_anew(request.query, said, caller=caller)
+    reply, usage = ports.rewriter.write_standalone(request.query, said, caller=caller)
     written = wrapped(reply, limit=1)
     if not written:
         raise CallFailed("the chat model's reply held no question")
