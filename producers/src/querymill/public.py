@@ -90,6 +90,7 @@ from querymill_shared.contracts.files.ingest import (
     SourceFile,
 )
 from querymill_shared.contracts.files.search import FileHit, FileResult, FileSearch
+from querymill_shared.contracts.history import Turn
 from querymill_shared.contracts.ingest import Extend, ExtendResult, IngestedDocument, IngestResult, SessionExtension
 from querymill_shared.contracts.jobs import AnyResult, JobRequest
 from querymill_shared.contracts.messages.ingest import IngestMessages, IngestMessagesResult
@@ -238,6 +239,7 @@ __all__ = [
     "TextToEmbed",
     "ToldCaller",
     "TooManyRequests",
+    "Turn",
     "Unavailable",
     "Understanding",
     "UnexpectedReply",

@@ -34,7 +34,7 @@ DAY_MS: Final = 86_400_000
 _PREFIX: Final = "qm:{costs}:"
 #: Names the slot to the scripts; nothing is ever stored there.
 SLOT: Final = f"{_PREFIX}day:"
-#: A hash: the budget of each API key that has one, by its id; "" where it was taken away.
+#: A hash: the budget of each API key that has one, by its id; "" where it was taken off.
 BUDGETS: Final = f"{_PREFIX}budgets"
 
 

@@ -120,7 +120,7 @@ def test_an_account_is_in_one_slot(valkeys: ValkeyCluster) -> None:
             fleet_counters=FleetCounters(None),
         )  # fmt: skip
         assert account.reserve(lane=Lane.NORMAL, tokens=1, until=None).call
-        assert {slot_of(("GET", key)) for key in client.scan_iter("qm:account:*")} == {slot_of(("GET", account.key))}
+        assert {slot_of(("GET", key)) for key in client.scan_iter("qm:account:{*")} == {slot_of(("GET", account.key))}
 
 
 def test_what_calls_cost_and_the_budgets_of_keys_are_in_one_slot(valkeys: ValkeyCluster) -> None:

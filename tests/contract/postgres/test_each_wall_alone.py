@@ -35,6 +35,7 @@ from querymill_workers.retrievers.reports.rules.fusion import HitKey
 from querymill_workers.retrievers.reports.stores.postgres import PostgresReports
 from querymill_workers.retrievers.reports.stores.postgres_life import PostgresReportLife
 from querymill_workers.services.stores.postgres import PostgresTextVectors
+from querymill_workers.services.stores.postgres_judgements import PostgresJudgements
 from querymill_workers.stores import documents_in, vectors_in
 from querymill_workers.vectors.ports import Vectors
 from querymill_workers.versions.ports import Version, WrittenDocument
@@ -90,6 +91,8 @@ WHERE: Final = MessageFilter(ASKS, ("message",), conditions=TOPIC)
 KEYS: Final = [key for sha1 in IDS for key in (HitKey(sha1, "page", 1), HitKey(sha1, "chunk", 0))]
 #: Every kind, by words, by vector, by filter, by id.
 QUESTIONS: Final[dict[str, Callable[[Pool], Any]]] = {
+    "judgements": lambda pool: PostgresJudgements(pool).list(ASKS, "messages", limit=100, after=None),
+    "number of judgements": lambda pool: PostgresJudgements(pool).count(ASKS, "messages"),
     "messages by vector": lambda pool: messages_of(pool).nearest(WHERE, VECTOR, model="m", limit=9, floor=-2),
     "messages by substring": lambda pool: messages_of(pool).containing(WHERE, "ships", limit=9),
     "messages by id": lambda pool: messages_of(pool).rows(WHERE, IDS, VECTOR, model="m"),
@@ -240,6 +243,7 @@ def drop_all(url: str) -> None:
         for kind in ("messages", "conversations", "reports", "files"):
             PostgresVersions(pool).leave_filter_tombstone(ASKS, kind, Version(99, "drop"))
         PostgresTextVectors(pool).drop_all(ASKS)
+        PostgresJudgements(pool).drop_all(ASKS, "messages")
         for space in ("messages", "pages"):
             words.drop_all(ASKS, space)
         for store in (conversations, modules):

@@ -9,7 +9,7 @@ import pytest
 
 from querymill_workers.postgres import migrate as migrating
 from querymill_workers.postgres.migrate import SchemaMismatch, WritesRefused, check, migrate
-from querymill_workers.postgres.schema import BASELINE, Migration, migrations
+from querymill_workers.postgres.schema import Migration, migrations
 from tests.fixtures.databases import drop_database, own_database
 
 NAMES = [migration.name for migration in migrations()]
@@ -34,14 +34,14 @@ def test_processes_that_start_together_apply_each_migration_once(empty_url: str)
 
 
 def test_a_database_without_a_schema_is_refused_with_what_to_run(empty_url: str) -> None:
-    with pytest.raises(SchemaMismatch, match=r"missing migrations 0001_baseline; run querymill migrate"):
+    with pytest.raises(SchemaMismatch, match=f"missing migrations {', '.join(NAMES)}; run querymill migrate"):
         check(empty_url)
 
 
 def test_a_missing_migration_is_named(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     migrate(empty_url)
-    monkeypatch.setattr(migrating, "migrations", lambda: [BASELINE, Migration(2, "0002_mark.sql", "")])
-    with pytest.raises(SchemaMismatch, match=r"missing migrations 0002_mark\.sql; run querymill migrate"):
+    monkeypatch.setattr(migrating, "migrations", lambda: [*migrations(), Migration(9_000, "9000_mark.sql", "")])
+    with pytest.raises(SchemaMismatch, match=r"missing migrations 9000_mark\.sql; run querymill migrate"):
         check(empty_url)
 
 
@@ -115,7 +115,7 @@ def test_a_migration_gives_up_where_searches_would_wait_behind_it(
     empty_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     migrate(empty_url)
-    longer = [BASELINE, Migration(2, "0002_mark.sql", "ALTER TABLE reports ADD COLUMN mark text")]
+    longer = [*migrations(), Migration(9_000, "9000_mark.sql", "ALTER TABLE reports ADD COLUMN mark text")]
     monkeypatch.setattr(migrating, "migrations", lambda: longer)
     with ThreadPoolExecutor(1) as starting, psycopg.connect(empty_url) as backup:
         backup.execute("SET LOCAL querymill.across = on")
@@ -124,7 +124,7 @@ def test_a_migration_gives_up_where_searches_would_wait_behind_it(
         with pytest.raises(WritesRefused, match=r"for longer than 5 s; nothing was changed: wait"):
             told.result(timeout=30)
     assert applied(empty_url) == NAMES
-    assert migrate(empty_url) == ["0002_mark.sql"]
+    assert migrate(empty_url) == ["9000_mark.sql"]
 
 
 def test_a_wall_is_raised_later_where_searches_would_wait_behind_it(empty_url: str) -> None:

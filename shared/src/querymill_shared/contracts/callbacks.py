@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, TypeAdapter
 
 from querymill_shared.callback_addresses import URL_PATTERN, read_address
 from querymill_shared.contracts.codes import OptionalCode
-from querymill_shared.contracts.fields import AnyRequest, Contract, Distinct, Growing, Lane, RequestLane
+from querymill_shared.contracts.fields import AnyRequest, Contract, Distinct, Growing, Lane, RequestLane, Written
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
@@ -95,8 +95,11 @@ class TellCaller(AnyRequest, Asks["ToldCaller"]):
         str,
         Field(
             max_length=10_000,
-            pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}(,[A-Za-z0-9][A-Za-z0-9._-]{0,63})*$",
             description="name of the collection of the job that has ended; the names of all that it searched",
+        ),
+        Written(
+            r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}(,[A-Za-z0-9][A-Za-z0-9._-]{0,63})*$",
+            "must be names of collections, joined by commas",
         ),
     ]
     lane: RequestLane = Lane.NORMAL

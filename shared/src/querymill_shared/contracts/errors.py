@@ -38,6 +38,7 @@ _WHY_FAILED: Final[Mapping[str, str]] = {
     "cut": "it was shortened to fit a limit",
     "lost": "the workers that ran it were lost",
     "invalid": "its input breaks a rule",
+    "budget": "the budget of its API key is spent for the day",
     "bug": "an internal error",
 }
 

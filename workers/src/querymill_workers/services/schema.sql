@@ -27,3 +27,4 @@ CREATE TABLE judgements (
     PRIMARY KEY (collection, retriever, job, hit)
 );
 CREATE INDEX judgements_document ON judgements (collection, retriever, document);
+ALTER TABLE judgements ALTER COLUMN asked SET STATISTICS 0, ALTER COLUMN comment SET STATISTICS 0;

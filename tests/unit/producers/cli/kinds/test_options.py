@@ -4,6 +4,7 @@ The tables of each kind stand in its folder: ``OPTIONS`` and ``WRONG`` of ``opti
 """
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +14,18 @@ from querymill.cli.kinds import KINDS
 from tests.fixtures.options import fields_of, given_by, request_from
 
 
+#: The option of every kind that reads a file.
+HISTORY = (
+    ("--history", str(Path(__file__).parent / "turns.json")),
+    {"history": ({"role": "user", "text": "Which ships sail in 2020?"},)},
+)
+
+
 def table(kind: Kind[Any], name: str) -> list[tuple[tuple[str, ...], Any]]:
     found: list[tuple[tuple[str, ...], Any]] = getattr(
         importlib.import_module(f"tests.unit.producers.cli.kinds.{kind.name}.options"), name
     )
-    return found
+    return [*found, HISTORY] if name == "OPTIONS" else found
 
 
 def rows(name: str) -> list[Any]:

@@ -4,7 +4,7 @@ from typing import Final
 
 from querymill_shared.contracts.kinds import KindHit
 
-#: The fields of hits that say what was found. A kind has some of them; those of another kind are looked for in vain.
+#: The fields of hits that say what was found. A kind has some of them; those of another kind are not there.
 _TEXTS: Final = ("title", "name", "path", "file_path", "text", "content", "snippet", "description", "why")
 _NAMES: Final = ("modules",)
 

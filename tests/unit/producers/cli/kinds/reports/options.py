@@ -5,6 +5,7 @@ from typing import Any
 
 OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     ((), {}),
+    (("--standalone",), {"standalone": True}),
     (("--top-n", "3"), {"top_n": 3}),
     (("--candidates", "40"), {"candidates": 40}),
     (("--hyde",), {"hyde": True}),
