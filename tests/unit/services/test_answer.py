@@ -202,6 +202,16 @@ def test_without_a_chat_model_that_writes_nothing_is_missing(world: World) -> No
     assert (result.complete, world.answers.asked) == (True, [])
 
 
+def test_a_quotation_says_what_a_late_question_means(world: World) -> None:
+    world.answers.writes = False
+    hits = [
+        {"id": 1, "text": "Revenue of Nordhav was forty million in 2022. It was thirty million in 2021. Rain fell."}
+    ]
+    before = [{"role": "user", "text": "What was the revenue of Nordhav in 2022?"}]
+    late = answer_of(world, world.run(asked("and in 2021?", hits=hits, history=before)))
+    assert "thirty million in 2021" in late.text
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [("who is the king of Spain?", NOTHING_NEAR["en"]), ("谁是西班牙国王？", NOTHING_NEAR["zh"])],

@@ -109,16 +109,6 @@ class Job(Generic[R]):
         """
         return self._transport.trail(self.id)
 
-    def trail(self) -> Picture:
-        """Return what the job did, some days after its end too: its steps, attempts, waits, codes and costs.
-
-        Its question, hits and result are not in it.
-
-        Raises:
-            UnknownJob: It has not ended, or that is too long ago.
-        """
-        return self._board.trail(self.id).for_caller()
-
 
 class AsyncJob(Generic[R]):
     """`Job`, awaitable. ``is_replayed`` is True if an idempotency key led to an earlier job."""
@@ -175,10 +165,6 @@ class AsyncJob(Generic[R]):
     async def trail(self) -> Picture:
         """See `Job.trail`."""
         return await self._transport.trail(self.id)
-
-    async def trail(self) -> Picture:
-        """See `Job.trail`."""
-        return (await self._board.trail(self.id)).for_caller()
 
     async def picture(self) -> Picture:
         """See `Job.picture`."""

@@ -21,11 +21,11 @@ from querymill_shared.board.scripts import source
 from querymill_shared.values import value
 
 #: The keys of a job.
-PARTS: Final = ("job", "steps", "events", "hits", "queries", "request", "result", "rings", "shared", "callers", "trail")
+PARTS: Final = ("job", "steps", "events", "hits", "queries", "request", "result", "rings", "shared", "callers")
 _JOBS = "qm:{?}:*:job"
 #: Keys that stand beside the jobs: which job an idempotency key belongs to, what was told of ingestions, and what jobs
 #: did, also those that are gone.
-_BESIDE = ("qm:{?}:idem:*", "qm:{?}:batch:*", "qm:{?}:trails", "qm:{?}:marked:*")
+_BESIDE = ("qm:{?}:idem:*", "qm:{?}:batch:*", "qm:{?}:*:trail", "qm:{?}:trails", "qm:{?}:marked:*")
 _OF_JOB: Final = re.compile(rb"qm:\{[0-9a-f]\}:([0-9a-f]{32}):(\w+)")
 
 

@@ -171,7 +171,11 @@ class Search(InChat, Asks["SearchResult"]):
             "deadline": self.deadline,
             limit_of(search): self.top_k,
         }
-        return search.model_validate(hits_alone(search) | asked)
+        # A kind without a filter refuses one. What else a kind does not have makes no difference to it.
+        known = {
+            name: value for name, value in asked.items() if name in search.model_fields or (name == "filter" and value)
+        }
+        return search.model_validate(hits_alone(search) | known)
 
 
 def parts_of(branch: str) -> tuple[str, str]:

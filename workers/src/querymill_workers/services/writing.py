@@ -25,7 +25,7 @@ from querymill_shared.contracts.results import Degradation
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import CUT, Caller, caller_of
 from querymill_workers.jobs.faults import Refused, Unavailable
-from querymill_workers.jobs.in_chat import shown_turns
+from querymill_workers.jobs.in_chat import context_of, shown_turns
 from querymill_workers.jobs.notes import StepNotes
 from querymill_workers.jobs.stages import Laps
 from querymill_workers.services.ports import AnswerPorts
@@ -144,7 +144,7 @@ def quote_answer(
     """Quote the hits, and send the quotation like an answer. ``instead`` is why the chat model wrote none."""
     laps, stream, language = Laps(ports), AnswerStream(claim, len(sources), ports), language_of(request.query)
     text = send_quotation(
-        request.query,
+        context_of(request).meaning,
         [source.quotable for source in sources],
         stream,
         language=language,

@@ -109,20 +109,7 @@ async def _show_past(request: Request, job_id: str) -> Response:
         "gone_at": min(now, ended + settings.querymill_result_ttl_s),
         "kept_until": ended + settings.querymill_trail_days * 86_400,
     }
-    return render(request, "job.html", **page, **gone, last_event="", now=now, opened=0)
-
-
-async def _show_past(request: Request, job_id: str) -> Response:
-    """Show what a job did whose question and result are gone."""
-    picture = await look_back_at(request, job_id)
-    settings, now = context_of(request).settings, await context_of(request).now()
-    page = job_values(picture, (), None, 0, str(request.base_url).rstrip("/"), now)
-    ended = picture.record.ended or picture.record.created
-    gone: dict[str, Any] = {
-        "gone_at": min(now, ended + settings.querymill_result_ttl_s),
-        "kept_until": ended + settings.querymill_trail_days * 86_400,
-    }
-    return render(request, "job.html", **page, **gone, last_event="", now=now, opened=0)
+    return render(request, "job.html", **page, **gone, callback=None, last_event="", now=now, opened=0)
 
 
 def _number(request: Request, name: str) -> int:

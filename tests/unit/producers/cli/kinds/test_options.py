@@ -13,7 +13,6 @@ from querymill.cli.kind import Kind
 from querymill.cli.kinds import KINDS
 from tests.fixtures.options import fields_of, given_by, request_from
 
-
 #: The option of every kind that reads a file.
 HISTORY = (
     ("--history", str(Path(__file__).parent / "turns.json")),

@@ -37,7 +37,7 @@ ASKED: Final = ReportSearch(query="ships", collection="filings")
 
 
 def shown(picture: Picture) -> Picture:
-    return picture_of(json.loads(detail_of(picture, shows_request=True, shows_hits=True).model_dump_json()))
+    return picture_of(json.loads(detail_of(picture, None, shows_request=True, shows_hits=True).model_dump_json()))
 
 
 @pytest.mark.parametrize("state", get_args(JobState))
