@@ -48,6 +48,8 @@ SEEDS = {
     "Rules are pure: no clock, chance, logs, settings or I/O": (f"{W}.retrievers.reports.rules.fusion", "redis"),
     "Celery only in the glue": (f"{W}.retrievers.files.search", "celery"),
     "MCP is known where it is spoken": ("querymill.agents.tools.search", "mcp"),
+    "The client over HTTP knows no board": ("querymill.client.http.transport", "redis"),
+    "HTTPX is known by the client over HTTP, and by models": ("querymill.client.mill", "httpx"),
     "Adapters know the client alone": ("querymill.adapters.searching", "querymill.agents.found"),
     "Nothing knows the adapters": ("querymill.client.mill", "querymill.adapters.searching"),
     "Haystack is known by its adapter alone": ("querymill.adapters.langchain", "haystack"),

@@ -15,7 +15,7 @@ from querymill_workers.retrievers.messages import ingest
 from querymill_workers.retrievers.messages import reindex as rebuild
 from querymill_workers.retrievers.modules.rules import fields
 from querymill_workers.text.words import WORDS_CHANGES, WORDS_VERSION, words
-from querymill_workers.words import memory
+from querymill_workers.words import asked, memory
 from tests.fixtures.chats import session
 from tests.fixtures.world import World, example
 
@@ -28,7 +28,7 @@ def bumped(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 def bump(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(memory, "WORDS_VERSION", WORDS_VERSION + 1)
-    for tokenising in (memory, ingest, rebuild, fields):
+    for tokenising in (asked, memory, ingest, rebuild, fields):
         patched.setattr(tokenising, "words", lambda text: [word[::-1] for word in words(text)])
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from querymill_shared.contracts.fields import CollectionName, Contract
+from querymill_shared.contracts.fields import CollectionName, Contract, Written
 from querymill_shared.contracts.filters import Retriever
 
 #: Jobs of one record, and refused lines that are named in it.
@@ -14,7 +14,9 @@ MAX_REJECTED: Final = 100
 FIELD_CHARS: Final = 200
 RULE_CHARS: Final = 300
 
-JobId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", description="id of a job")]
+JobId = Annotated[
+    str, Field(description="id of a job"), Written(r"^[0-9a-f]{32}$", "must be the 32 digits and letters of a job's id")
+]
 
 
 class BatchJob(Contract):
