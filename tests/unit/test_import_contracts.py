@@ -49,7 +49,7 @@ SEEDS = {
     "Celery only in the glue": (f"{W}.retrievers.files.search", "celery"),
     "MCP is known where it is spoken": ("querymill.agents.tools.search", "mcp"),
     "The client over HTTP knows no board": ("querymill.client.http.transport", "redis"),
-    "HTTPX is known by the client over HTTP, and by models": ("querymill.client.mill", "httpx"),
+    "HTTPX is known by the client over HTTP, by models and by callbacks": ("querymill.client.mill", "httpx2"),
     "Adapters know the client alone": ("querymill.adapters.searching", "querymill.agents.found"),
     "Nothing knows the adapters": ("querymill.client.mill", "querymill.adapters.searching"),
     "Haystack is known by its adapter alone": ("querymill.adapters.langchain", "haystack"),
