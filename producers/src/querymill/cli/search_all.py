@@ -9,9 +9,10 @@ from rich.text import Text
 
 from querymill.cli import screen
 from querymill.cli.documents import filter_of
+from querymill.cli.kinds.conversations.zone import in_zone
 from querymill.cli.labels import read_labels
 from querymill.cli.options import given_fields, signature_of
-from querymill.cli.request_file import fields_in
+from querymill.cli.request_file import fields_in, turns_in
 from querymill.cli.screen_hits import show_hits
 from querymill.cli.terminal import Console, echo
 from querymill.client.job import Job
@@ -24,7 +25,7 @@ from querymill_shared.contracts.submit_options import SubmitOptions, options_bes
 NAME: Final = "all"
 HELP: Final = "Ask one question of every kind of document; shows each branch live, then all hits in one ranking."
 #: What a list of names is called where one is given at a time.
-_FLAGS: Final = {"collections": "--collection", "kinds": "--kind", "branches": "--branch"}
+_FLAGS: Final = {"collections": "--collection", "kinds": "--kind", "branches": "--branch", "asked_first": "--first"}
 
 
 def command() -> Callable[..., None]:
@@ -52,7 +53,9 @@ def request_of(parameters: Mapping[str, Any]) -> tuple[Search, SubmitOptions]:
     """
     path = parameters["request"]
     from_file, options = options_beside({} if path is None else fields_in(path, named="--request"))
-    asked = given_fields(parameters, Search)
+    asked = in_zone(given_fields(parameters, Search), with_file=path is not None)
+    if "history" in asked:
+        asked["history"] = turns_in(asked["history"])
     if "filter" in asked:
         asked["filter"] = filter_of(asked["filter"], None)
     return Search.model_validate_json(json.dumps(from_file | asked, default=datetime.isoformat)), options
@@ -78,6 +81,8 @@ def show(console: Console, result: SearchResult) -> None:
         weight = "" if branch.weight is None else f", weight {branch.weight:.3f}"
         went = f"{branch.total} hits{weight}" if branch.reason is None else branch.reason
         console.print(Text(f"  {branch.kind}/{branch.collection}: {went}", "dim"))
+    if result.routing is not None:
+        console.print(Text(f"  {result.routing}", "dim"))
     screen.show_degraded(console, result.degraded)
     console.print(Text(f"  {result.total} hits in all · {laps(result.timing)}", "dim"))
 

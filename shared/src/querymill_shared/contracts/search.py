@@ -14,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from querymill_shared.contracts.conversations.search import DateLocale, TimeZone
 from querymill_shared.contracts.errors import InvalidRequest, UnknownCollection
 from querymill_shared.contracts.fields import (
     FROM_BOARD,
@@ -40,6 +41,7 @@ from querymill_shared.contracts.kinds import (
     limit_of,
 )
 from querymill_shared.contracts.results import Asks, JobResult
+from querymill_shared.contracts.routing import asked_first
 from querymill_shared.queues import Queue
 
 #: A search of more collections and kinds is rejected: each takes a thread of the workers.
@@ -48,7 +50,7 @@ MAX_BRANCHES: Final = 64
 SHARE_OF_DEADLINE: Final = 0.5
 #: What an error calls the collections of a search that names none.
 ALL: Final = "all collections"
-BranchState = Literal["done", "failed"]
+BranchState = Literal["done", "failed", "spared"]
 
 
 def _known_kind(kind: str) -> str:
@@ -84,6 +86,10 @@ class Search(InChat, Asks["SearchResult"]):
     worked out from both when the search is submitted. Only documents that pass the ``filter`` are found: in a kind that
     lacks a field of it, none.
 
+    A question that names code, asks for figures of a company, or asks what was said has the branches that hold such
+    documents ``asked_first``. The others are asked if what these find says little of the question, and are spared
+    otherwise. A search that names its ``branches`` asks all of them at once.
+
     ``top_k`` is the number of hits. With ``group`` the hits of a kind stand together, the kind of the best hit first,
     and each kind has up to ``top_k``. A branch has ``branch_deadline`` seconds, by default half of the ``deadline``.
     """
@@ -108,6 +114,15 @@ class Search(InChat, Asks["SearchResult"]):
         ),
         Distinct,
     ] = ()
+    asked_first: Annotated[
+        tuple[BranchName, ...],
+        Field(
+            max_length=MAX_BRANCHES,
+            description="which of the `branches` are asked first: the others only if these say little of the question"
+            " (default: all at once; where no branches are named, what the question is about decides)",
+        ),
+        Distinct,
+    ] = ()
     filter: Filter = Field(default_factory=dict, description="conditions that a document must meet, by field")
     top_k: Annotated[int, Field(ge=1, le=100, description="number of hits returned; of each kind, with `group`")] = 10
     group: Annotated[bool, Field(description="list the hits kind by kind")] = False
@@ -115,6 +130,9 @@ class Search(InChat, Asks["SearchResult"]):
         FiniteFloat | None,
         Field(gt=0, le=600, description="seconds that each branch has (default: half of the deadline)"),
     ] = None
+    metadata: Annotated[bool, Field(description="return what was ingested with each hit's document")] = False
+    time_zone: TimeZone = "UTC"
+    locale: DateLocale = None
     lane: RequestLane = Lane.INTERACTIVE
     deadline: DeadlineSeconds = 10.0
 
@@ -135,6 +153,8 @@ class Search(InChat, Asks["SearchResult"]):
                 raise ValueError(f"branches: {branch!r} is of no kind among `kinds`")
             if self.collections and collection not in self.collections:
                 raise ValueError(f"branches: {branch!r} is of no collection among `collections`")
+        if unknown := [branch for branch in self.asked_first if branch not in self.branches]:
+            raise ValueError(f"asked_first: {unknown[0]!r} must be among `branches`")
         return self
 
     @property
@@ -142,16 +162,24 @@ class Search(InChat, Asks["SearchResult"]):
         """The names of all collections that it reads, joined."""
         return JOINED.join(dict.fromkeys(parts_of(branch)[1] for branch in self.branches))
 
-    @property
-    def branch_s(self) -> float:
-        """How many seconds each branch has."""
+    def ends_s(self, branch: str) -> float:
+        """Return how many seconds after submission a branch ends.
+
+        One that may be asked after others has its share of what they leave.
+        """
         given = self.branch_deadline
-        return min(self.deadline, self.deadline * SHARE_OF_DEADLINE if given is None else given)
+        end = min(self.deadline, self.deadline * SHARE_OF_DEADLINE if given is None else given)
+        is_late = bool(self.asked_first) and branch not in self.asked_first
+        return end + (self.deadline - end) * SHARE_OF_DEADLINE if is_late else end
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The first steps of every branch."""
-        return tuple(step_in(branch, step) for branch in self.branches for step in self.search_of(branch).steps)
+        """The first steps of every branch that is asked first."""
+        return self.steps_of(self.asked_first or self.branches)
+
+    def steps_of(self, branches: Sequence[str]) -> tuple[str, ...]:
+        """Return the first steps of some branches."""
+        return tuple(step_in(branch, step) for branch in branches for step in self.search_of(branch).steps)
 
     def queue_of(self, step: str) -> Queue:
         """Return the queue on which the search of the branch would run the step."""
@@ -168,6 +196,9 @@ class Search(InChat, Asks["SearchResult"]):
             "history": self.history,
             "lane": self.lane,
             "filter": self.filter,
+            "metadata": self.metadata,
+            "time_zone": self.time_zone,
+            "locale": self.locale,
             "deadline": self.deadline,
             limit_of(search): self.top_k,
         }
@@ -219,7 +250,8 @@ def with_branches(search: Search, held: Mapping[str, Sequence[str]]) -> Search:
     if len(asked) > MAX_BRANCHES:
         rule = f"a search reads up to {MAX_BRANCHES} kinds of documents in collections, and there are {len(asked)}"
         raise InvalidRequest(("collections", f"{rule}: name collections or kinds"))
-    return search.model_copy(update={"branches": asked})
+    first = search.asked_first if search.branches else asked_first(search.query, asked)
+    return search.model_copy(update={"branches": asked, "asked_first": first})
 
 
 #: What reads the hits of each kind.
@@ -257,6 +289,7 @@ class SearchedBranch(Contract):
     """How a branch went: how many hits it found in all, and how many ms after submission it ended.
 
     ``weight`` is what the branch is worth for this question: see `JointHit`. It is None if the branch found nothing.
+    ``reason`` says why it failed, or why it was spared.
     """
 
     kind: str
@@ -269,13 +302,18 @@ class SearchedBranch(Contract):
 
 
 class SearchResult(JobResult):
-    """The result of a `Search`, best hit first. ``total`` counts the hits of all branches before the cut."""
+    """The result of a `Search`, best hit first. ``total`` counts the hits of all branches before the cut.
+
+    ``routing`` says why some branches were asked before the others, and whether these were asked, too. It is None if
+    all were asked at once.
+    """
 
     kind: Literal["search"] = "search"
     query: str
     collections: tuple[str, ...]
     results: tuple[JointHit, ...]
     branches: tuple[SearchedBranch, ...]
+    routing: str | None = None
 
 
 #: A search of one kind or of all, and its result.

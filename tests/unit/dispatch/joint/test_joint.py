@@ -188,3 +188,53 @@ def test_two_branches_of_one_kind_do_not_share_what_they_note(world: World) -> N
         ("north", "nine ships in the north"),
         ("south", "nine ships in the south"),
     ]
+
+
+def test_a_question_about_code_spares_what_is_no_code_if_the_code_says_enough(full: World) -> None:
+    request = asked(query="restore unacked messages in channel.py")
+    assert request.asked_first == ("modules/code", "files/code")
+    result = answered(full, request)
+    assert {branch.kind: branch.state for branch in result.branches} == {
+        "reports": "spared", "messages": "spared", "conversations": "spared", "modules": "done", "files": "done",
+    }  # fmt: skip
+    assert result.complete, "what is spared is not missed"
+    assert result.routing is not None
+    assert "the question names code ('channel.py')" in result.routing
+    assert "of its words, so the others were spared" in result.routing
+    assert all(stage.name.startswith(("modules/", "files/")) for stage in result.stages)
+
+
+def test_where_the_likely_branches_say_little_the_others_are_asked_after_all(full: World) -> None:
+    """The only hit is in a chat, though the question names a file."""
+    request = asked(query="who buys nine ships by harbour_dues.py, and why so many")
+    result = answered(full, request)
+    assert {branch.state for branch in result.branches} == {"done"}
+    assert result.results[0].kind in {"messages", "conversations", "reports"}
+    assert "the others were asked, too" in str(result.routing)
+
+
+def test_where_the_likely_branch_fails_the_others_are_asked_after_all(full: World) -> None:
+    full.with_ports(modules=Broken(full.modules, "vocabulary"))
+    request = asked(branches=EVERYTHING, asked_first=("modules/code",), branch_deadline=1)
+    job_id = full.run(request)
+    while not full.board.has_ended(job_id):
+        full.let_pass(0.1)
+        full.answer(*sweep(full.ports))
+    result: Any = full.result(job_id)
+    assert {branch.kind: branch.state for branch in result.branches} == {
+        "reports": "done", "messages": "done", "conversations": "done", "modules": "failed", "files": "done",
+    }  # fmt: skip
+    assert "because the request says so" in result.routing
+
+
+def test_what_could_not_be_asked_before_the_deadline_is_missing(full: World) -> None:
+    """The only branch that was asked hangs."""
+    request = asked(branches=EVERYTHING[:2], asked_first=EVERYTHING[:1], deadline=4)
+    job_id = full.submit(request)
+    assert full.board.claim(job_id, "reports/filings/original") is not None
+    while not full.board.has_ended(job_id):
+        full.let_pass(0.1)
+        full.answer(*sweep(full.ports))
+    record = full.board.picture(job_id).record
+    assert record.state == "failed"
+    assert "messages/talks" in record.reason

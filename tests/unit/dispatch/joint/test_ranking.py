@@ -14,6 +14,7 @@ from querymill_workers.dispatch.joint.rules.ranking import (
     rank_jointly,
     worths_of,
 )
+from querymill_workers.dispatch.joint.rules.routing import ENOUGH, said_of
 
 QUESTION = "where is the kettle"
 
@@ -79,3 +80,11 @@ def test_every_hit_is_there_once_and_in_the_order_of_its_branch(question: str, b
     for branch, hits in branches.items():
         assert [hit.rank for hit in ranking if hit.branch == branch] == list(range(1, len(hits) + 1))
     assert all(0 < hit.score <= 1 for hit in ranking)
+
+
+def test_enough_is_half_of_the_words_of_the_question_in_one_hit() -> None:
+    """The worked example: of hold, max_retries, max and retri, the first has three and the other one."""
+    question = "Why does max_retries not hold?"
+    assert said_of(question, ["max_retries = 3", "nothing else holds"]) == 0.75 > ENOUGH
+    assert said_of(question, ["nothing else holds"]) == 0.25 < ENOUGH
+    assert said_of(question, []) == said_of("???", ["nothing"]) == 0.0

@@ -92,6 +92,8 @@ def test_more_branches_than_a_search_may_have_are_refused() -> None:
         ({"branches": ["letters/chats"]}, "must be one of"),
         ({"branches": ["files/a"], "collections": ["b"]}, "is of no collection among `collections`"),
         ({"branches": ["files/a"], "kinds": ["reports"]}, "is of no kind among `kinds`"),
+        ({"branches": ["files/a"], "asked_first": ["files/b"]}, "asked_first: 'files/b' must be among `branches`"),
+        ({"time_zone": "Mars/Olympus"}, "time_zone"),
         ({"top_k": 0}, "greater than or equal to 1"),
         ({"query": " "}, "must not be empty"),
         ({"filter": {"time": "someday"}}, "time"),
@@ -107,7 +109,8 @@ def test_a_filter_is_held_against_the_kinds_that_are_searched() -> None:
 
 
 def test_each_branch_is_the_search_of_its_kind() -> None:
-    search = with_branches(asked(top_k=7, filter={"user_name": "ann"}), HELD)
+    its_caller = {"time_zone": "Europe/Oslo", "locale": "en-GB", "metadata": True}
+    search = with_branches(asked(top_k=7, filter={"user_name": "ann"}, **its_caller), HELD)
     for branch in search.branches:
         own: Any = search.search_of(branch)
         assert f"{own.kind}/{own.collection}" == branch
@@ -117,6 +120,8 @@ def test_each_branch_is_the_search_of_its_kind() -> None:
     files: Any = search.search_of("files/code.base")
     modules: Any = search.search_of("modules/code.base")
     assert (files.context_budget, modules.prompt_tokens) == (0, 0)
+    conversations: Any = search.search_of("conversations/chats")
+    assert (conversations.time_zone, conversations.locale, conversations.metadata) == ("Europe/Oslo", "en-GB", True)
     assert {type(search.search_of(branch)) for branch in search.branches} == set(SEARCHES.values())
 
 
@@ -137,9 +142,26 @@ def test_steps_are_named_after_their_branches_and_have_the_queues_of_their_kinds
 
 
 def test_a_branch_has_half_of_the_time_unless_it_is_told() -> None:
-    assert asked(deadline=10).branch_s == 5
-    assert asked(deadline=10, branch_deadline=8).branch_s == 8
-    assert asked(deadline=10, branch_deadline=80).branch_s == 10
+    assert asked(deadline=10).ends_s("reports/filings") == 5
+    assert asked(deadline=10, branch_deadline=8).ends_s("reports/filings") == 8
+    assert asked(deadline=10, branch_deadline=80).ends_s("reports/filings") == 10
+
+
+def test_a_question_that_says_what_it_is_about_asks_there_first() -> None:
+    search = with_branches(asked(query="where is max_retries set in worker.py", deadline=8), HELD)
+    assert search.asked_first == ("modules/code.base", "files/code.base")
+    assert {branch_and_step(step)[0] for step in search.steps} == {*search.asked_first}
+    # Those asked after all have half of what the first ones leave.
+    assert [search.ends_s(branch) for branch in ("files/code.base", "reports/filings")] == [4, 6]
+    assert with_branches(search, HELD) == search, "a gateway's choice is the client's"
+    assert len(with_branches(asked(), HELD).steps) == 5, "a question that says nothing asks all at once"
+
+
+def test_who_names_branches_decides_which_are_asked_first() -> None:
+    named = {"query": "where is max_retries set", "branches": ["files/code.base", "reports/filings"]}
+    assert with_branches(asked(**named), HELD).asked_first == ()
+    chosen = with_branches(asked(**named, asked_first=["reports/filings"]), HELD)
+    assert chosen.steps == ("reports/filings/original",)
 
 
 def result_with(*hits: dict[str, Any]) -> dict[str, Any]:

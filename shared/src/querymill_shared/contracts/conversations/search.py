@@ -67,6 +67,15 @@ Locale = Annotated[
 ]
 
 
+TimeZone = Annotated[
+    Name, Field(description="time zone for dates in the query, such as Asia/Shanghai"), AfterValidator(_known_zone)
+]
+DateLocale = Annotated[
+    Locale | None,
+    Field(description="locale for dates in figures in the query, such as en-GB (default: by the time zone)"),
+]
+
+
 class ConversationSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ConversationResult"]):
     """Find the sessions in which a subject was discussed.
 
@@ -123,15 +132,8 @@ class ConversationSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ConversationR
     now: Annotated[
         Moment | None, Field(description="reference time for relative dates (default: when the job runs)")
     ] = None
-    time_zone: Annotated[
-        Name, Field(description="time zone for dates in the query, such as Asia/Shanghai"), AfterValidator(_known_zone)
-    ] = "UTC"
-    locale: Annotated[
-        Locale | None,
-        Field(
-            description="locale for dates in figures in the query, such as en-GB (default: by the time zone)",
-        ),
-    ] = None
+    time_zone: TimeZone = "UTC"
+    locale: DateLocale = None
     why_not: Annotated[Id | None, Field(description="explain why this session was not returned, by its id")] = None
     deadline: DeadlineSeconds = 30.0
 

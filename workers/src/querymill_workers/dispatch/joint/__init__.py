@@ -9,9 +9,12 @@ A branch does not know that there are others. Its flow gets a board that shows i
 the real board as a step that nobody runs (``endings.py``). Once every branch has one, or the deadline has come, the
 hits are ranked together (``evidence.py``, ``rules/ranking.py``) and shown (``show.py``). See
 ``../../adr/0031-branches-of-one-job.md``.
+
+Where the question points to some branches, only these have steps at first. The others get theirs as soon as one of them
+has ended and what was found says little (``rules/routing.py``); otherwise they are spared.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -21,13 +24,14 @@ from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.search import Search, branch_and_step
 from querymill_workers.dispatch.joint.branch_board import BranchBoard
 from querymill_workers.dispatch.joint.endings import BranchEnding, ending_of, endings_in
-from querymill_workers.dispatch.joint.show import show_ranking, show_result
+from querymill_workers.dispatch.joint.show import says_enough, show_ranking, show_result
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.backoff import wait_s
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.flow import Flow
+from querymill_workers.jobs.later_steps import add_steps
 
 FlowOf = Callable[[KindSearch], Flow[Ports]]
 #: The stores that the searches of all kinds read at their end.
@@ -74,9 +78,8 @@ def step(claim: Claim, ports: Ports, *, request: Search, flow_of_kind: FlowOf) -
 
 def left_of_branch(claim: Claim, request: Search, ports: Ports) -> float:
     """Return how many seconds a branch has left: it ends before the whole search does."""
-    if claim.expires_at is None:
-        return request.branch_s
-    return claim.expires_at - (request.deadline - request.branch_s) - ports.clock()
+    ends_s = request.ends_s(branch_and_step(claim.step)[0])
+    return ends_s if claim.expires_at is None else claim.expires_at - (request.deadline - ends_s) - ports.clock()
 
 
 def too_late(claim: Claim, ports: Ports) -> Refused:
@@ -103,42 +106,77 @@ def leave_ending(board: BranchBoard, job_id: str, ports: Ports) -> Picture | Non
 def conclude(
     picture: Picture, ports: Ports, *, request: Search, flow_of_kind: FlowOf, after: str = ""
 ) -> Sequence[Bell]:
-    """Go on with each branch whose steps have closed. Settle the job once all branches have ended.
+    """Go on with each branch whose steps have closed. Settle the job once all branches that were asked have ended.
 
-    A branch goes on by itself. It is continued here if its worker died, or if its step failed for good. With ``after``,
-    the branch that has just ended, readers are told of the ranking so far.
+    A branch goes on by itself. It is continued here if its worker died, or if its step failed for good. Branches that
+    were not asked first are asked if those that have ended say little. With ``after``, the branch that has just ended,
+    readers are told of the ranking so far.
 
     Raises:
         Unavailable: The store that the end of a branch reads is away: that is put off.
     """
     endings, rung, away = dict(endings_in(picture, request)), list[Bell](), list[Unavailable]()
-    for branch in request.branches:
-        board = BranchBoard(ports.board, branch, request)
-        shown = board.shown(picture)
-        if branch in endings or shown.record.open_steps > 0:
-            continue
-        try:
-            rung += board.outer_bells(flow_of_kind(board.asked).conclude(shown, on_board(board, ports)))
-        except Unavailable as error:
-            away.append(error)
-        if board.verdict is not None:
-            leave_ending(board, picture.record.job_id, ports)
-            endings[branch] = BranchEnding.of_verdict(board.verdict)
-    if len(endings) == len(request.branches):
-        ports.board.settle(picture.record.job_id, show_result(picture, endings, request))
-    elif after and any(ending.hits for ending in endings.values()):
-        ports.board.append_event(picture.record.job_id, show_ranking(endings, request, after))
+    for branch in begun_in(picture, request)[0]:
+        if branch not in endings:
+            board = BranchBoard(ports.board, branch, request)
+            try:
+                rung += go_on(board, picture, ports, flow_of_kind)
+            except Unavailable as error:
+                away.append(error)
+            if board.verdict is not None:
+                leave_ending(board, picture.record.job_id, ports)
+                endings[branch] = BranchEnding.of_verdict(board.verdict)
+    rung += ask_on_or_settle(picture, endings, ports, request, after)
     if away and not rung:
         raise away[0]
     return rung
 
 
+def go_on(board: BranchBoard, picture: Picture, ports: Ports, flow_of_kind: FlowOf) -> Sequence[Bell]:
+    """Go on with a branch if all of its steps have closed.
+
+    Raises:
+        Unavailable: The store that its end reads is away.
+    """
+    shown = board.shown(picture)
+    if shown.record.open_steps > 0:
+        return []
+    return board.outer_bells(flow_of_kind(board.asked).conclude(shown, on_board(board, ports)))
+
+
+def ask_on_or_settle(
+    picture: Picture, endings: Mapping[str, BranchEnding], ports: Ports, request: Search, after: str
+) -> Sequence[Bell]:
+    """Ask the branches that were left for later, if little was found. Settle the job if nothing is left to wait for."""
+    begun, later = begun_in(picture, request)
+    rung: Sequence[Bell] = []
+    if later and endings and not says_enough(endings, request):
+        rung = add_steps(picture, request.steps_of(later), request, ports)
+    elif len(endings) == len(begun):
+        ports.board.settle(picture.record.job_id, show_result(picture, endings, request))
+        return []
+    if after and any(ending.hits for ending in endings.values()):
+        ports.board.append_event(picture.record.job_id, show_ranking(endings, request, after))
+    return rung
+
+
+def begun_in(picture: Picture, request: Search) -> tuple[list[str], list[str]]:
+    """Return the branches that have steps on the board, and those that have none yet."""
+    known = {branch_and_step(step.name)[0] for step in picture.steps}
+    return (
+        [branch for branch in request.branches if branch in known],
+        [branch for branch in request.branches if branch not in known],
+    )
+
+
 def settle(picture: Picture, ports: Ports, *, request: Search, flow_of_kind: FlowOf) -> None:
     """End the job at its deadline: with what each branch has by then."""
-    endings = dict(endings_in(picture, request))
-    for branch in request.branches:
+    endings, (begun, later) = dict(endings_in(picture, request)), begun_in(picture, request)
+    for branch in begun:
         if branch not in endings:
             endings[branch] = cut_short(picture, BranchBoard(ports.board, branch, request), ports, flow_of_kind)
+    if not says_enough(endings, request):
+        endings |= dict.fromkeys(later, BranchEnding(None, CUT, "deadline"))
     ports.board.settle(picture.record.job_id, show_result(picture, endings, request))
 
 

@@ -43,7 +43,7 @@ class BranchBoard:
 
         What the only step of a job foresees of its end is not true of a branch.
         """
-        sooner_s, (_, own) = self._request.deadline - self._request.branch_s, branch_and_step(claim.step)
+        sooner_s, (_, own) = self._request.deadline - self._request.ends_s(self.branch), branch_and_step(claim.step)
         expires_at = None if claim.expires_at is None else claim.expires_at - sooner_s
         return replace(claim, step=own, request=self.asked, expires_at=expires_at, alone=None)
 

@@ -1,11 +1,13 @@
 """The result of a search: the hits of all branches in one ranking, and what is missing."""
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 from querymill_shared.board import Picture, Verdict
 from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
 from querymill_shared.contracts.history import HISTORY
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.contracts.routing import asked_first, leads_of
 from querymill_shared.contracts.search import (
     JointHit,
     Search,
@@ -17,15 +19,21 @@ from querymill_shared.contracts.search import (
 )
 from querymill_workers.dispatch.joint.endings import BranchEnding
 from querymill_workers.dispatch.joint.evidence import text_of
-from querymill_workers.dispatch.joint.rules.ranking import RankedHit, grouped, rank_jointly
+from querymill_workers.dispatch.joint.rules.ranking import FIRST, RankedHit, grouped, rank_jointly
+from querymill_workers.dispatch.joint.rules.routing import ENOUGH, said_of
 from querymill_workers.jobs.stages import stage, timing
 from querymill_workers.jobs.verdicts import done, lost
 
 Endings = Mapping[str, BranchEnding]
+#: Why a branch was not asked.
+SPARED = "spared: those that were asked first say enough of the question"
 
 
 def show_result(picture: Picture, endings: Endings, request: Search) -> Verdict:
-    """Return the verdict of a search: done if a branch came through, with what the others lack."""
+    """Return the verdict of a search: done if a branch came through, with what the others lack.
+
+    A branch without an ending was spared.
+    """
     if all(ending.result is None for ending in endings.values()):
         reasons = "; ".join(f"{branch}: {ending.reason}" for branch, ending in endings.items())
         return lost(picture, reasons)
@@ -37,7 +45,10 @@ def show_result(picture: Picture, endings: Endings, request: Search) -> Verdict:
         query=request.query,
         collections=tuple(dict.fromkeys(parts_of(branch)[1] for branch in request.branches)),
         results=shown(grouped(ranking, request.top_k) if request.group else ranking[: request.top_k], endings),
-        branches=tuple(searched(branch, endings[branch], weights.get(branch), picture) for branch in request.branches),
+        branches=tuple(
+            searched(branch, endings.get(branch), weights.get(branch), picture) for branch in request.branches
+        ),
+        routing=routing(endings, request),
         total=sum(ending.result.total for ending in endings.values() if ending.result is not None),
         complete=not degraded,
         degraded=degraded,
@@ -78,9 +89,35 @@ def shown(ranking: Iterable[RankedHit], endings: Endings) -> tuple[JointHit, ...
     return tuple(found)
 
 
-def searched(branch: str, ending: BranchEnding, weight: float | None, picture: Picture) -> SearchedBranch:
-    """Tell how a branch went."""
+def says_enough(endings: Endings, request: Search) -> bool:
+    """Whether what was found so far says enough of the question for the other branches to be spared."""
+    return said_first(endings, request) >= ENOUGH
+
+
+def said_first(endings: Endings, request: Search) -> float:
+    """Return how much of the question one of the first hits says of the branches that were asked first."""
+    asked = (endings[branch] for branch in request.asked_first if branch in endings)
+    return said_of(request.query, (text_of(hit) for ending in asked for hit in islice(ending.hits, FIRST)))
+
+
+def routing(endings: Endings, request: Search) -> str | None:
+    """Say why some branches were asked first, and what became of the others; None if all were asked at once."""
+    if not request.asked_first:
+        return None
+    why = "the request says so"
+    if request.asked_first == asked_first(request.query, request.branches):
+        why = " and ".join(f"the question {lead.about} ({lead.words!r})" for lead in leads_of(request.query))
+    then = "the others were asked, too, because little of it was found at first"
+    if len(endings) < len(request.branches):
+        then = f"a hit has {said_first(endings, request):.2f} of its words, so the others were spared"
+    return f"asked first: {', '.join(request.asked_first)}, because {why}; {then}"
+
+
+def searched(branch: str, ending: BranchEnding | None, weight: float | None, picture: Picture) -> SearchedBranch:
+    """Tell how a branch went, None if it was spared."""
     kind, collection = parts_of(branch)
+    if ending is None:
+        return SearchedBranch(kind=kind, collection=collection, state="spared", reason=SPARED)
     ended = ending.ended
     return SearchedBranch(
         kind=kind,
