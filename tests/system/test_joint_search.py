@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, get_args
 from uuid import uuid4
 
@@ -14,10 +15,11 @@ from typer.testing import CliRunner
 
 from querymill import AsyncQuerymill, Querymill, Search, SearchResult, UnknownCollection, UnknownJob
 from querymill.cli.main import app
-from querymill.keys import Keyring
+from querymill.keys import Keyring, Scope
 from querymill_shared.contracts.filters import Retriever
 from tests.fakes.openai_server import OpenAIServer, chat_stream
 from tests.fakes.worker import WorkerProcess
+from tests.fixtures.console import Page, read_page
 from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere, bearer, keys_on
 from tests.fixtures.people import Person, document, document_id, ingestion
@@ -81,6 +83,20 @@ def test_a_question_is_asked_of_all_that_the_collections_hold(mill: Querymill, p
     assert {branch.state for branch in result.branches} == {"done"}
     found = {hit.kind for hit in result.results if hit.collection == collection}
     assert found == set(KINDS), "each kind holds the person's text"
+
+
+def test_a_question_about_code_spares_the_other_stores(mill: Querymill, people: dict[str, Person]) -> None:
+    """The others are asked where the code says little."""
+    collection, person = next(iter(people.items()))
+    asked = about(person, collections=(collection,), query=f"who said() {person.text}, {person.name}")
+    result = mill.submit(asked).result(timeout=PATIENCE_S)
+    assert {branch.kind for branch in result.branches if branch.state == "spared"} == {*KINDS} - {"modules", "files"}
+    assert {hit.kind for hit in result.results} == {"modules", "files"}
+    assert (result.complete, "the others were spared" in str(result.routing)) == (True, True)
+    strange = about(person, collections=(collection,), query=f"{person.name} nowhere unheard_of_name in gone.py")
+    everywhere = mill.submit(strange).result(timeout=PATIENCE_S)
+    assert {branch.state for branch in everywhere.branches} == {"done"}
+    assert "the others were asked, too" in str(everywhere.routing)
 
 
 def test_the_asynchronous_client_asks_alike(deployment: Deployment, people: dict[str, Person]) -> None:
@@ -166,6 +182,43 @@ def test_the_command_asks_all(deployment: Deployment, people: dict[str, Person])
     shown = run_cli(deployment, "search", "all", person.text, *names)
     assert "weight" in shown
     assert "hits in all" in shown
+
+
+def test_a_batch_asks_all(deployment: Deployment, people: dict[str, Person], tmp_path: Path) -> None:
+    collection, person = next(iter(people.items()))
+    asked, out = tmp_path / "asked.jsonl", tmp_path / "results.jsonl"
+    asked.write_text(json.dumps({"_id": "q1", "query": person.text}) + "\n", encoding="utf-8")
+    told = run_cli(deployment, "batch", "all", str(asked), "--collection", collection, "--out", str(out), "--json")
+    assert json.loads(told)["answered"] == 1
+    (line,) = map(json.loads, out.read_text(encoding="utf-8").splitlines())
+    assert {hit["kind"] for hit in line["result"]["results"]} == {*KINDS}
+
+
+def test_the_console_asks_everything(guarded: GatewayHere, keyring: Keyring, people: dict[str, Person]) -> None:
+    mine, person = next(iter(people.items()))
+    _, written = keyring.add("web", scopes=(Scope.SEARCH,), collections=(mine,))
+    with httpx.Client(base_url=guarded.url, timeout=PATIENCE_S, follow_redirects=True) as browser:
+
+        def look(path: str) -> Page:
+            found = browser.get(path)
+            return read_page(found.text, found.headers, found.status_code)
+
+        def send(path: str, **fields: str) -> httpx.Response:
+            (token, *_) = look(path).all("input", name="token")
+            return browser.post(path, data={"token": token["value"]} | fields)
+
+        send("/console/sign-in", key=written, next="/console/search")
+        form = look("/console/search/search")
+        assert [tab["href"] for tab in form.all("a", **{"aria-current": "page"})][-1] == "/console/search/search"
+        assert not form.all("select", name="collection"), "what it may read is searched"
+        wrong = send("/console/search/search", query=person.text, collections="nowhere")
+        assert (wrong.status_code, "holds nothing of this kind" in wrong.text) == (422, True)
+        job = send("/console/search/search", query=person.text, collections=mine).url.path
+        browser.get(f"/v1/jobs/{job.rpartition('/')[2]}?wait=30", headers={"Authorization": f"Bearer {written}"})
+        shown = look(job)
+        assert {f"{kind} in {mine}" in shown.text for kind in KINDS} == {True}
+        edited = look(f"/console/search/search?job={job.rpartition('/')[2]}")
+        assert mine in edited.text
 
 
 def test_a_result_that_names_a_forgotten_document_goes_and_another_stays(

@@ -39,7 +39,7 @@ def read_filter(written: Sequence[str], retriever: Retriever | None) -> dict[str
     return found
 
 
-def write_filter(conditions: Mapping[str, Any], retriever: Retriever) -> list[str]:
+def write_filter(conditions: Mapping[str, Any], retriever: Retriever | None) -> list[str]:
     """Write conditions so that `read_filter` returns them.
 
     >>> write_filter({"year": 2023, "title": {"prefix": "ACME"}, "company": "ACME"}, "reports")
@@ -48,14 +48,14 @@ def write_filter(conditions: Mapping[str, Any], retriever: Retriever) -> list[st
     return [_written_condition(name, value, retriever) for name, value in conditions.items()]
 
 
-def _written_condition(name: str, value: Any, retriever: Retriever) -> str:
+def _written_condition(name: str, value: Any, retriever: Retriever | None) -> str:
     plain = f"{name}={value}" if isinstance(value, str) else f"{name}=null"
     if value is None or (isinstance(value, str) and _reads_as(plain, {name: value}, retriever)):
         return plain
     return f"{name}={json.dumps(value if isinstance(value, dict | list) else [value], ensure_ascii=False)}"
 
 
-def _reads_as(written: str, meant: Mapping[str, Any], retriever: Retriever) -> bool:
+def _reads_as(written: str, meant: Mapping[str, Any], retriever: Retriever | None) -> bool:
     try:
         return read_filter([written], retriever) == meant
     except BadFilter:

@@ -87,6 +87,18 @@ def test_callbacks_and_fields_of_one_call(memory: MemoryMill) -> None:
     assert len(retriever.batch(["ships", "revenue"])) == 2
 
 
+def test_everything_is_searched_in_one_ranking(memory: MemoryMill) -> None:
+    found = QuerymillRetriever(kind="all", client=memory, k=9).invoke("how many ships in the fleet of Bergen")
+    kinds = {document.metadata["kind"]: document for document in found}
+    assert set(kinds) >= {"reports", "messages", "conversations"}
+    assert kinds["reports"].id == "reports:own/a1#c0"
+    assert kinds["reports"].metadata.items() >= {"region": "north", "collection": "own", "page": 1}.items()
+    scores = [document.metadata["score"] for document in found]
+    assert scores == sorted(scores, reverse=True)
+    (first, *_) = QuerymillRetriever(kind="all", collection="own", client=memory).invoke("restore_messages")
+    assert first.page_content == "def restore_messages(channel):\n    return channel.restore()"
+
+
 def test_mistakes_are_named(memory: MemoryMill) -> None:
     heard = Heard()
     with pytest.raises(UnknownCollection, match="no reports in 'nowhere'; collections with reports: own") as unknown:

@@ -47,6 +47,14 @@ def test_other_kinds_are_nodes_too(memory: MemoryMill, kind: str, query: str, te
     assert retriever.retrieve(QueryBundle(query))[0].node.get_content() == text
 
 
+def test_everything_is_searched_in_one_ranking(memory: MemoryMill) -> None:
+    found = QuerymillRetriever(kind="all", similarity_top_k=9, client=memory).retrieve("ships in the fleet of Bergen")
+    kinds = {each.node.metadata["kind"]: each.node for each in found}
+    assert set(kinds) >= {"reports", "messages", "conversations"}
+    assert kinds["reports"].ref_doc_id == "a1"
+    assert kinds["reports"].metadata.items() >= {"region": "north", "collection": "own"}.items()
+
+
 def test_filters_choose_documents(memory: MemoryMill) -> None:
     def found(wanted: Any, **fields: Any) -> int:
         return len(QuerymillRetriever("own", client=memory, filters=wanted, search_kwargs=fields).retrieve("ships"))

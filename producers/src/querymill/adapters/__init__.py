@@ -5,5 +5,6 @@
     llama-index    from querymill.adapters.llama_index import QuerymillRetriever
     haystack       from querymill.adapters.haystack import QuerymillRetriever
 
-Each searches one collection for one kind, and takes any field of that kind's request as one of ``search_kwargs``.
+Each searches one collection for one kind, or with ``kind="all"`` every kind in one or in all collections. It takes any
+field of that request as one of ``search_kwargs``.
 """

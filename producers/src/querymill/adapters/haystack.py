@@ -3,6 +3,7 @@
 >>> from querymill.adapters.haystack import QuerymillRetriever
 >>> retriever = QuerymillRetriever(collection="filings", top_k=5, search_kwargs={"hyde": True})
 >>> documents = retriever.run("How did margins develop?")["documents"]
+>>> everything = QuerymillRetriever(kind="all")
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ _BOARD: Final = Secret.from_env_var("REDIS_URL", strict=False)
 
 @component
 class QuerymillRetriever:
-    """Search a collection of Querymill.
+    """Search a collection of Querymill, or all of them.
 
     Documents have an id, the content and the score. Their meta holds ``kind``, ``collection``, ``document``, what the
     kind knows (``page``, ``title`` …), what was ingested with the document, and ``degraded``: what the search lacked.
@@ -41,7 +42,7 @@ class QuerymillRetriever:
     def __init__(
         self,
         *,
-        collection: str,
+        collection: str | None = None,
         kind: str = "reports",
         filters: dict[str, Any] | None = None,
         top_k: int = 10,
@@ -57,7 +58,8 @@ class QuerymillRetriever:
 
         Args:
             collection: What is searched.
-            kind: reports, messages, conversations, modules or files.
+            kind: reports, messages, conversations, modules, files, or all: every kind in one ranking, in the
+                collection or, without one, in all.
             filters: Conditions that must all hold, compared by ``==``, ``in``, ``>=`` and ``<=``.
             top_k: Number of documents returned.
             search_kwargs: Fields of that kind's request: ``hyde``, ``rerank``, ``deadline`` …, and ``labels``.

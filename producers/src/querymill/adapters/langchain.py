@@ -3,6 +3,7 @@
 >>> from querymill.adapters.langchain import QuerymillRetriever
 >>> retriever = QuerymillRetriever(collection="filings", k=5, search_kwargs={"hyde": True})
 >>> documents = retriever.invoke("How did margins develop?")
+>>> everything = QuerymillRetriever(kind="all")
 """
 
 from typing import Any, Self
@@ -24,9 +25,10 @@ except ModuleNotFoundError as error:
 
 
 class QuerymillRetriever(BaseRetriever):
-    """Search a collection of Querymill.
+    """Search a collection of Querymill, or all of them.
 
-    ``kind`` is reports, messages, conversations, modules or files. ``k`` is the number of documents returned.
+    ``kind`` is reports, messages, conversations, modules, files, or all: every kind in one ranking, in the collection
+    or, without one, in all. ``k`` is the number of documents returned.
     ``search_kwargs`` are fields of that kind's request: ``hyde``, ``rerank``, ``filter``, ``deadline`` …, and
     ``labels`` and ``supersedes`` of `Querymill.submit`. Both can be given for one call as well:
     ``retriever.invoke(question, k=3, labels={"session": "42"})``. So can the messages before the question:
@@ -44,7 +46,7 @@ class QuerymillRetriever(BaseRetriever):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    collection: str
+    collection: str | None = None
     kind: str = "reports"
     k: int = 4
     search_kwargs: dict[str, Any] = Field(default_factory=dict)

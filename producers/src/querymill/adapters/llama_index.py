@@ -3,6 +3,7 @@
 >>> from querymill.adapters.llama_index import QuerymillRetriever
 >>> retriever = QuerymillRetriever("filings", similarity_top_k=5, search_kwargs={"hyde": True})
 >>> nodes = retriever.retrieve("How did margins develop?")
+>>> everything = QuerymillRetriever(kind="all")
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ _NOT_SHOWN: Final = [
 
 
 class QuerymillRetriever(BaseRetriever):
-    """Search a collection of Querymill.
+    """Search a collection of Querymill, or all of them.
 
     Nodes have an id, the text and the score. Their metadata holds ``kind``, ``collection``, ``document``, what the kind
     knows (``page``, ``title`` …), what was ingested with the document, and ``degraded``: what the search lacked.
@@ -50,7 +51,8 @@ class QuerymillRetriever(BaseRetriever):
 
     Args:
         collection: What is searched.
-        kind: reports, messages, conversations, modules or files.
+        kind: reports, messages, conversations, modules, files, or all: every kind in one ranking, in the collection or,
+            without one, in all.
         similarity_top_k: Number of nodes returned.
         filters: Conditions that must all hold: equal, in, at least, at most, contains, any, is empty.
         search_kwargs: Fields of that kind's request: ``hyde``, ``rerank``, ``deadline`` …, and ``labels``.
@@ -69,7 +71,7 @@ class QuerymillRetriever(BaseRetriever):
 
     def __init__(
         self,
-        collection: str,
+        collection: str | None = None,
         kind: str = "reports",
         similarity_top_k: int = DEFAULT_SIMILARITY_TOP_K,
         *,

@@ -7,10 +7,10 @@ from typing import Any
 from querymill.presenting.fields import fields_of
 from querymill.presenting.hit import HitView, views_of
 from querymill_shared.contracts.files.search import FileHit
-from querymill_shared.contracts.kinds import KindResult
+from querymill_shared.contracts.search import AnySearchResult, SearchResult
 
-#: Documents by their ids, as ingestion reads them.
-Documents = Mapping[str, Mapping[str, Any]]
+#: Files as ingestion reads them, by their collections and paths.
+Files = Mapping[tuple[str, str], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,38 +29,46 @@ class RetrievedPassage:
     metadata: dict[str, Any]
 
 
-def passages_of(result: KindResult, documents: Documents) -> list[RetrievedPassage]:
+def passages_of(result: AnySearchResult, files: Files) -> list[RetrievedPassage]:
     """Return the hits of a result, best first.
 
     Args:
         result: What a search found.
-        documents: The files that `files_to_read` names. A hit whose file is missing, for it was dropped, is left out.
+        files: Those that `files_to_read` names. A hit whose file is missing, for it was dropped, is left out.
     """
     degraded = [{"stage": part.stage, "reason": part.reason} for part in result.degraded]
-    common = {"kind": result.kind, "collection": result.collection, "degraded": degraded}
+    found = [(view, *_stored_in(view, result)) for view in views_of(result)]
     return [
-        _passage(view, common, documents)
-        for view in views_of(result)
-        if not isinstance(view.hit, FileHit) or view.hit.path in documents
+        _passage(view, {"kind": kind, "collection": collection, "degraded": degraded}, files)
+        for view, kind, collection in found
+        if not isinstance(view.hit, FileHit) or (collection, view.hit.path) in files
     ]
 
 
-def files_to_read(result: KindResult) -> list[str]:
-    """Return the paths of the files whose lines a result names but does not hold."""
-    return [hit.path for hit in result.results if isinstance(hit, FileHit)]
+def files_to_read(result: AnySearchResult) -> list[tuple[str, str]]:
+    """Return the collections and the paths of the files whose lines a result names but does not hold."""
+    return [(_stored_in(view, result)[1], view.hit.path) for view in views_of(result) if isinstance(view.hit, FileHit)]
 
 
-def _passage(view: HitView, common: Mapping[str, Any], documents: Documents) -> RetrievedPassage:
+def _stored_in(view: HitView, result: AnySearchResult) -> tuple[str, str]:
+    """Return the kind and the collection of a hit."""
+    if isinstance(result, SearchResult):
+        assert view.joint is not None  # noqa: S101  # a hit of such a search says of which kind it is
+        return view.joint.kind, view.joint.collection
+    return result.kind, result.collection
+
+
+def _passage(view: HitView, common: Mapping[str, Any], files: Files) -> RetrievedPassage:
     document, text = view.key if view.place is None else view.place.document, view.text
     shown, stored = fields_of(view.hit), view.hit.metadata or {}
     if isinstance(view.hit, FileHit):
         shown["file_kind"] = view.hit.kind  # "kind" is the retriever's, for every passage
-        text = _excerpt(view.hit, str(documents[document].get("content", "")))
+        text = _excerpt(view.hit, str(files[common["collection"], view.hit.path].get("content", "")))
     return RetrievedPassage(
         id=f"{common['kind']}:{common['collection']}/{document}{view.part}",
         document=document,
         text=text,
-        score=view.hit.score,
+        score=view.hit.score if view.score is None else view.score,
         metadata={**stored, **shown, "document": document, **common},
     )
 

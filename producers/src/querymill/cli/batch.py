@@ -1,12 +1,13 @@
 """``querymill batch``: ask many questions from a file; run again, it asks those that have no result yet."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from querymill.cli import search_all
 from querymill.cli.bulk.batch_search import Answered, BatchQuestion, ResultsFile, ask_all, read_questions
 from querymill.cli.exits import Exit, WrongUse, why_unusable
 from querymill.cli.kinds import kind_named
@@ -17,6 +18,7 @@ from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import BadLine
 from querymill.ingesting.kinds import NAMES
+from querymill_shared.contracts.search import AnySearch, Search
 
 
 def register(app: typer.Typer) -> None:
@@ -25,18 +27,20 @@ def register(app: typer.Typer) -> None:
 
 
 def batch(
-    kind: Annotated[str, typer.Argument(help=f"what is searched: {NAMES}")],
+    kind: Annotated[str, typer.Argument(help=f"what is searched: {NAMES}, or all")],
     path: Annotated[Path, typer.Argument(help='a file of JSON lines: {"query", …}, and "_id" if you like')],
-    collection: Annotated[str, typer.Option(help="the collection to search")],
     out: Annotated[Path, typer.Option(help='append {"_id", "job_id", "result"} to this file')],
+    collection: Annotated[
+        str | None, typer.Option(help="the collection to search; with all, every collection if none is named")
+    ] = None,
     in_flight: Annotated[int, typer.Option(min=1, max=1_000, help="searches under way at a time")] = 50,
     label: LabelOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Ask many questions, as fast as the limits allow. Results come in the order in which they are ready."""
-    name, console = kind_named(kind).name, Console(stderr=True)
+    console = Console(stderr=True)
     try:
-        lines = list(read_questions(path, name, collection, search_of))
+        lines = list(read_questions(path, fixed_fields(kind, collection), searching(kind)))
     except OSError as error:
         raise WrongUse(f"path: {why_unusable(error)}") from error
     bad = [line for line in lines if isinstance(line, BadLine)]
@@ -61,6 +65,25 @@ def batch(
     echo(json.dumps(counts) if as_json else told(counts))
     if failed or bad:
         raise typer.Exit(Exit.FAILED)
+
+
+def fixed_fields(kind: str, collection: str | None) -> dict[str, Any]:
+    """Return the fields that each question of a batch has in common.
+
+    Raises:
+        WrongUse: There is no such kind, or it needs a collection.
+    """
+    if kind == search_all.NAME:
+        return {"kind": "search"} | ({} if collection is None else {"collections": [collection]})
+    name = kind_named(kind).name
+    if collection is None:
+        raise WrongUse("--collection: name the collection to search")
+    return {"kind": name, "collection": collection}
+
+
+def searching(kind: str) -> Callable[[dict[str, Any]], AnySearch]:
+    """Return what makes the request of a question."""
+    return Search.model_validate if kind == search_all.NAME else search_of
 
 
 def told(counts: Mapping[str, int]) -> str:

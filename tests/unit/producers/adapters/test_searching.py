@@ -6,11 +6,12 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from querymill import AsyncQuerymill, ReportSearch
+from querymill import AsyncQuerymill, ReportSearch, Search
 from querymill.adapters.clients import Clients, Place
-from querymill.adapters.searching import SEARCHES, Searching
+from querymill.adapters.searching import Searching
 from querymill.testing import MemoryMill
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.kinds import SEARCHES
 
 NOWHERE = "redis://127.0.0.1:1/0"
 
@@ -26,6 +27,16 @@ def test_every_kind_can_be_searched_for_any_number_of_passages() -> None:
             request = searching(kind).request("ships?", limit).request
             assert (request.kind, request.collection, request.query) == (kind, "c", "ships?")
             assert limit in (getattr(request, name, None) for name in ("top_n", "limit", "top_k"))
+
+
+def test_everything_is_searched_in_one_collection_or_in_all() -> None:
+    for collection, named in (("c", ("c",)), (None, ())):
+        told = Searching("all", collection, {"time_zone": "Europe/Oslo"}, Clients(place=Place(NOWHERE)), "k")
+        request = told.request("ships?", 3).request
+        assert isinstance(request, Search)
+        assert (request.collections, request.top_k, request.metadata) == (named, 3, True)
+    with pytest.raises(ValueError, match="collection: name the one to search for reports"):
+        Searching("reports", None, {}, Clients(place=Place(NOWHERE)), "k").check(1)
 
 
 def test_fields_of_a_call_take_the_place_of_those_for_all() -> None:

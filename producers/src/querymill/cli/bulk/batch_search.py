@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from querymill.client.job import Job
 from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import BadLine, numbered_lines
 from querymill_shared.contracts.errors import JobEnded, Overloaded, detail_of
-from querymill_shared.contracts.kinds import KindSearch
+from querymill_shared.contracts.search import AnySearch
 
 #: The lane of a question that names none: questions of people come first.
 LANE: Final = "bulk"
@@ -36,7 +36,7 @@ class BatchQuestion:
     """A line that can be asked. ``fingerprint`` tells it from another question with the same id."""
 
     id: str
-    request: KindSearch
+    request: AnySearch
     fingerprint: str
 
 
@@ -60,9 +60,11 @@ class Answered:
 
 
 def read_questions(
-    path: Path, kind: str, collection: str, make: Callable[[dict[str, Any]], KindSearch]
+    path: Path, fixed: Mapping[str, Any], make: Callable[[dict[str, Any]], AnySearch]
 ) -> Iterator[BatchQuestion | BadLine]:
-    """Read a file of JSON lines: the fields of a search of this kind, and ``_id``, by default the line's number.
+    """Read a file of JSON lines: the fields of a search, and ``_id``, by default the line's number.
+
+    ``fixed`` are the fields that no line may say otherwise: its kind, and what is searched.
 
     Raises:
         OSError: the file cannot be read.
@@ -75,12 +77,12 @@ def read_questions(
                     yield BadLine(number, "too long")
                 continue
             try:
-                question = _question(number, line, kind, collection, make)
+                question = _question(number, line, fixed, make)
             except _WrongLine as error:
                 yield BadLine(number, str(error))
                 continue
             except (ValueError, RecursionError) as error:
-                yield BadLine(number, rule_broken(error, below=kind))
+                yield BadLine(number, rule_broken(error, below=str(fixed["kind"])))
                 continue
             if question.id in seen:
                 yield BadLine(number, f"_id: {question.id!r} stands on an earlier line too")
@@ -90,16 +92,16 @@ def read_questions(
 
 
 def _question(
-    number: int, line: bytes, kind: str, collection: str, make: Callable[[dict[str, Any]], KindSearch]
+    number: int, line: bytes, fixed: Mapping[str, Any], make: Callable[[dict[str, Any]], AnySearch]
 ) -> BatchQuestion:
     fields = json.loads(line)
     if not isinstance(fields, dict):
         raise _WrongLine("must be a JSON object")
     name = fields.pop("_id", number)
-    for given, fixed in (("kind", kind), ("collection", collection)):
-        if fields.get(given, fixed) != fixed:
-            raise _WrongLine(f"{given}: the command says {fixed}")
-    request = make({"lane": LANE, "deadline": DEADLINE_S} | fields | {"kind": kind, "collection": collection})
+    for name_of, said in fixed.items():
+        if fields.get(name_of, said) != said:
+            raise _WrongLine(f"{name_of}: the command says {', '.join(said) if isinstance(said, list) else said}")
+    request = make({"lane": LANE, "deadline": DEADLINE_S} | fields | dict(fixed))
     asked = json.dumps(fields, sort_keys=True, ensure_ascii=True).encode()
     return BatchQuestion(str(name), request, hashlib.blake2b(asked, digest_size=8).hexdigest())
 
@@ -135,7 +137,7 @@ def _ask(mill: Querymill, question: BatchQuestion) -> Answered:
     return Answered(question, job.id, result=result.model_dump_json())
 
 
-def _submit(mill: Querymill, request: KindSearch) -> Job[Any]:
+def _submit(mill: Querymill, request: AnySearch) -> Job[Any]:
     while True:
         try:
             return mill.submit(request)

@@ -14,6 +14,7 @@ from querymill_shared.contracts.jobs import AnyResult
 from querymill_shared.contracts.messages.search import MessageResult
 from querymill_shared.contracts.modules.search import ModuleResult
 from querymill_shared.contracts.reports.search import ReportResult
+from querymill_shared.contracts.search import SearchResult
 from querymill_shared.contracts.why_not import Absence, Lever
 
 Facts = list[tuple[str, str]]
@@ -39,6 +40,14 @@ def _reports(result: ReportResult) -> Facts:
         ("searched by, too", terms),
         *expanded,
     ]
+
+
+def _everything(result: SearchResult) -> Facts:
+    branches = [
+        (f"{branch.kind} in {branch.collection}", branch.reason or f"{count(branch.total)} found")
+        for branch in result.branches
+    ]
+    return [("asked", result.routing or "all at once"), *branches]
 
 
 def _messages(result: MessageResult) -> Facts:
@@ -103,6 +112,7 @@ def _vectors(result: EmbedResult) -> Facts:
 
 
 _TELL: Final[Mapping[type[Any], Callable[[Any], Facts]]] = {
+    SearchResult: _everything,
     ReportResult: _reports,
     MessageResult: _messages,
     ConversationResult: _conversations,

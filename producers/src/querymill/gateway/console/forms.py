@@ -12,17 +12,21 @@ from querymill.presenting.turns import lines_of, turns_in
 from querymill_shared.contracts.fields import AnyRequest
 from querymill_shared.contracts.filters import Retriever
 
+#: A kind of documents, or all of them: the search over everything.
+FormKind = Retriever | Literal["search"]
+EVERYTHING: Final = "search"
 Control = Literal["text", "long", "number", "check", "choice", "several", "lines", "turns", "filter", "moment"]
 #: The fields that a form shows first; all others are under "More".
-FIRST: Final[Mapping[Retriever, Sequence[str]]] = {
+FIRST: Final[Mapping[FormKind, Sequence[str]]] = {
     "reports": ("query", "answer", "hyde", "multi_query", "company", "period", "deadline"),
     "messages": ("query", "session_id", "ranking", "limit"),
     "conversations": ("query", "current_session", "time_zone"),
     "modules": ("query", "sub_queries", "top_k"),
     "files": ("query", "rounds", "patterns"),
+    "search": ("query", "collections", "kinds", "group"),
 }
-#: Fields that are no part of a form: they are set by the page itself.
-_LEFT_OUT: Final = frozenset(("kind", "version", "collection"))
+#: Fields that are no part of a form: they are set by the page itself, or worked out when a search is submitted.
+_LEFT_OUT: Final = frozenset(("kind", "version", "collection", "branches", "asked_first"))
 _WORDS: Final = {
     "history": "earlier turns of the chat",
     "id": "ID",
@@ -70,7 +74,7 @@ class Form:
 
 
 def form_of(
-    kind: Retriever, asked: type[AnyRequest], given: Mapping[str, Sequence[str]], wrong: Mapping[str, str] | None = None
+    kind: FormKind, asked: type[AnyRequest], given: Mapping[str, Sequence[str]], wrong: Mapping[str, str] | None = None
 ) -> Form:
     """Make the form of a request, filled with what was given."""
     schema = asked.model_json_schema()
@@ -161,7 +165,7 @@ _WEIGHTED: Final = re.compile(r"(?P<weight>\d+(?:\.\d+)?)\s*\|\s*(?P<text>.+)")
 
 
 def fields_of(
-    kind: Retriever, asked: type[AnyRequest], given: Mapping[str, Sequence[str]], collection: str
+    kind: FormKind, asked: type[AnyRequest], given: Mapping[str, Sequence[str]], collection: str
 ) -> dict[str, Any]:
     """Return the fields of the request that a form asks for. Their rules are those of the contract.
 
@@ -169,7 +173,7 @@ def fields_of(
         ValueError: The filter cannot be read.
     """
     schema = asked.model_json_schema()
-    fields: dict[str, Any] = {"kind": kind, "collection": collection}
+    fields: dict[str, Any] = {"kind": kind} | ({} if kind == EVERYTHING else {"collection": collection})
     for name, about in schema["properties"].items():
         if name in _LEFT_OUT or name not in given:
             continue
@@ -181,7 +185,7 @@ def fields_of(
     return fields
 
 
-def given_by(kind: Retriever, asked: AnyRequest) -> dict[str, list[str]]:
+def given_by(kind: FormKind, asked: AnyRequest) -> dict[str, list[str]]:
     """Return what a form has to be given so that it asks for a request again. What no form can ask for is left out."""
     schema = type(asked).model_json_schema()
     given: dict[str, list[str]] = {}
@@ -195,7 +199,7 @@ def given_by(kind: Retriever, asked: AnyRequest) -> dict[str, list[str]]:
     return given
 
 
-def _written(control: Control, value: Any, kind: Retriever) -> list[str] | None:
+def _written(control: Control, value: Any, kind: FormKind) -> list[str] | None:
     """Write the value of a control, as `_read` reads it. None if it cannot be."""
     match control:
         case "check":
@@ -203,7 +207,7 @@ def _written(control: Control, value: Any, kind: Retriever) -> list[str] | None:
         case "several":
             return list(map(str, value))
         case "filter":
-            return ["\n".join(write_filter(value, kind))]
+            return ["\n".join(write_filter(value, _retriever_of(kind)))]
         case "turns":
             return ["\n".join(lines_of(value))]
         case "lines":
@@ -223,7 +227,7 @@ def _written_line(value: Any) -> str | None:
     return value["description"] if weight is None else f"{weight:g} | {value['description']}"
 
 
-def _read(control: Control, about: Mapping[str, Any], values: Sequence[str], kind: Retriever) -> Any:
+def _read(control: Control, about: Mapping[str, Any], values: Sequence[str], kind: FormKind) -> Any:
     if control == "check":
         return "true" in values
     if not values:
@@ -236,11 +240,16 @@ def _read(control: Control, about: Mapping[str, Any], values: Sequence[str], kin
         case "turns":
             return turns_in(line for value in values for line in value.split("\n"))
         case "filter":
-            return read_filter([line.strip() for line in values[0].split("\n") if line.strip()], kind)
+            lines = [line.strip() for line in values[0].split("\n") if line.strip()]
+            return read_filter(lines, _retriever_of(kind))
         case "number":
             return _number(values[0].strip(), is_whole=about.get("type") == "integer")
         case _:
             return values[0]
+
+
+def _retriever_of(kind: FormKind) -> Retriever | None:
+    return None if kind == EVERYTHING else kind
 
 
 def _line(line: str) -> Any:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
 
-from querymill.gateway.console.forms import FIRST, fields_of, form_of, given_by
+from querymill.gateway.console.forms import EVERYTHING, FIRST, FormKind, fields_of, form_of, given_by
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.languages import in_callers_locale
@@ -24,7 +24,9 @@ router = APIRouter()
 
 #: The kinds that have a search form, in the order of their tabs.
 _KNOWN: Final[tuple[Retriever, ...]] = get_args(Retriever)
-KINDS: Final = (*FIRST, *(kind for kind in _KNOWN if kind not in FIRST))
+KINDS: Final[tuple[FormKind, ...]] = (*FIRST, *(kind for kind in _KNOWN if kind not in FIRST))
+#: What their tabs say.
+TABS: Final[Mapping[FormKind, str]] = {kind: "everything" if kind == EVERYTHING else kind for kind in KINDS}
 
 #: The cookie of the kind and collection that a browser asked last.
 ASKED_COOKIE: Final = "qm_asked"
@@ -36,7 +38,7 @@ async def choose_kind(request: Request) -> Response:
     """Go to the search of the kind that was asked last, else of the first that has something stored."""
     held = await _held(request)
     last, _ = _asked_last(request)
-    kind = next((kind for kind in (last, *KINDS) if held.get(kind)), KINDS[0])
+    kind = next((kind for kind in (last, *KINDS) if held.get(kind) or kind == last == EVERYTHING), KINDS[0])
     return see(address("search", kind))
 
 
@@ -84,7 +86,7 @@ def _asked_last(request: Request) -> tuple[str, str]:
     return kind, collection
 
 
-async def _edit(request: Request, kind: Retriever, job_id: str) -> Response:
+async def _edit(request: Request, kind: FormKind, job_id: str) -> Response:
     """Show the form filled with what a job asked.
 
     Raises:
@@ -105,7 +107,7 @@ def _said(error: Exception) -> dict[str, str]:
     return {"filter": str(error).removeprefix("filter: ")}
 
 
-def _known(kind: str) -> Retriever:
+def _known(kind: str) -> FormKind:
     found = next((known for known in KINDS if known == kind), None)
     if found is None:
         raise not_found()
@@ -114,20 +116,22 @@ def _known(kind: str) -> Retriever:
 
 async def _form(
     request: Request,
-    kind: Retriever,
+    kind: FormKind,
     given: Mapping[str, Sequence[str]],
     collection: str,
     wrong: Mapping[str, str] | None = None,
 ) -> Response:
     held = await _held(request)
-    known: Mapping[str, Any] = wrong or {}
+    known: dict[str, Any] = dict(wrong or {})
+    if kind == EVERYTHING and "collection" in known:
+        known["collections"] = known.pop("collection")
     form = form_of(kind, REQUESTS[kind], given, known)
     placed = {field.name for field in (*form.first, *form.more)} | {"collection"}
     return render(
         request,
         "search.html",
         422 if wrong else 200,
-        kinds=KINDS,
+        tabs=TABS,
         held=held,
         form=form,
         collection=collection or _preset(request, held.get(kind, ())),

@@ -45,7 +45,7 @@ def mill() -> Iterator[MemoryMill]:
 
 
 def read(path: Path) -> tuple[list[BatchQuestion], list[BadLine]]:
-    lines = list(read_questions(path, "messages", "c", search_of))
+    lines = list(read_questions(path, {"kind": "messages", "collection": "c"}, search_of))
     return [line for line in lines if isinstance(line, BatchQuestion)], [
         line for line in lines if isinstance(line, BadLine)
     ]

@@ -15,7 +15,7 @@ from querymill.gateway.console.problem_pages import respond
 from querymill.gateway.console.ranks import WEIGHTS, rank_row
 from querymill.gateway.console.reading import reading_of
 from querymill.gateway.console.rendering import POLICY, form_token
-from querymill.gateway.console.search import KINDS
+from querymill.gateway.console.search import KINDS, TABS
 from querymill.gateway.console.spending import spent_of
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.scopes import REQUESTS
@@ -313,7 +313,7 @@ def test_dead_jobs_are_grouped_by_reason() -> None:
 def test_search_forms_are_whole(kind: Any) -> None:
     given = {"query": [HOSTILE], "filter": [HOSTILE]}
     form = form_of(kind, REQUESTS[kind], given, {"filter": HOSTILE})
-    page = rendered("search.html", f"/console/search/{kind}", kinds=KINDS, held={kind: ["filings"]}, form=form,
+    page = rendered("search.html", f"/console/search/{kind}", tabs=TABS, held={kind: ["filings"]}, form=form,
                     collection="gone", wrong={"collection": "holds nothing"}, others=[HOSTILE])  # fmt: skip
     assert len([found for tag, found in page.elements if found.get("name") == "query"]) == 1
     assert "⟨U+202E⟩gnp.exe" in page.text
