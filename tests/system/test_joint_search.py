@@ -88,7 +88,7 @@ def test_a_question_is_asked_of_all_that_the_collections_hold(mill: Querymill, p
 def test_a_question_about_code_spares_the_other_stores(mill: Querymill, people: dict[str, Person]) -> None:
     """The others are asked where the code says little."""
     collection, person = next(iter(people.items()))
-    asked = about(person, collections=(collection,), query=f"who said() {person.text}, {person.name}")
+    asked = about(person, collections=(collection,), query=f"harbour() of {person.text}, {person.name}")
     result = mill.submit(asked).result(timeout=PATIENCE_S)
     assert {branch.kind for branch in result.branches if branch.state == "spared"} == {*KINDS} - {"modules", "files"}
     assert {hit.kind for hit in result.results} == {"modules", "files"}

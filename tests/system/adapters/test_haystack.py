@@ -44,7 +44,7 @@ def test_other_kinds_are_documents_too(memory: MemoryMill, kind: str, query: str
 def test_everything_is_searched_in_one_ranking(memory: MemoryMill) -> None:
     retriever = QuerymillRetriever(kind="all", client=memory, top_k=9)
     found = retriever.run("how many ships in the fleet of Bergen")["documents"]
-    kinds = {document.meta["kind"]: document for document in found}
+    kinds = {document.meta["kind"]: document for document in reversed(found)}
     assert set(kinds) >= {"reports", "messages", "conversations"}
     assert kinds["reports"].meta.items() >= {"region": "north", "collection": "own"}.items()
     assert [document.score for document in found] == sorted((document.score for document in found), reverse=True)

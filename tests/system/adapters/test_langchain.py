@@ -89,7 +89,7 @@ def test_callbacks_and_fields_of_one_call(memory: MemoryMill) -> None:
 
 def test_everything_is_searched_in_one_ranking(memory: MemoryMill) -> None:
     found = QuerymillRetriever(kind="all", client=memory, k=9).invoke("how many ships in the fleet of Bergen")
-    kinds = {document.metadata["kind"]: document for document in found}
+    kinds = {document.metadata["kind"]: document for document in reversed(found)}
     assert set(kinds) >= {"reports", "messages", "conversations"}
     assert kinds["reports"].id == "reports:own/a1#c0"
     assert kinds["reports"].metadata.items() >= {"region": "north", "collection": "own", "page": 1}.items()

@@ -49,7 +49,7 @@ def test_other_kinds_are_nodes_too(memory: MemoryMill, kind: str, query: str, te
 
 def test_everything_is_searched_in_one_ranking(memory: MemoryMill) -> None:
     found = QuerymillRetriever(kind="all", similarity_top_k=9, client=memory).retrieve("ships in the fleet of Bergen")
-    kinds = {each.node.metadata["kind"]: each.node for each in found}
+    kinds = {each.node.metadata["kind"]: each.node for each in reversed(found)}
     assert set(kinds) >= {"reports", "messages", "conversations"}
     assert kinds["reports"].ref_doc_id == "a1"
     assert kinds["reports"].metadata.items() >= {"region": "north", "collection": "own"}.items()
