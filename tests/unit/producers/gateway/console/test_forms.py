@@ -4,14 +4,13 @@ from typing import Any
 
 import pytest
 
-from querymill.gateway.console.forms import FIRST, fields_of, form_of, given_by
+from querymill.gateway.console.forms import FIRST, FormKind, fields_of, form_of, given_by
 from querymill.gateway.console.search import KINDS
 from querymill.gateway.http.scopes import REQUESTS
-from querymill_shared.contracts.filters import Retriever
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_field_of_a_request_is_in_its_form_once(kind: Retriever) -> None:
+def test_every_field_of_a_request_is_in_its_form_once(kind: FormKind) -> None:
     form = form_of(kind, REQUESTS[kind], {})
     names = [field.name for field in (*form.first, *form.more)]
     assert len(names) == len(set(names))
@@ -22,7 +21,7 @@ def test_every_field_of_a_request_is_in_its_form_once(kind: Retriever) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_form_that_is_sent_as_it_is_asks_for_the_defaults(kind: Retriever) -> None:
+def test_a_form_that_is_sent_as_it_is_asks_for_the_defaults(kind: FormKind) -> None:
     asked = REQUESTS[kind]
     form = form_of(kind, asked, {"query": ["margins"]})
     sent = {field.name: list(field.values) or [""] for field in (*form.first, *form.more)}
@@ -61,7 +60,7 @@ def test_fields_are_read_as_the_contract_has_them() -> None:
         ("search", {"query": "q", "collections": ["a", "b"], "kinds": ["files"], "group": True, "filter": {"n": 2}}),
     ],
 )  # fmt: skip
-def test_what_a_search_asked_can_be_edited_and_asked_again(kind: Retriever, fields: dict[str, Any]) -> None:
+def test_what_a_search_asked_can_be_edited_and_asked_again(kind: FormKind, fields: dict[str, Any]) -> None:
     asked = REQUESTS[kind]
     search = asked.model_validate(fields | ({} if kind == "search" else {"collection": "c"}))
     again = asked.model_validate(fields_of(kind, asked, given_by(kind, search), "c"))
