@@ -21,12 +21,10 @@ def main() -> None:
 
         sys.stdout.write(help_text(sys.stdout.isatty()))
         return
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:  # else the caller wants it to be ignored
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else the caller wants it to be ignored
         signal.signal(signal.SIGINT, _stop)
     from querymill.cli.main import main as run
 
-    signal.signal(signal.SIGINT, before)
     try:
         run()
     except ModuleNotFoundError as error:
@@ -35,6 +33,12 @@ def main() -> None:
         from querymill.install_hints import install_hint
 
         sys.exit(f"the commands need the board's client, which is not installed; {install_hint('board')}")
+
+
+def begin() -> None:
+    """Let the command that is loaded answer Ctrl-C itself."""
+    if signal.getsignal(signal.SIGINT) is _stop:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _stop(_: int, __: FrameType | None) -> None:

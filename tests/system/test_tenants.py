@@ -166,7 +166,7 @@ def questions(collection: str) -> list[Any]:
 
 
 #: A lexicon is learned in the background, too: its version may rise while its words stay.
-OF_ONE_RUN = {"job_id", "timing", "stages", "usage", "prompt", "lexicon_version"}
+OF_ONE_RUN = {"job_id", "timing", "stages", "usage", "costs", "prompt", "lexicon_version"}
 
 
 def answer_of(mill: Querymill, request: Any) -> dict[str, Any]:

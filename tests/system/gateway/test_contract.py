@@ -71,7 +71,8 @@ REFUSED = (400, 406, 415, 422)
 UNSTATED = (
     "answers_first needs", "every id must occur once", "name a collection", "name documents by ids",
     "no address may be called", "must have a port", "in its brackets",
-    "must be the cursor of a former page", "must name documents", "filter..[key]",
+    "must be the cursor of a former page", "must name documents", "filter..[key]", "must name each label once",
+    "must be printable characters",
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 from rich.table import Table
 
 from querymill.cli.exits import WrongUse
@@ -263,7 +264,7 @@ def _step(step: Step) -> dict[str, Any]:
         "queued": step.queued,
         "worker": step.worker,
         "code": step.code,
-        "attempts": [asdict(attempt) for attempt in step.attempts],
+        "attempts": to_jsonable_python(step.attempts),
     }
 
 

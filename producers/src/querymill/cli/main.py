@@ -12,7 +12,7 @@ from querymill.cli.examples import examples_of
 from querymill.cli.installed import add_commands
 from querymill.cli.summaries import ABOUT, COMMANDS, GROUP, CommandSummary, help_text
 from querymill.cli.terminal import echo
-from querymill_command import INTERRUPTED
+from querymill_command import INTERRUPTED, begin
 
 
 class Commands(TyperGroup):
@@ -38,9 +38,11 @@ class Commands(TyperGroup):
         return super().get_command(ctx, cmd_name) or self.imported(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is used, imported."""
+        """Return the command that is used, imported: from here on it answers Ctrl-C."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, self.imported(name) if command is not None and name is not None else command, rest
+        loaded = self.imported(name) if command is not None and name is not None else command
+        begin()
+        return name, loaded, rest
 
     def imported(self, name: str) -> Any:
         """Import a command, or return None if there is none of this name."""

@@ -32,20 +32,27 @@ def _printable(value: str) -> str:
     return value
 
 
+_NAME_PATTERN: Final = rf"[A-Za-z][A-Za-z0-9_-]{{0,{MAX_LABEL_NAME - 1}}}"
+#: What a schema can say of values: which characters are printable, no pattern says alike everywhere.
+_VALUE_PATTERN: Final = rf"\S(.{{0,{MAX_LABEL_VALUE - 2}}}\S)?"
+#: A label as name:value, for schemas.
+LABEL_PATTERN: Final = f"^{_NAME_PATTERN}:{_VALUE_PATTERN}$"
 LabelName = Annotated[
     str,
     Written(
-        rf"^[A-Za-z][A-Za-z0-9_-]{{0,{MAX_LABEL_NAME - 1}}}$",
+        f"^{_NAME_PATTERN}$",
         f"must be 1 to {MAX_LABEL_NAME} letters (A to Z), digits, dashes or underscores, and begin with a letter",
     ),
 ]
 LabelValue = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_LABEL_VALUE, json_schema_extra={"pattern": r"^\S(.*\S)?$"}),
+    Field(min_length=1, max_length=MAX_LABEL_VALUE, json_schema_extra={"pattern": f"^{_VALUE_PATTERN}$"}),
     BeforeValidator(number_as_text),
     AfterValidator(_printable),
 ]
-Labels = Annotated[dict[LabelName, LabelValue], Field(max_length=MAX_LABELS)]
+#: A schema allows no name but those of the pattern.
+_NO_OTHERS: Final[dict[str, Any]] = {"additionalProperties": False}
+Labels = Annotated[dict[LabelName, LabelValue], Field(max_length=MAX_LABELS, json_schema_extra=_NO_OTHERS)]
 #: What reads labels alone.
 LABELS: Final[TypeAdapter[dict[str, str]]] = TypeAdapter(Labels)
 NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -72,6 +79,7 @@ class SubmitOptions(Contract):
         dict[LabelName, LabelValue],
         Field(
             max_length=1,
+            json_schema_extra=_NO_OTHERS,
             description="one label, which the job gets too: the jobs of the collection with this label that the same"
             " caller submitted before, and that have not ended, are cancelled",
         ),
