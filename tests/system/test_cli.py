@@ -140,6 +140,7 @@ def test_bad_lines_are_reported_and_the_rest_is_loaded(querymill: CommandLine, t
 def test_jobs_can_be_listed_shown_and_followed(querymill: CommandLine) -> None:
     asked = ("search", "reports", "revenue", "--collection", "filings", "--json")
     job_id = json.loads(querymill(*asked).stdout)["job_id"]
+    assert json.loads(querymill("jobs", "--key", "of nobody", "--json").stdout) == []
     assert job_id in [job["job_id"] for job in json.loads(querymill("jobs", "--json").stdout)]
     assert job_id in querymill("jobs", columns=60).stdout
     shown = json.loads(querymill("job", "show", job_id, "--json").stdout)

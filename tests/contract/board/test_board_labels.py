@@ -62,6 +62,8 @@ def test_a_job_is_listed_under_its_labels_and_its_key(board: ValkeyBoard) -> Non
     joined, _ = board.submit(SEARCH, labelled(user="ada"))
     assert sorted(listed(board, label_mark("user", "ada"))) == sorted([job_id, joined])
     assert listed(board, label_mark("session", "42")) == listed(board, key_mark("k")) == [job_id]
+    assert board.recent(idempotency_key="k") == board.recent(labels={"user": "ada"}, idempotency_key="k") == [job_id]
+    assert board.recent(labels={"user": "bob"}, idempotency_key="k") == board.recent(idempotency_key="other") == []
     board.settle(job_id, Verdict("cancelled"))
     board.settle(joined, Verdict("cancelled"))
     assert read_label_counts(board._client, limit=2) == [("user", "ada", 2), ("session", "42", 1)]

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import redis
@@ -104,6 +105,20 @@ def test_a_search_is_submitted_followed_and_read(over_http: Querymill, deploymen
     assert not job.release()
     with pytest.raises(UnknownJob):
         job.result(timeout=10)
+
+
+@pytest.mark.usefixtures("filings")
+def test_what_a_job_did_is_found_by_its_key_and_read_when_it_is_gone(over_http: Querymill) -> None:
+    key = uuid4().hex
+    job = over_http.submit(SEARCH, idempotency_key=key, labels={"user": "ada"})
+    job.result(timeout=60)
+    assert [each.id for each in over_http.recent(idempotency_key=key, labels={"user": "ada"})] == [job.id]
+    assert over_http.recent(idempotency_key=key, labels={"user": "bob"}) == []
+    assert job.release()
+    assert job.id in [each.id for each in over_http.past(limit=300)]
+    trail = job.trail()
+    assert (trail.record.is_trail, trail.record.labels, trail.asked) == (True, {"user": "ada"}, None)
+    assert [step.state for step in trail.steps] == ["done"] * len(trail.steps)
 
 
 def test_a_cut_loses_and_doubles_nothing(

@@ -140,6 +140,7 @@ def recent(
     state: Annotated[ListedState | None, typer.Option(help="only the jobs in this state")] = None,
     kind: Annotated[str | None, typer.Option(help="only the jobs of this kind, such as tell_caller")] = None,
     label: LabelOption = None,
+    key: Annotated[str | None, typer.Option(help="only the job that was submitted under this idempotency key")] = None,
     until: Annotated[
         datetime | None, typer.Option(help="those submitted until then (UTC), also of the last days: 2026-11-26T14:00")
     ] = None,
@@ -147,7 +148,7 @@ def recent(
 ) -> None:
     """List the latest jobs, newest first. Dead jobs are listed for a week, all others for as long as their results."""
     with Querymill() as mill:
-        found = latest(mill, limit, state, read_labels(label), kind, until)
+        found = latest(mill, limit, state, read_labels(label), kind, until, key)
         rows = [described_with_gap(mill, picture) for picture in islice(found, limit)]
     if as_json:
         echo(json.dumps(rows, ensure_ascii=False))
@@ -171,17 +172,18 @@ def described_with_gap(mill: Querymill, picture: Picture) -> dict[str, Any]:
 
 def latest(
     mill: Querymill, limit: int, state: str | None, labels: Mapping[str, str] = NO_LABELS, kind: str | None = None,
-    until: datetime | None = None,
+    until: datetime | None = None, key: str | None = None,
 ) -> Iterator[Picture]:  # fmt: skip
-    """Yield the latest jobs, or those in one state, of one kind, with all of the labels, or submitted until a time."""
+    """Yield the latest jobs: in one state, of one kind, with all labels and the key, submitted until a time."""
     # Many of the latest may have been let go, such as those that listed documents.
     left = limit if state is None else LOOKED_AT
-    is_dead = state == "dead" and not labels
-    if until is not None and not labels:
+    is_marked = bool(labels) or key is not None
+    is_dead = state == "dead" and not is_marked
+    if until is not None and not is_marked:
         listed = mill.past(until=until.replace(tzinfo=UTC), limit=LOOKED_AT)
     else:
         dead = limit if kind is None else LOOKED_AT
-        listed = mill.dead(limit=dead) if is_dead else mill.recent(limit=LOOKED_AT, labels=labels)
+        listed = mill.dead(limit=dead) if is_dead else mill.recent(limit=LOOKED_AT, labels=labels, idempotency_key=key)
     for job in listed:
         picture = _still_there(job) if left else None
         if picture is not None and until is not None and picture.record.created > until.replace(tzinfo=UTC).timestamp():

@@ -150,9 +150,9 @@ class BoardTransport:
         """See `Transport.drop`."""
         return self.board.drop(job_id)
 
-    def recent(self, *, limit: int, labels: Mapping[str, str]) -> list[str]:
+    def recent(self, *, limit: int, labels: Mapping[str, str], idempotency_key: str | None) -> list[str]:
         """See `Transport.recent`."""
-        return self.board.recent(limit=limit, labels=labels)
+        return self.board.recent(limit=limit, labels=labels, idempotency_key=idempotency_key)
 
     def past(self, *, until: float, limit: int) -> list[str]:
         """See `Transport.past`."""
@@ -249,9 +249,13 @@ class AsyncBoardTransport:
         """See `Transport.drop`."""
         return await self.board.drop(job_id)
 
-    async def recent(self, *, limit: int, labels: Mapping[str, str]) -> list[str]:
+    async def recent(self, *, limit: int, labels: Mapping[str, str], idempotency_key: str | None) -> list[str]:
         """See `Transport.recent`."""
-        return await self.board.recent(limit=limit, labels=labels)
+        return await self.board.recent(limit=limit, labels=labels, idempotency_key=idempotency_key)
+
+    async def past(self, *, until: float, limit: int) -> list[str]:
+        """See `Transport.past`."""
+        return await self.board.past(until=until, limit=limit)
 
     async def dead(self, *, limit: int) -> list[str]:
         """See `Transport.dead`."""

@@ -134,17 +134,19 @@ class Querymill(DocumentCalls, LoadCalls):
         """Return a job that was submitted before, by this process or another."""
         return Job(job_id, self._transport)
 
-    def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[Job[Any]]:
-        """List the latest jobs, newest first: all, or those that have all of these labels."""
-        return [self.job(job_id) for job_id in self._transport.recent(limit=limit, labels=labels)]
+    def recent(
+        self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS, idempotency_key: str | None = None
+    ) -> list[Job[Any]]:
+        """List the latest jobs, newest first: all, or those with all of these labels and the idempotency key."""
+        found = self._transport.recent(limit=limit, labels=labels, idempotency_key=idempotency_key)
+        return [self.job(job_id) for job_id in found]
 
     def past(self, *, until: datetime | None = None, limit: int = 20) -> list[Job[Any]]:
         """List the latest jobs that have ended, also those that are gone, newest first: see `Job.trail`.
 
         Only those that were submitted ``until`` a time, if that is given.
         """
-        at = time.time() + 3600 if until is None else until.timestamp()
-        return [self.job(job_id) for job_id in self._transport.past(until=at, limit=limit)]
+        return [self.job(job_id) for job_id in self._transport.past(until=_moment(until), limit=limit)]
 
     def dead(self, *, limit: int = 20) -> list[Job[Any]]:
         """List the dead jobs, the latest first: given up for good, and kept for a week to be replayed or dropped."""
@@ -230,13 +232,25 @@ class AsyncQuerymill(AsyncDocumentCalls):
         given = {**self._labels, **labels}
         return await load_async(self._in_threads, kind, rows, collection, on_event, options, given)
 
-    async def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[AsyncJob[Any]]:
+    async def recent(
+        self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS, idempotency_key: str | None = None
+    ) -> list[AsyncJob[Any]]:
         """See `Querymill.recent`."""
-        return [self.job(job_id) for job_id in await self._transport.recent(limit=limit, labels=labels)]
+        found = await self._transport.recent(limit=limit, labels=labels, idempotency_key=idempotency_key)
+        return [self.job(job_id) for job_id in found]
+
+    async def past(self, *, until: datetime | None = None, limit: int = 20) -> list[AsyncJob[Any]]:
+        """See `Querymill.past`."""
+        return [self.job(job_id) for job_id in await self._transport.past(until=_moment(until), limit=limit)]
 
     async def dead(self, *, limit: int = 20) -> list[AsyncJob[Any]]:
         """See `Querymill.dead`."""
         return [self.job(job_id) for job_id in await self._transport.dead(limit=limit)]
+
+
+def _moment(until: datetime | None) -> float:
+    """Return a time in seconds since the epoch. Without one it is later than the board's clock can be ahead."""
+    return time.time() + 3600 if until is None else until.timestamp()
 
 
 @cache

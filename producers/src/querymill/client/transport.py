@@ -79,8 +79,8 @@ class Transport(Protocol):
         """See `Job.drop`."""
         ...
 
-    def recent(self, *, limit: int, labels: Mapping[str, str]) -> list[str]:
-        """Return the ids of the latest jobs that have these labels, newest first."""
+    def recent(self, *, limit: int, labels: Mapping[str, str], idempotency_key: str | None) -> list[str]:
+        """Return the ids of the latest jobs that have these labels and the key, if one is given, newest first."""
         ...
 
     def past(self, *, until: float, limit: int) -> list[str]:
@@ -153,8 +153,12 @@ class AsyncTransport(Protocol):
         """See `Job.drop`."""
         ...
 
-    async def recent(self, *, limit: int, labels: Mapping[str, str]) -> list[str]:
-        """Return the ids of the latest jobs that have these labels, newest first."""
+    async def recent(self, *, limit: int, labels: Mapping[str, str], idempotency_key: str | None) -> list[str]:
+        """See `Transport.recent`."""
+        ...
+
+    async def past(self, *, until: float, limit: int) -> list[str]:
+        """See `Transport.past`."""
         ...
 
     async def dead(self, *, limit: int) -> list[str]:

@@ -42,9 +42,10 @@ def marked(shard: str, mark: str) -> str:
     return f"{keys.prefix(shard)}marked:{mark}"
 
 
-def places_of(labels: Mapping[str, str]) -> list[list[str]]:
-    """Return, for each shard, the lists of jobs with labels, or of all jobs. A job with all labels is in each list."""
+def places_of(labels: Mapping[str, str], idempotency_key: str | None = None) -> list[list[str]]:
+    """Return, for each shard, the lists of jobs with labels and a key, or of all jobs. What has all is in each list."""
     marks = [label_mark(name, value) for name, value in labels.items()]
+    marks += [] if idempotency_key is None else [key_mark(idempotency_key)]
     return [[marked(shard, mark) for mark in marks] or [f"{keys.prefix(shard)}recent"] for shard in keys.SHARDS]
 
 

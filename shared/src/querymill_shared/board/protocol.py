@@ -176,8 +176,10 @@ class Board(Protocol):
         """Return the result as JSON, or None if there is none yet."""
         ...
 
-    def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[str]:
-        """Return up to ``limit`` ids of jobs, newest first: of all, or of those that have all of these labels."""
+    def recent(
+        self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS, idempotency_key: str | None = None
+    ) -> list[str]:
+        """Return up to ``limit`` ids of jobs, newest first: all, or those with all these labels and the key."""
         ...
 
     def past(self, *, until: float, limit: int = 20) -> list[str]:

@@ -275,8 +275,10 @@ class ValkeyBoard(SweptBoard):
         return self._run(results.result(job_id))
 
     @override
-    def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[str]:
-        return self._latest(labelling.places_of(labels), limit)
+    def recent(
+        self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS, idempotency_key: str | None = None
+    ) -> list[str]:
+        return self._latest(labelling.places_of(labels, idempotency_key), limit)
 
     def _latest(self, places: Sequence[Sequence[str]], limit: int) -> list[str]:
         """Return the latest of those that stand in all lists of a shard."""

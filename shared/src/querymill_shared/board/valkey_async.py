@@ -107,9 +107,19 @@ class AsyncValkeyBoard:
         """See `Board.release`."""
         return await self._run(calls.release(job_id))
 
-    async def recent(self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS) -> list[str]:
+    async def recent(
+        self, *, limit: int = 20, labels: Mapping[str, str] = NO_LABELS, idempotency_key: str | None = None
+    ) -> list[str]:
         """See `Board.recent`."""
-        return await self._latest(labelling.places_of(labels), limit)
+        return await self._latest(labelling.places_of(labels, idempotency_key), limit)
+
+    async def past(self, *, until: float, limit: int = 20) -> list[str]:
+        """See `Board.past`."""
+        pipeline = self._client.pipeline(transaction=False)
+        for shard in keys.SHARDS:
+            ms: Any = int(until * 1000)
+            pipeline.zrevrangebyscore(f"{keys.prefix(shard)}trails", ms, "-inf", start=0, num=limit, withscores=True)
+        return newest(await pipeline.execute(), limit)
 
     async def dead(self, *, limit: int = 20) -> list[str]:
         """See `Board.dead`."""

@@ -69,9 +69,9 @@ class HttpTransport:
         """See `Transport.drop`."""
         return self._loop.run(self._asks.drop(job_id))
 
-    def recent(self, *, limit: int, labels: Mapping[str, str]) -> list[str]:
+    def recent(self, *, limit: int, labels: Mapping[str, str], idempotency_key: str | None) -> list[str]:
         """See `Transport.recent`."""
-        return self._loop.run(self._asks.recent(limit=limit, labels=labels))
+        return self._loop.run(self._asks.recent(limit=limit, labels=labels, idempotency_key=idempotency_key))
 
     def past(self, *, until: float, limit: int) -> list[str]:
         """See `Transport.past`."""

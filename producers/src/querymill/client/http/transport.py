@@ -197,10 +197,12 @@ class AsyncHttpTransport:
         found = reply.body()
         return bool(found["done"]) or (reply.is_repeated and action == "replay" and found["state"] != "dead")
 
-    async def recent(self, *, limit: int, labels: Mapping[str, str]) -> list[str]:
+    async def recent(self, *, limit: int, labels: Mapping[str, str], idempotency_key: str | None) -> list[str]:
         """See `Transport.recent`."""
-        wanted = [f"{name}:{value}" for name, value in labels.items()]
-        return await self._listed(limit, lambda job: not job.get("is_gone"), label=wanted)
+        wanted: dict[str, str | list[str]] = {"label": [f"{name}:{value}" for name, value in labels.items()]}
+        if idempotency_key is not None:
+            wanted["idempotency_key"] = idempotency_key
+        return await self._listed(limit, lambda job: not job.get("is_gone"), **wanted)
 
     async def past(self, *, until: float, limit: int) -> list[str]:
         """See `Transport.past`."""
