@@ -7,6 +7,7 @@ capitals, and the ids that earlier commands printed.
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from tests.fakes.answers import is_judging, judgement
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream, reworded
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures import documents
+from tests.fixtures.command_line import CommandLine, Run
 from tests.fixtures.databases import own_database
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import gateway_process
@@ -51,6 +53,8 @@ PAGES = (
 EXAMPLES = "reference/commands"
 ADDRESS, KEY = "http://127.0.0.1:8080", "a key of the gateway"
 NODE = shutil.which("node")
+#: A block that takes longer has failed, in seconds.
+LONGEST_S = 240
 #: What the page of callbacks has its readers set for servers. No name resolves here: `querymill doctor` would say so.
 CALLBACKS = {
     "QUERYMILL_CALLBACK_ORIGINS": '["hooks.example"]', "QUERYMILL_CALLBACK_SECRET": "whsec_" + "c2VjcmV0" * 6,
@@ -68,6 +72,7 @@ class Reader:
     folder: Path
     environment: dict[str, str]
     gateway: str
+    querymill: CommandLine
     said: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     ran: Counter[str] = field(default_factory=Counter)
@@ -87,19 +92,25 @@ class Reader:
         assert not self.failed, "\n\n".join(self.failed)
 
     def _run(self, place: str, language: str, text: str) -> None:
+        done = self._ended(language, text)
+        self.said.append(done.stdout)
+        if done.returncode:
+            self.failed.append(f"{place}:\n{text}\n{done.stdout[-2_000:]}\n{done.stderr[-2_000:]}")
+
+    def _ended(self, language: str, text: str) -> Run:
+        if language == "sh" and (words := plain_words(text)):
+            return self.querymill(*words[1:], given="y\n")
         command = {
             "sh": lambda: ["bash", "-c", STRICT + text],
             "python": lambda: [sys.executable, "-c", text],
             "json": lambda: [sys.executable, "-c", "import json, sys; json.loads(sys.argv[1])", text],
             "ts": lambda: [str(NODE), "--import", "./render.mjs", "--input-type=module", "--eval", text],
         }[language]()
-        done = subprocess.run(
-            command, cwd=self.folder, env=self.environment, input="y\n", capture_output=True, text=True, timeout=240,
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environment, input="y\n", capture_output=True, text=True,
+            timeout=LONGEST_S,
             check=False,
         )  # fmt: skip
-        self.said.append(done.stdout)
-        if done.returncode:
-            self.failed.append(f"{place}:\n{text}\n{done.stdout[-2_000:]}\n{done.stderr[-2_000:]}")
 
     def _filled(self, text: str) -> str:
         """Put in what a reader puts in."""
@@ -134,12 +145,24 @@ class Reader:
             return {"id": id_, **mill.show("conversations", id_, collection="chats")}
 
 
+def plain_words(command: str) -> list[str]:
+    """Return the words of a command of ours that needs no shell, or none: then its imports need not be loaded anew."""
+    if set("|<>$;&*?`\n") & set(command):
+        return []
+    words = shlex.split(command, comments=True)
+    return words if words and Path(words[0]).name == "querymill" else []
+
+
 @pytest.fixture
-def reader(deployment: Deployment, database_url: str, openai_server: OpenAIServer, tmp_path: Path) -> Iterator[Reader]:
+def reader(
+    deployment: Deployment, database_url: str, openai_server: OpenAIServer, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Reader]:  # fmt: skip
     """A reader whose stack holds nothing, and whose chat model knows every prompt."""
     openai_server.script.chat, openai_server.script.is_well = replied, True
     folder = tmp_path / "fresh"
     put_in(folder)
+    monkeypatch.chdir(folder)
     board = deployment.settings.redis_url.removesuffix("/2") + "/11"
     with psycopg.connect(database_url, autocommit=True) as connection, own_database(connection) as name:
         database = f"{database_url.rsplit('/', 1)[0]}/{name}"
@@ -151,7 +174,7 @@ def reader(deployment: Deployment, database_url: str, openai_server: OpenAIServe
             server.flushdb()
             with WorkerProcess(own | CALLBACKS), gateway_process(own | CALLBACKS) as gateway:
                 environment = os.environ | own | {"PATH": path, "HOME": str(folder / "home"), "COLUMNS": "160"}
-                yield Reader(folder, environment, gateway.url)
+                yield Reader(folder, environment, gateway.url, CommandLine(environment, longest_s=LONGEST_S))
             server.flushdb()
 
 
