@@ -54,8 +54,8 @@ def faults_of(page: Page, axe: str) -> list[str]:
 @pytest.mark.parametrize(
     ("scheme", "width"),
     [
-        ("light", 1280),
         ("dark", 375),
+        pytest.param("light", 1280, marks=pytest.mark.nightly),
         pytest.param("light", 375, marks=pytest.mark.nightly),
         pytest.param("dark", 1280, marks=pytest.mark.nightly),
     ],

@@ -61,6 +61,7 @@ def bells_waiting(environment: dict[str, str], client: redis.Redis, queue: str) 
         return on_board + int(channel.queue_declare(queue, passive=True).message_count)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("openai_server")
 def test_a_queue_that_nobody_empties_is_not_rung_without_bound(
     environment: dict[str, str], mill: Querymill, client: redis.Redis
@@ -86,6 +87,7 @@ def question(number: object, deadline: float) -> ReportSearch:
     return ReportSearch(query=f"how many ships in year {number}", collection="backlog", deadline=deadline)
 
 
+@pytest.mark.nightly
 def test_work_that_cannot_begin_in_time_is_refused_until_the_queue_is_short(
     environment: dict[str, str], mill: Querymill, openai_server: OpenAIServer
 ) -> None:

@@ -66,6 +66,7 @@ def test_nothing_is_lost_or_doubled_under_long_churn_of_many(ground: Ground, tal
     churned(ground, tally_of("long churn"), workers=4, rounds=30)
 
 
+@pytest.mark.nightly
 def test_the_counts_see_what_a_fleet_without_a_sweeper_loses(ground: Ground, tally_of: Callable[..., Tally]) -> None:
     tally = tally_of("churn without a sweeper", is_control=True)
     with ground.fleet(1, app=WITHOUT_SWEEPER):

@@ -57,6 +57,7 @@ def lines_in(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
+@pytest.mark.nightly
 def test_a_backfill_killed_everywhere_has_each_vector_once(
     querymill: CommandLine, victim: WorkerProcess, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_line_torn_by_a_kill_costs_no_text(
     assert max(seen(openai_server).values()) == 1
 
 
+@pytest.mark.nightly
 def test_a_table_backfill_killed_half_way_asks_for_no_row_that_was_written(
     querymill: CommandLine,
     victim: WorkerProcess,

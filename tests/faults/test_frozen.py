@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 
 import psycopg
+import pytest
 
 from tests.fixtures.faults import Ground, freeze, thaw
 from tests.fixtures.tallies import Tally, until
@@ -14,6 +15,7 @@ WAITING = """
 """
 
 
+@pytest.mark.nightly
 def test_a_frozen_worker_blocks_its_collection_for_seconds_only(ground: Ground, tally_of: Callable[..., Tally]) -> None:
     tally = tally_of("worker frozen inside a transaction")
     with ground.fleet(2):

@@ -26,6 +26,7 @@ from tests.fixtures.command_line import CommandLine
 from tests.fixtures.console import read_page
 from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere
+from tests.fixtures.short_forms import all_at_night
 from tests.fixtures.tallies import until
 
 #: Of this module alone: another board gives writes of one document versions of its own.
@@ -148,7 +149,7 @@ def until_done(mill: Querymill, kind: str, document: dict[str, Any], gateway: st
     until(lambda: kind in (mill.collections().get(COLLECTION) or ()), within_s=PATIENCE_S)
 
 
-@pytest.mark.parametrize("kind", DOCUMENTS)
+@pytest.mark.parametrize("kind", all_at_night(DOCUMENTS, short=["files"]))
 def test_a_look_up_of_what_is_not_stored_is_no_failed_job(fleet: Fleet, kind: Any) -> None:
     until_done(fleet.mill, kind, DOCUMENTS[kind], fleet.url)
     before, missing = fleet.metrics().get(NOT_FOUND, 0), uuid4().hex

@@ -114,6 +114,7 @@ def test_a_valkey_is_asked_with_the_password_of_its_address(
     assert "password" in refused[name].mend
 
 
+@pytest.mark.nightly
 def test_a_rabbitmq_is_asked_whether_the_user_may_ring(found: Diagnosis, shared_rabbit: Rabbit) -> None:
     """The permissions are those of `deploy/README.md`."""
     shared_rabbit.ask("add_user", "client", "HUNTER")

@@ -58,7 +58,7 @@ def _strings(written: Any) -> Iterator[str]:
             return
 
 
-@pytest.mark.parametrize("kind", all_at_night(KINDS, short=["reports", "messages"]))
+@pytest.mark.parametrize("kind", all_at_night(KINDS, short=["reports"]))
 def test_a_drop_of_one_document_leaves_the_records_of_all_writes_and_of_other_searches(
     worker: WorkerProcess, deployment: Deployment, mill: Querymill, kind: Retriever
 ) -> None:

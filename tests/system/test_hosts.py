@@ -108,6 +108,7 @@ def secrets_of(fleet_has: dict[str, str]) -> tuple[str, dict[str, str]]:
     return without_password, {name: fleet_has[name] for name in ("REDIS_URL", "DATABASE_URL")}
 
 
+@pytest.mark.nightly
 def test_a_host_joins_by_one_command_does_jobs_and_leaves(
     deployment: Deployment, database: psycopg.Connection, tmp_path: Path
 ) -> None:

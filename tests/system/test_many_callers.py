@@ -42,6 +42,7 @@ def test_1000_threads_wait_in_one_process(mill: Querymill, filings: str) -> None
         assert Counter(callers.map(ask, range(CALLERS))) == {"answered": CALLERS}
 
 
+@pytest.mark.nightly
 def test_1000_coroutines_wait_in_one_process(deployment: Deployment, filings: str) -> None:
     async def ask_all() -> Counter[str]:
         async with AsyncQuerymill(settings=deployment.settings) as mill:

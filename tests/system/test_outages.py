@@ -136,6 +136,7 @@ def test_a_database_that_is_away_costs_time_and_no_ingestion(
     assert {count.spent for count in counts} == {0}
 
 
+@pytest.mark.nightly
 def test_a_database_that_falls_silent_holds_up_no_deadline_and_no_ingestion(
     environment: dict[str, str], mill: Querymill, database_net: Network, openai_server: OpenAIServer
 ) -> None:

@@ -24,7 +24,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("mode", ["transaction", "session"])
+@pytest.mark.parametrize("mode", ["transaction", pytest.param("session", marks=pytest.mark.nightly)])
 def test_a_fleet_behind_pgbouncer_stores_and_finds_every_kind(
     deployment: Deployment, openai_server: OpenAIServer, mode: str
 ) -> None:

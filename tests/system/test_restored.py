@@ -78,6 +78,7 @@ def rows(url: str) -> dict[str, int]:
         }
 
 
+@pytest.mark.nightly
 def test_a_restored_database_gives_the_same_hits_for_every_kind(
     deployment: Deployment, worker: WorkerProcess, mill: Querymill, openai_server: OpenAIServer,
     restored: dict[str, str], tmp_path: Path,

@@ -81,7 +81,12 @@ def test_jobs_of_every_client_are_answered(
 
 @pytest.mark.parametrize(
     ("what", "setting"),
-    [("worker", "REDIS_URL"), ("worker", "CELERY_BROKER_URL"), ("gateway", "REDIS_URL"), ("doctor", "REDIS_URL")],
+    [
+        pytest.param("worker", "REDIS_URL", marks=pytest.mark.nightly),
+        ("worker", "CELERY_BROKER_URL"),
+        ("gateway", "REDIS_URL"),
+        ("doctor", "REDIS_URL"),
+    ],
 )
 def test_no_program_says_the_password_to_a_listener_without_tls(
     what: str, setting: str, deployment: Deployment

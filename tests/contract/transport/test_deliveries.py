@@ -103,6 +103,7 @@ def declared(server: Rabbit, *names: str) -> None:
     until(lambda: set(queues_of(server)) >= set(names), within_s=PATIENCE_S)
 
 
+@pytest.mark.nightly
 def test_a_worker_declares_quorum_queues_with_a_delivery_limit(shared_rabbit: Rabbit, listening: Listening) -> None:
     listening(threads=1)
     declared(shared_rabbit, "search", "expand")
@@ -134,6 +135,7 @@ def test_bells_wait_in_the_queue_for_threads_and_none_is_held(
     assert sorted(heard.wait_for(11)) == sorted([*(f"step-{number}" for number in range(10)), "further"])
 
 
+@pytest.mark.nightly
 def test_what_one_worker_has_no_thread_for_goes_to_another(
     shared_rabbit: Rabbit, channel: Any, listening: Listening
 ) -> None:
@@ -198,7 +200,8 @@ def test_a_queue_that_the_user_may_not_read_is_named_with_the_remedy(
     assert "'search'" in said["detail"]
 
 
-@pytest.mark.parametrize("may_configure", [pytest.param("", marks=pytest.mark.nightly), "search"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("may_configure", ["", "search"])
 def test_a_worker_whose_user_may_not_declare_uses_the_queues_that_are_there(
     shared_rabbit: Rabbit, channel: Any, listening: Listening, may_configure: str
 ) -> None:

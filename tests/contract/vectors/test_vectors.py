@@ -13,6 +13,7 @@ from querymill_workers.vectors.ports import WHOLE, CollectionPart, Passage, Pass
 from tests.fakes.vectors import vector_of
 from tests.fixtures.passages import IN_MEMORY, IN_POSTGRES, StoredPassages, embed, text_of
 from tests.fixtures.plans import plans_of, recorded, rows_read
+from tests.fixtures.short_forms import all_at_night
 
 REFUSED = RefusedEmbedding("HTTP 400")
 
@@ -273,7 +274,7 @@ def test_many_vectors_of_other_models_are_dropped(pool: Pool, collection: str) -
     assert (counts(stored, collection), counts(stored, collection, model="n")) == ((2_100, 2_100, 0), (2_100, 0, 0))
 
 
-@pytest.mark.parametrize("kind", IN_POSTGRES)
+@pytest.mark.parametrize("kind", all_at_night(IN_POSTGRES, short=["files"]))
 def test_a_page_of_what_is_pending_costs_no_look_at_the_pages_before(
     database_url: str, pool: Pool, kind: str, collection: str
 ) -> None:

@@ -32,6 +32,7 @@ def save(querymill: CommandLine, folder: Path, to: Path, *options: str) -> dict[
     return printed
 
 
+@pytest.mark.nightly
 def test_saved_runs_are_compared_and_an_interrupted_one_is_continued(querymill: CommandLine, tmp_path: Path) -> None:
     folder = talks(tmp_path / "evalsaved")
     a, b = tmp_path / "a", tmp_path / "b"

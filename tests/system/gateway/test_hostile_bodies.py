@@ -135,6 +135,7 @@ def test_an_upload_with_more_good_lines_than_refused_ones_is_read_to_its_end(htt
     assert (found["accepted"], found["rejected"]) == (1_500, 1_500)
 
 
+@pytest.mark.nightly
 def test_a_body_of_tiny_chunks_holds_up_nobody(gateway: GatewayProcess) -> None:
     body = b" " * 300_000 + b"{}\n"
     chunks = b"".join(b"1\r\n%c\r\n" % each for each in body) + b"0\r\n\r\n"

@@ -21,6 +21,7 @@ from querymill_workers.text.calibration import IDENTITY
 from querymill_workers.vectors import embedding
 from tests.fakes.models import WordEmbeddings
 from tests.fixtures.embedded import INGESTS, Choosy, Collection
+from tests.fixtures.short_forms import all_at_night
 from tests.fixtures.world import World, new_world
 
 MANY = {f"f{number}.js": f"soup {number}" for number in range(40)}
@@ -185,7 +186,7 @@ TEXTS = st.sampled_from(["hot soup", "cold tea", "poison", "nine ships", ""])
 CHANGES = st.lists(st.tuples(st.sampled_from([f"{number}.js" for number in range(9)]), TEXTS | st.none()), max_size=12)
 
 
-@pytest.mark.parametrize("kind", INGESTS)
+@pytest.mark.parametrize("kind", all_at_night(INGESTS, short=["reports"]))
 @given(before=CHANGES, between=CHANGES, during=CHANGES, seed=st.integers(0, 99), is_reachable=st.booleans())
 def test_a_collection_that_changes_meanwhile_ends_switched_with_every_passage_embedded_or_refused(
     kind: Retriever, before: Any, between: Any, during: Any, seed: int, is_reachable: bool

@@ -11,6 +11,7 @@ from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_workers.stores import with_bodies
 from tests.contract.retrievers.modules.conftest import STORES, opened_store
 from tests.fixtures.document_suite import LATER
+from tests.fixtures.short_forms import all_at_night
 from tests.fixtures.world import World, example, new_world
 
 COLLECTION = "ranked"
@@ -59,7 +60,7 @@ def answers(world: World) -> list[str]:
     return [world.result(job).model_dump_json(exclude={"job_id", "stages", "timing", "usage"}) for job in jobs]
 
 
-@pytest.mark.parametrize("name", [name for name in STORES if name != "memory"])
+@pytest.mark.parametrize("name", all_at_night(STORES[1:], short=["postgres"]))
 def test_a_server_ranks_as_the_store_in_memory_does(name: str, request: pytest.FixtureRequest) -> None:
     wanted = answers(filled(new_world()))
     assert sum('"results":[]' not in answer for answer in wanted) >= len(SEARCHES) - 2
