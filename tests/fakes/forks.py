@@ -20,7 +20,8 @@ from typing import Final
 NEEDED: Final = {
     "celery": ("celery.bin.worker", "celery.worker.consumer", "kombu.transport.redis", "querymill_workers.wiring"),
     "querymill": (
-        "querymill.cli.main", "querymill.client.board_transport", "querymill.cli.search", "querymill.cli.ingest", "querymill.cli.documents", "querymill.cli.jobs",
+        "querymill.cli.main", "querymill.client.board_transport",
+        "querymill.cli.search", "querymill.cli.ingest", "querymill.cli.documents", "querymill.cli.jobs",
         "querymill.cli.embed", "querymill.cli.answer", "querymill.cli.keys", "querymill.cli.status",
         "querymill_evaluation.cli.evaluate",
     ),
