@@ -2,7 +2,8 @@
 
 import { bodyOf, type CallOptions, type Connection, pathOf, pause } from "./connection.js";
 import { type EventOptions, follow, type StreamedEvent } from "./events.js";
-import type { CancelBody, JobBody, JobDetail } from "./openapi.js";
+import { stringify } from "./json.js";
+import type { CancelBody, FeedbackBody, FeedbackResult, JobBody, JobDetail } from "./openapi.js";
 import { ResultPending } from "./problems.js";
 
 /** How long to wait. */
@@ -13,6 +14,8 @@ export interface ResultOptions extends CallOptions {
 
 /** Proxies cut a request that is silent for a minute, so one request waits no longer than this, in seconds. */
 const ONE_WAIT_S = 50;
+
+const JSON_BODY = { "Content-Type": "application/json" };
 
 /** A job, known by its id. `R` is the type of its result. */
 export class Job<R> {
@@ -50,6 +53,18 @@ export class Job<R> {
   /** Follow the job: each event once, in order, until the last one. See `follow` for what it throws. */
   events(options: EventOptions = {}): AsyncGenerator<StreamedEvent, void, void> {
     return follow(this.connection, this.id, options);
+  }
+
+  /**
+   * Keep how relevant a hit of this search is: 0 not, 1 somewhat, 2 relevant, 3 exactly what was asked for. Return the
+   * job that keeps it. What is said later of the same hit replaces it.
+   *
+   * @throws ProblemError: 422 if the job is no search that is done, or has no such hit.
+   */
+  async feedback(said: FeedbackBody, options: CallOptions = {}): Promise<Job<FeedbackResult>> {
+    const sent = { ...options, method: "POST", headers: JSON_BODY, body: stringify(said) } as const;
+    const kept = await this.connection.json<JobBody>(`${pathOf("jobs", this.id)}/feedback`, sent);
+    return new Job<FeedbackResult>(this.connection, kept.job_id);
   }
 
   /** Cancel the job. Return false if it was over already. */

@@ -59,6 +59,16 @@ test("a search streams its events, and its result has the hits", async () => {
   assert.equal((await job.show()).state, "done");
 });
 
+test("what is said of a hit is kept", async () => {
+  const job = await mill.submit({ kind: "reports", query: "ships of Nordhav", collection: "filings", top_n: 1 });
+  const [hit] = (await job.result({ wait: 30 })).results;
+  assert.ok(hit);
+  const kept = await job.feedback({ hit: hit.document, relevance: 3, comment: "names the ships" });
+  assert.equal((await kept.result({ wait: 30 })).total, 1);
+  const refused = (error: unknown) => error instanceof ProblemError && error.status === 422;
+  await assert.rejects(job.feedback({ hit: "unknown", relevance: 1 }), refused);
+});
+
 test("a reader that pauses is waited for, and misses nothing", async () => {
   const undisturbed = await collect(quiet.job(LONG).events());
   const wire = await wireTo(QUIET);

@@ -37,6 +37,13 @@ def test_the_same_words_in_another_context_are_another_question() -> None:
     assert '"metadata": {"company": "Nordhav"}' in query_lines(queries)[0]
 
 
+def test_a_question_late_in_a_chat_keeps_the_turns_before_it() -> None:
+    before = [{"role": "user", "text": "How many ships sailed in 2020?"}]
+    given = [judged("and in 2021?", "r", "1", 1, history=before), judged("and in 2021?", "r", "1", 3)]
+    queries, _ = queries_of("reports", given)
+    assert [query.metadata for query in queries] == [{"history": before}, {}]
+
+
 def test_a_conversation_is_asked_at_its_time() -> None:
     given = [judged("yesterday?", "s", "", 1, now="2026-01-05T00:00:00Z"), judged("yesterday?", "t", "", 2, day=1)]
     (query,), _ = queries_of("conversations", given)
@@ -50,7 +57,7 @@ def test_a_conversation_is_asked_at_its_time() -> None:
      ("conversations", "", "d"), ("modules", "", "d"), ("files", "", "d")],
 )  # fmt: skip
 def test_a_judgement_names_what_a_set_of_its_kind_names(kind: Retriever, place: str, expected: str | None) -> None:
-    assert judged_id(kind, judged("q", "d", place, 1)) == expected
+    assert judged_id(kind, "d", place) == expected
 
 
 def test_what_cannot_be_named_is_counted() -> None:

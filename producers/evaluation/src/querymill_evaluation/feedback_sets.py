@@ -9,7 +9,7 @@ from typing import Any, Final
 from querymill_shared.contracts.feedback import KeptJudgement
 from querymill_shared.contracts.filters import Retriever
 
-#: The fields of a request that a query of a set keeps, and what they are called there.
+#: The fields of a request that a query of a set keeps beside its history, and what they are called there.
 _METADATA: Final[Mapping[Retriever, Mapping[str, str]]] = {
     "reports": {"company": "company", "period": "period"},
     "messages": {"session_id": "session_id", "exclude_message_id": "exclude_message_id"},
@@ -39,30 +39,39 @@ def queries_of(kind: Retriever, judgements: Iterable[KeptJudgement]) -> tuple[li
     queries: dict[str, JudgedQuery] = {}
     unnamed = 0
     for judged in sorted(judgements, key=lambda judged: judged.at):
-        part = judged_id(kind, judged)
+        part = judged_id(kind, judged.document, judged.place)
         if part is None:
             unnamed += 1
             continue
-        metadata = {new: judged.asked[old] for old, new in _METADATA[kind].items() if judged.asked.get(old)}
+        metadata = _metadata_of(kind, judged.asked)
         if kind == "conversations":
             metadata["created_at"] = judged.asked.get("now") or judged.at.isoformat()
-        known_by = {name: value for name, value in metadata.items() if name != "created_at"}
-        asked = json.dumps([judged.asked["query"], known_by], sort_keys=True, ensure_ascii=False)
-        query_id = hashlib.sha256(asked.encode()).hexdigest()[:12]
+        query_id = query_id_of(kind, judged.asked)
         query = queries.setdefault(query_id, JudgedQuery(query_id, judged.asked["query"], metadata))
         query.grades[part] = judged.relevance
     return list(queries.values()), unnamed
 
 
-def judged_id(kind: Retriever, judged: KeptJudgement) -> str | None:
-    """Return the id by which a set of a kind names what was judged, or None if it has none."""
+def query_id_of(kind: Retriever, asked: Mapping[str, Any]) -> str:
+    """Return the id of the query that a search is: the same for the same question in the same context."""
+    known_by = json.dumps([asked["query"], _metadata_of(kind, asked)], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(known_by.encode()).hexdigest()[:12]
+
+
+def _metadata_of(kind: Retriever, asked: Mapping[str, Any]) -> dict[str, Any]:
+    named = {**_METADATA[kind], "history": "history"}
+    return {new: asked[old] for old, new in named.items() if asked.get(old)}
+
+
+def judged_id(kind: Retriever, document: str, place: str) -> str | None:
+    """Return the id by which a set of a kind names a place of a document, or None if it has none."""
     match kind:
         case "reports":
-            return f"{judged.document}/{judged.place}" if judged.place else None
+            return f"{document}/{place}" if place else None
         case "messages":
-            return judged.place or None
+            return place or None
         case _:
-            return judged.document
+            return document
 
 
 def query_lines(queries: Iterable[JudgedQuery]) -> list[str]:

@@ -13,6 +13,7 @@ from querymill.client.events.waits import BEGINNING, Heard, is_later
 from querymill.client.events.watch import Watch
 from querymill.client.transport import RETRIEVERS, Accepted, Collections, by_collection
 from querymill.extras import needing
+from querymill.presenting.feedback import feedback_on_hit
 from querymill_shared.board import (
     CANCELLED,
     AsyncValkeyBoard,
@@ -35,7 +36,8 @@ from querymill_shared.contracts.errors import (
     broken_rules,
 )
 from querymill_shared.contracts.events import Cancelled, Done, Event, Failed, decode_event
-from querymill_shared.contracts.jobs import JobRequest, decode_result
+from querymill_shared.contracts.feedback import GiveFeedback
+from querymill_shared.contracts.jobs import AnyResult, JobRequest, decode_result
 from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.results import JobResult
 from querymill_shared.contracts.search import Search, parts_of, with_branches
@@ -150,6 +152,12 @@ class BoardTransport:
         """See `Transport.drop`."""
         return self.board.drop(job_id)
 
+    def feedback(self, job_id: str, hit: str, relevance: int, comment: str) -> str:
+        """See `Transport.feedback`."""
+        asked, written = self.picture(job_id).asked, self.board.result(job_id)
+        kept = _feedback(job_id, asked, written, hit, relevance, comment)
+        return self.submit(kept, PLAIN).job_id
+
     def recent(self, *, limit: int, labels: Mapping[str, str], idempotency_key: str | None) -> list[str]:
         """See `Transport.recent`."""
         return self.board.recent(limit=limit, labels=labels, idempotency_key=idempotency_key)
@@ -249,6 +257,12 @@ class AsyncBoardTransport:
         """See `Transport.drop`."""
         return await self.board.drop(job_id)
 
+    async def feedback(self, job_id: str, hit: str, relevance: int, comment: str) -> str:
+        """See `Transport.feedback`."""
+        asked, written = (await self.picture(job_id)).asked, await self.board.result(job_id)
+        kept = _feedback(job_id, asked, written, hit, relevance, comment)
+        return (await self.submit(kept, PLAIN)).job_id
+
     async def recent(self, *, limit: int, labels: Mapping[str, str], idempotency_key: str | None) -> list[str]:
         """See `Transport.recent`."""
         return await self.board.recent(limit=limit, labels=labels, idempotency_key=idempotency_key)
@@ -307,6 +321,13 @@ def _refuse_unknown(request: JobRequest, known: Mapping[str, Set[str]]) -> None:
         raise UnknownCollection(request.collection, request.kind, known[request.kind])
 
 
+def _feedback(
+    job_id: str, asked: JobRequest | None, written: str | None, hit: str, relevance: int, comment: str
+) -> GiveFeedback:
+    result = None if written is None else _read(job_id, written)
+    return feedback_on_hit(job_id, asked, result, hit=hit, relevance=relevance, comment=comment)
+
+
 def _event_of(told: StreamedEvent) -> Event | None:
     event = decode_event(told.body)
     return None if event is None else event.with_id(told.event_id)
@@ -324,7 +345,11 @@ def _result(job_id: str, heard: Heard) -> JobResult:
             raise JobFailed(job_id, "failed: it ended in a way that this release does not know")
     if heard.result is None:
         raise UnknownJob(job_id)
+    return _read(job_id, heard.result)
+
+
+def _read(job_id: str, written: str) -> AnyResult:
     try:
-        return decode_result(heard.result)
+        return decode_result(written)
     except ValidationError as error:
         raise UnreadableJob(job_id, f"this release cannot read its result: {broken_rules(error)}") from error

@@ -9,6 +9,7 @@ from querymill.client.transport import AsyncTransport, Transport
 from querymill_shared.board.picture import Picture
 from querymill_shared.contracts.errors import InvalidRequest
 from querymill_shared.contracts.events import Event
+from querymill_shared.contracts.feedback import FeedbackResult
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.results import JobResult
 
@@ -95,6 +96,19 @@ class Job(Generic[R]):
         """Delete a dead job from the board. Return False if it is not dead."""
         return self._transport.drop(self.id)
 
+    def feedback(self, hit: str, relevance: int, comment: str = "") -> "Job[FeedbackResult]":
+        """Keep how relevant a hit of this search is. Return the job that keeps it.
+
+        ``hit`` is the id of the hit, such as "ab12/page/7", or that of its document if it has one hit only.
+        ``relevance`` is 0 (not relevant), 1 (somewhat), 2 (relevant) or 3 (exactly what was asked for). What is said
+        later of the same hit replaces it. `querymill eval feedback` makes a set of what was said.
+
+        Raises:
+            InvalidRequest: The job is no search that is done, or has no such hit; or a value breaks a rule.
+            UnknownJob: It is not on the board.
+        """
+        return Job(self._transport.feedback(self.id, hit, relevance, comment), self._transport)
+
     def picture(self) -> Picture:
         """Return a snapshot of the job: its state, its steps, and the hits so far."""
         return self._transport.picture(self.id)
@@ -161,6 +175,10 @@ class AsyncJob(Generic[R]):
     async def drop(self) -> bool:
         """See `Job.drop`."""
         return await self._transport.drop(self.id)
+
+    async def feedback(self, hit: str, relevance: int, comment: str = "") -> "AsyncJob[FeedbackResult]":
+        """See `Job.feedback`."""
+        return AsyncJob(await self._transport.feedback(self.id, hit, relevance, comment), self._transport)
 
     async def trail(self) -> Picture:
         """See `Job.trail`."""

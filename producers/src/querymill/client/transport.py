@@ -79,6 +79,10 @@ class Transport(Protocol):
         """See `Job.drop`."""
         ...
 
+    def feedback(self, job_id: str, hit: str, relevance: int, comment: str) -> str:
+        """Return the id of the job that keeps what is said of a hit; see `Job.feedback`."""
+        ...
+
     def recent(self, *, limit: int, labels: Mapping[str, str], idempotency_key: str | None) -> list[str]:
         """Return the ids of the latest jobs that have these labels and the key, if one is given, newest first."""
         ...
@@ -151,6 +155,10 @@ class AsyncTransport(Protocol):
 
     async def drop(self, job_id: str) -> bool:
         """See `Job.drop`."""
+        ...
+
+    async def feedback(self, job_id: str, hit: str, relevance: int, comment: str) -> str:
+        """Return the id of the job that keeps what is said of a hit; see `Job.feedback`."""
         ...
 
     async def recent(self, *, limit: int, labels: Mapping[str, str], idempotency_key: str | None) -> list[str]:

@@ -179,11 +179,21 @@ def _value(name: str, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Any
     """Return a value for a field: one that reads well if its name is known, else the least that its schema allows."""
     if "$ref" in schema:
         return _value(name, defs[schema["$ref"].rsplit("/", 1)[1]], defs)
+    if "discriminator" in schema:
+        tag, (value, first) = schema["discriminator"]["propertyName"], _first_tagged(schema)
+        return {tag: value} | _value(name, first, defs)
     for several in ("anyOf", "oneOf", "allOf"):
         if several in schema:
             return _value(name, schema[several][0], defs)
     fixed = [schema["const"]] if "const" in schema else schema.get("enum", ())
     return fixed[0] if fixed else _of_type_named(name, schema, defs)
+
+
+def _first_tagged(schema: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the first of several models, with the tag that tells it from the others."""
+    first = schema["oneOf"][0]
+    tags: Mapping[str, str] = schema["discriminator"]["mapping"]
+    return next(tag for tag, reference in tags.items() if reference == first["$ref"]), first
 
 
 def _of_type_named(name: str, schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Any:

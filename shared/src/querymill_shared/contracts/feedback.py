@@ -48,7 +48,11 @@ class GiveFeedback(Request, Asks["FeedbackResult"]):
     kind: Literal["feedback"] = "feedback"
     lane: Lane = Lane.NORMAL
     job: Annotated[Name, Field(description="id of the search")]
-    asked: Annotated[KindSearch, Field(description="the request of the search", discriminator="kind")]
+    asked: Annotated[
+        KindSearch,
+        # A kind has its default in Python, where the class names it. Over the wire it says which search this is.
+        Field(description="the request of the search", discriminator="kind", json_schema_extra={"required": ["kind"]}),
+    ]
     judgements: Annotated[tuple[HitJudgement, ...], Field(min_length=1, max_length=MAX_JUDGEMENTS)]
     deadline: None = None
 

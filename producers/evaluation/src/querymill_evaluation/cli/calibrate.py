@@ -21,6 +21,7 @@ from querymill_evaluation.calibration import (
     sample_comparisons,
     set_comparisons,
 )
+from querymill_evaluation.cli.measuring import DataOption
 from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.embed import EmbedResult, EmbedTexts, TextToEmbed
 from querymill_shared.contracts.fields import Lane
@@ -49,10 +50,7 @@ def calibrate(
         Path | None,
         typer.Option("--sets", help="folder of evaluation sets whose real pairs tell what each band costs"),
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", help="folder that keeps the embedded stack's data (default: a temporary one)"),
-    ] = None,
+    data: DataOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Measure raw cosines of related and unrelated pairs, and fit the bands of similarity to them."""

@@ -15,6 +15,7 @@ from querymill.cli.terminal import Console, echo
 from querymill.client.mill import Querymill
 from querymill_evaluation.cli.evaluate_files import prepare_files
 from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample
+from querymill_evaluation.cli.measuring import DataOption
 from querymill_evaluation.file_calibration import VECTORS, WORDS, JudgedFile, profile
 from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.errors import JobFailed
@@ -33,10 +34,7 @@ def calibrate_files(
     ),
     vectors: Annotated[bool, typer.Option(help="fit a profile with vectors as well; embeds the whole set")] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="number of queries of the set to use (default: all)")] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", help="folder that keeps the embedded stack's data (default: a temporary one)"),
-    ] = None,
+    data: DataOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Fit the weights of evidence among the 50 candidates of each judged query, and the bands of relevance to all."""

@@ -19,6 +19,7 @@ from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample
 from querymill_evaluation.cli.feedback import feedback
 from querymill_evaluation.cli.measuring import (
     KINDS,
+    DataOption,
     ask_set,
     head_of,
     ingest_set,
@@ -29,11 +30,6 @@ from querymill_evaluation.cli.measuring import (
 )
 from querymill_evaluation.cli.weights import weights
 from querymill_evaluation.runs import BadRun, QueryOutcome
-
-DataOption = Annotated[
-    Path | None,
-    typer.Option("--data", help="folder that keeps the embedded stack's data (default: a temporary one)"),
-]
 
 HELP = """Measure a retriever on questions with judgements, draft such questions, and compare two runs.
 

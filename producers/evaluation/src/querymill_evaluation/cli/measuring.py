@@ -4,8 +4,9 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+import typer
 from rich.progress import track
 
 from querymill.cli.exits import WrongUse
@@ -22,6 +23,10 @@ from querymill_evaluation.sets import BadSet
 from querymill_shared.contracts.errors import JobFailed
 from querymill_shared.contracts.kinds import KindSearch
 
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", help="folder that keeps the embedded stack's data (default: a temporary one)"),
+]
 KINDS: Final = PREPARED | {"files": prepare_files}
 #: Fields of requests that are lists: a single value is a list of one.
 _LISTS: Final = ("multi_query", "documents", "channels")

@@ -15,7 +15,7 @@ from querymill.client.mill import Querymill
 from querymill.client.transport import RETRIEVERS
 from querymill_evaluation import measures
 from querymill_evaluation.cli.evaluate_kinds import Evaluation, Sample
-from querymill_evaluation.cli.measuring import ask, ingest_set, prepared
+from querymill_evaluation.cli.measuring import DataOption, ask, ingest_set, prepared
 from querymill_evaluation.comparison import DECIDES
 from querymill_evaluation.weights import MIN_QUESTIONS, TRIED, Options, in_words, propose
 
@@ -26,10 +26,7 @@ def weights(
     limit: Annotated[
         int | None, typer.Option(min=MIN_QUESTIONS, help="number of queries to ask (default: all)")
     ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", help="folder that keeps the embedded stack's data (default: a temporary one)"),
-    ] = None,
+    data: DataOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Propose weights of a search: chosen on half of the questions, tested on the others. Nothing is changed."""

@@ -69,6 +69,10 @@ class HttpTransport:
         """See `Transport.drop`."""
         return self._loop.run(self._asks.drop(job_id))
 
+    def feedback(self, job_id: str, hit: str, relevance: int, comment: str) -> str:
+        """See `Transport.feedback`."""
+        return self._loop.run(self._asks.feedback(job_id, hit, relevance, comment))
+
     def recent(self, *, limit: int, labels: Mapping[str, str], idempotency_key: str | None) -> list[str]:
         """See `Transport.recent`."""
         return self._loop.run(self._asks.recent(limit=limit, labels=labels, idempotency_key=idempotency_key))

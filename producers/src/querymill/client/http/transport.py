@@ -186,6 +186,12 @@ class AsyncHttpTransport:
         """See `Transport.drop`."""
         return await self._act(job_id, "drop")
 
+    async def feedback(self, job_id: str, hit: str, relevance: int, comment: str) -> str:
+        """See `Transport.feedback`. Sent twice it is kept once, since what is said later replaces it."""
+        said = to_json({"hit": hit, "relevance": relevance, "comment": comment})
+        reply = await self._exchange.ask("POST", f"{_path(job_id)}/feedback", job_id=job_id, content=said)
+        return str(reply.body()["job_id"])
+
     async def _act(self, job_id: str, action: str) -> bool:
         """Act on a job that has ended. What an earlier try of the same call did counts as done."""
         path = f"{_path(job_id)}:{action}"

@@ -23,7 +23,7 @@ from querymill.gateway.http.job_search import find_jobs
 from querymill.gateway.http.problems import not_found
 from querymill.gateway.http.scopes import REQUESTS, scope_of_kind
 from querymill.gateway.http.submitting import submit_job
-from querymill.gateway.http.waiting import cancel, look_at, look_back_at
+from querymill.gateway.http.waiting import cancel, look_at, look_back_at, shows_requests
 from querymill.keys import Scope
 from querymill.presenting.explain.degradations import MissingPart, missing
 from querymill.presenting.explain.verdict import verdict
@@ -31,8 +31,9 @@ from querymill.presenting.explain.waterfall import waterfall
 from querymill_shared.board import Picture, StreamedEvent
 from querymill_shared.contracts.answer import WrittenAnswer
 from querymill_shared.contracts.errors import UnknownJob
+from querymill_shared.contracts.feedback import GiveFeedback
 from querymill_shared.contracts.jobs import AnyResult, decode_result
-from querymill_shared.contracts.search import AnySearch
+from querymill_shared.contracts.search import AnySearch, AnySearchResult
 
 router = APIRouter()
 
@@ -40,7 +41,9 @@ router = APIRouter()
 LATEST, RAW_EVENTS = 2_000, 60
 ID_CHARS: Final = 32
 #: Kinds that may be run again by a button: they read, and change nothing.
-AGAIN: Final = frozenset(kind for kind in REQUESTS if scope_of_kind(kind) is Scope.SEARCH)
+AGAIN: Final = frozenset(
+    kind for kind, asked in REQUESTS.items() if scope_of_kind(kind) is Scope.SEARCH and asked is not GiveFeedback
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,9 @@ async def show_job(request: Request, job_id: str) -> Response:
     page = job_values(picture, told, text, start, str(request.base_url).rstrip("/"), now)
     callback = await callback_of(request, picture.record)
     return render(
-        request, "job.html", **page, callback=callback, last_event=found.last, now=now, opened=_number(request, "hit")
-    )
+        request, "job.html", **page, callback=callback, last_event=found.last, now=now, opened=_number(request, "hit"),
+        may_judge=may_judge(picture, page["result"]) and shows_requests(request), judged=_number(request, "judged"),
+    )  # fmt: skip
 
 
 async def _show_past(request: Request, job_id: str) -> Response:
@@ -109,7 +113,8 @@ async def _show_past(request: Request, job_id: str) -> Response:
         "gone_at": min(now, ended + settings.querymill_result_ttl_s),
         "kept_until": ended + settings.querymill_trail_days * 86_400,
     }
-    return render(request, "job.html", **page, **gone, callback=None, last_event="", now=now, opened=0)
+    unasked: dict[str, Any] = {"callback": None, "may_judge": False, "judged": 0}
+    return render(request, "job.html", **page, **gone, **unasked, last_event="", now=now, opened=0)
 
 
 def _number(request: Request, name: str) -> int:
@@ -163,6 +168,11 @@ def job_values(
         "raw": [(each.event_id, each.type, each.body) for each in told[-RAW_EVENTS:]],
         "told": len(told),
     }
+
+
+def may_judge(picture: Picture, result: AnyResult | None) -> bool:
+    """Return whether hits can be judged: those of a search that is done."""
+    return isinstance(picture.asked, AnySearch) and isinstance(result, AnySearchResult)
 
 
 def read_result(text: str | None) -> AnyResult | None:

@@ -12,7 +12,7 @@ from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_me
 from querymill.gateway.http.shapes import JobBody
 from querymill.gateway.http.submitting import accepted, read_body, submit_job
 from querymill.gateway.http.waiting import WaitSeconds, answer_of, look_at, wait_for_end
-from querymill.presenting.feedback import feedback_on
+from querymill.presenting.feedback import feedback_on_hit
 from querymill_shared.contracts.errors import InvalidRequest
 from querymill_shared.contracts.feedback import Comment, FeedbackResult, Relevance
 from querymill_shared.contracts.fields import FilePath
@@ -47,13 +47,11 @@ async def give_feedback(request: Request, job_id: str, wait: WaitSeconds = 0) ->
     await look_at(request, job_id)
     board = context_of(request).mill.board
     picture, written = (await board.picture(job_id)).for_caller(), await board.result(job_id)
-    if written is None:
-        raise invalid(("job_id", "must be a search that is done, and whose result has not expired"))
     try:
-        kept = feedback_on(
-            job_id, picture.asked, decode_result(written), hit=said.hit, relevance=said.relevance,
-            comment=said.comment,
-        )  # fmt: skip
+        result = None if written is None else decode_result(written)
+        kept = feedback_on_hit(
+            job_id, picture.asked, result, hit=said.hit, relevance=said.relevance, comment=said.comment
+        )
     except InvalidRequest as error:
         raise invalid(*error.errors) from None
     job = await submit_job(request, kept)

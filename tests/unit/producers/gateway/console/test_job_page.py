@@ -89,7 +89,7 @@ def picture(*steps: Step, asked: Any = None, **fields: Any) -> Picture:
 
 def shown(found: Picture, *told: StreamedEvent, text: str | None = None, now: float = T0 + 10, **more: Any) -> Page:
     values = job_values(found, list(told), text, 0, "localhost:8080", now)
-    frame = {"last_event": "1-0", "now": now, "opened": 0, "callback": None} | more
+    frame = {"last_event": "1-0", "now": now, "opened": 0, "callback": None, "may_judge": False, "judged": 0} | more
     return rendered("job.html", f"/console/jobs/{JOB}", **(values | frame))
 
 
