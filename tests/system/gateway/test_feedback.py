@@ -181,9 +181,9 @@ def test_a_client_says_how_relevant_a_hit_is(
     connection: dict[str, Any] = {"url": gateway} if is_remote else {"settings": deployment.settings}
     with Querymill(**connection) as client:
         assert client.job(job).feedback(named, 1).result(timeout=PATIENCE_S).total == 1
-        for wrong, field in (({"hit": "r9", "relevance": 1}, "hit"), ({"hit": named, "relevance": 4}, "relevance")):
+        for said, relevance, field in (("r9", 1, "hit"), (named, 4, "relevance")):
             with pytest.raises(InvalidRequest) as refused:
-                client.job(job).feedback(**wrong)
+                client.job(job).feedback(said, relevance)
             assert refused.value.errors[0][0].rpartition(".")[2] == field
         with pytest.raises(UnknownJob):
             client.job("0" * 32).feedback(named, 1)
