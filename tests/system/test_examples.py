@@ -10,13 +10,15 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import httpx
 import pytest
 import uvicorn
 
-from querymill import Querymill
+from querymill import Job, Querymill
 from querymill_embedded import free_ports
+from tests.fakes.answers import fenced_texts
 from tests.fakes.openai_server import OpenAIServer, chat_stream
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import PATIENCE_S, read_stream
@@ -99,8 +101,9 @@ def test_the_views_of_django_search_and_name_mistakes(filings: str, imported: Im
 
 
 @pytest.fixture
-def chat(imported: Import) -> Iterator[str]:
-    """The address of the chat backend."""
+def chat(imported: Import, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of the chat backend, which searches the filings."""
+    monkeypatch.setenv("COLLECTIONS", "filings")
     port = free_ports(["chat"], preferred={})["chat"]
     server = uvicorn.Server(
         uvicorn.Config(imported("chat_fastapi/app.py").app, port=port, log_level="warning", ws="none")
@@ -113,31 +116,58 @@ def chat(imported: Import) -> Iterator[str]:
     thread.join(PATIENCE_S)
 
 
-def test_the_chat_streams_hits_and_the_answer(filings: str, chat: str, openai_server: OpenAIServer) -> None:
+def asked_of(chat: str, question: str, session: str = "s1") -> list[Any]:
+    """The events of a question in a session of the chat."""
+    asked = {"question": question, "session": session}
+    with httpx.stream("GET", f"{chat}/ask", params=asked, timeout=PATIENCE_S) as stream:
+        return list(read_stream(stream.iter_lines()))
+
+
+def test_the_chat_streams_hits_and_answers_and_knows_what_was_said(
+    filings: str, chat: str, openai_server: OpenAIServer, mill: Querymill
+) -> None:
     openai_server.script.chat = lambda _: chat_stream("Revenue rose ", "to forty million [1].")
-    page = httpx.get(chat).text
-    assert "new EventSource" in page
-    with httpx.stream("GET", f"{chat}/ask", params={"question": QUESTION}, timeout=PATIENCE_S) as stream:
-        events = list(read_stream(stream.iter_lines()))
-    types = [event.type for event in events]
-    assert types[-1] == "result"
-    assert {"hits", "answer"} <= set(types)
-    assert events[-1].data["answer"]["text"] == "Revenue rose to forty million [1]."
-    assert events[-1].data["results"][0]["text"] == PAGE
-    with httpx.stream("GET", f"{chat}/ask", params={"question": " "}, timeout=PATIENCE_S) as stream:
-        (problem,) = read_stream(stream.iter_lines())
+    assert "new EventSource" in httpx.get(chat).text
+    hits, *parts, result = asked_of(chat, QUESTION)
+    assert (hits.type, {part.type for part in parts}, result.type) == ("hits", {"answer"}, "result")
+    assert (hits.data[0]["title"], hits.data[0]["text"]) == ("Nordhav Shipping 2022, page 2", PAGE)
+    assert result.data["answer"]["text"] == "Revenue rose to forty million [1]."
+    assert result.data["labels"] == {"session": "s1", "turn": "1"}
+    openai_server.requests.clear()
+    *_, late = asked_of(chat, "And in 2021?")
+    assert late.data["labels"] == {"session": "s1", "turn": "2"}
+    (writing,) = openai_server.seen("completions")
+    assert fenced_texts(writing, "earlier question") == [QUESTION]
+    (problem,) = asked_of(chat, " ")
     assert (problem.type, "query" in problem.data) == ("problem", True)
+    assert {job.picture().record.kind for job in mill.recent(labels={"session": "s1"})} == {"search", "answer"}
 
 
-def test_a_reader_of_the_chat_who_leaves_cancels_the_job(
+def test_a_reader_of_the_chat_who_leaves_or_asks_anew_cancels_the_job(
     filings: str, chat: str, openai_server: OpenAIServer, mill: Querymill
 ) -> None:
     left = threading.Event()
     openai_server.script.chat = lambda _: chat_stream("never ", "read", gate=lambda _: left.wait(PATIENCE_S))
+    of_session = {"session": "s2"}
+
+    def answering() -> list[Job[Any]]:
+        jobs = [job for job in mill.recent(labels=of_session) if job.picture().record.kind == "answer"]
+        return [job for job in jobs if not job.picture().record.is_over]
+
     try:
-        with httpx.stream("GET", f"{chat}/ask", params={"question": QUESTION}, timeout=PATIENCE_S) as stream:
-            assert next(read_stream(stream.iter_lines())).type == "hits"
-        job = next(job for job in mill.recent() if job.picture().record.kind == "reports")
+        asked = {"question": QUESTION, **of_session}
+        with httpx.stream("GET", f"{chat}/ask", params=asked, timeout=PATIENCE_S) as former:
+            lines = read_stream(former.iter_lines())
+            assert next(lines).type == "hits"
+            until(lambda: bool(answering()))
+            (job,) = answering()
+            with httpx.stream("GET", f"{chat}/ask", params=asked, timeout=PATIENCE_S) as later:
+                later_lines = read_stream(later.iter_lines())  # held: without it the stream is closed
+                assert next(later_lines).type == "hits"
+                assert [event.type for event in lines][-1] == "problem", "a later question of the session came"
+                assert job.picture().record.state == "cancelled"
+                until(lambda: bool(answering()))
+                (job,) = answering()
         until(lambda: job.picture().record.state == "cancelled")
     finally:
         left.set()

@@ -153,11 +153,13 @@ def test_every_step_of_the_demo_is_shown_and_finds_something(server: Server, sam
     assert server.refused() == set()
     assert server.demo is not None
     shown, printed = server.demo
-    assert re.findall(r"^(\d)\. ", printed, re.MULTILINE) == list("23456789")
+    assert re.findall(r"^(\d+)\. ", printed, re.MULTILINE) == [str(number) for number in range(2, 11)]
     assert {type(result).__name__ for result in (*shown.reports, *shown.others)} == {
         "ReportResult", "ModuleResult", "MessageResult", "ConversationResult", "FileResult", "RerankResult",
-        "EmbedResult",
+        "EmbedResult", "SearchResult",
     }  # fmt: skip
+    assert "of the chat before it, also searched: What was the TCE of HVSN's product tankers in 2022?" in printed
+    assert "messages/demo: " in printed
     assert all(result.results for result in shown.reports)
     assert "kombu/transport/virtual/base.py" in printed
 

@@ -17,7 +17,7 @@ from querymill import Querymill
 from querymill.keys import Keyring, Scope
 from querymill_shared.board import ValkeyBoard, Verdict
 from tests.fakes.answers import fenced_texts
-from tests.fakes.openai_server import Answer, OpenAIServer, chat_stream
+from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere, bearer, keys_on
 from tests.fixtures.tallies import until
@@ -128,11 +128,15 @@ def test_a_stream_ends_with_done(filings: str, openai_server: OpenAIServer, guar
 def test_a_question_that_refers_back_is_asked_with_the_one_before(
     client: openai.OpenAI, openai_server: OpenAIServer
 ) -> None:
-    openai_server.script.chat = saying("Thirty million [1].")
+    answer, anew = chat_stream("Thirty million [1]."), chat_answer("<Nordhav 2021: revenue rose to?>")
+    openai_server.script.chat = lambda request: answer if request.get("stream") else anew
     before = [*QUESTION, {"role": "assistant", "content": "Forty million [1]."}]
-    ask(client, [{"role": "system", "content": "Be short."}, *before, {"role": "user", "content": "And in 2021?"}])
-    (writing,) = openai_server.seen("completions")
-    assert fenced_texts(writing, "question") == ["And in 2021?"]
+    messages = [{"role": "system", "content": "Be short."}, *before, {"role": "user", "content": "And in 2021?"}]
+    assert (ask(client, messages).model_extra or {})["querymill"]["missing"] == []
+    rewriting, writing = sorted(openai_server.seen("completions"), key=lambda request: bool(request.get("stream")))
+    for request in (rewriting, writing):
+        assert fenced_texts(request, "question") == ["And in 2021?"]
+        assert fenced_texts(request, "earlier question") == [QUESTION[0]["content"]]
 
 
 def test_collections_are_the_models_of_their_keys(client: openai.OpenAI, guarded: tuple[str, str, str]) -> None:
@@ -202,9 +206,10 @@ def test_an_answer_that_breaks_off_ends_as_a_quotation(
     asked: Any = client.chat.completions.create(model="filings", messages=cast("Any", QUESTION), stream=stream)
     choices = [choice for chunk in asked for choice in chunk.choices] if stream else asked.choices
     said = "".join((choice.delta if stream else choice.message).content or "" for choice in choices)
-    assert said.startswith("Revenue rose") is stream  # what was sent before cannot be taken back
-    assert "revenue rose to forty million" in said.lower()
-    assert choices[-1].finish_reason == "stop"
+    begun, _, quoted = said.rpartition("\n\n---\n\nThe chat model broke off. Quoted from the sources instead:\n\n")
+    assert begun.startswith("Revenue rose") is stream, "what was sent before cannot be taken back"
+    assert quoted == "revenue rose to forty million [1]"
+    assert choices[-1].finish_reason == "stop", "the quotation is whole"
 
 
 @pytest.mark.parametrize("stream", [False, True])

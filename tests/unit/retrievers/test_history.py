@@ -1,6 +1,6 @@
 """A question that refers back, asked of each retriever in memory; and one that stands alone, which is left as it is."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -110,16 +110,24 @@ def test_words_beside_a_question_show_what_they_count_in_the_score_of_a_hit(mill
     assert {term["term"]: term["times"] for term in terms} == {"paint": 1, "tugboat": 0.5}
 
 
-def test_a_chat_model_writes_the_question_anew_in_a_branch_of_its_own(world: World) -> None:
+@pytest.fixture
+def ask(world: World) -> Callable[..., ReportResult]:
+    """Asks a question after two turns about tugboats."""
     world.ingest(report("a1", "tugboats are painted in spring"), report("b2", "soup is cold", company="Borough"))
     history = [{"role": "user", "text": "which tugboats are there?"}, {"role": "assistant", "text": "Nine."}]
 
-    def ask(query: str, **fields: Any) -> ReportResult:
-        asked = {"query": query, "collection": "filings", "history": history, "standalone": True} | fields
+    def asking(query: str, **fields: Any) -> ReportResult:
+        asked = {"query": query, "collection": "filings", "history": history} | fields
         result = world.result(world.run(ReportSearch.model_validate(asked)))
         assert isinstance(result, ReportResult)
         return result
 
+    return asking
+
+
+def test_a_chat_model_writes_the_question_anew_in_a_branch_of_its_own(
+    world: World, ask: Callable[..., ReportResult]
+) -> None:
     world.rewriter.replies = {"standalone": "<when are the tugboats painted?>"}
     result = ask("when are they painted?")
     assert result.expansion_texts["standalone"] == ("when are the tugboats painted?",)
@@ -136,3 +144,28 @@ def test_a_chat_model_writes_the_question_anew_in_a_branch_of_its_own(world: Wor
     assert [part.stage for part in result.degraded] == ["standalone"]
     assert result.results
     assert ask("how old are they?", history=[]).complete
+
+
+def test_a_chat_model_that_is_too_small_to_answer_writes_no_question_unless_it_is_asked_to(
+    world: World, ask: Callable[..., ReportResult]
+) -> None:
+    world.rewriter.replies = {"standalone": "<when are the tugboats painted?>"}
+    world.answers.writes = False
+    result = ask("when are they painted?")
+    assert ("standalone" in result.expansion_texts, result.complete) == (False, True)
+    assert "standalone" in ask("when are they painted?", standalone=True).expansion_texts
+    world.answers.writes = True
+    assert "standalone" not in ask("when are they painted?", standalone=False).expansion_texts
+
+
+def test_nobody_waits_long_for_a_question_written_anew_unless_asked_to(
+    world: World, ask: Callable[..., ReportResult]
+) -> None:
+    world.rewriter.replies = {"standalone": "<when are the tugboats painted?>"}
+    for standalone in (None, True):
+        ask("when are they painted?", standalone=standalone)
+    by_default, asked_for = (caller.expires_at for _, _, caller in world.rewriter.asked)
+    assert by_default is not None
+    assert asked_for is not None
+    assert asked_for - by_default > 20, "the deadline of a search is 30 s"
+    assert by_default <= world.ports.clock() + 3

@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 from querymill.agents.access import MARGIN_S, Access, Running, cancel, run
 from querymill.agents.found import FoundHit, found_in, lacks_text, with_text
 from querymill.agents.searches import READ_FOR_TEXT, AskedKind, search_of
+from querymill.presenting.explain.degradations import CHAT_MODEL_SETTINGS
 from querymill_shared.contracts.answer import ANSWER_TOKENS, AnswerHit, AnswerQuestion, AnswerResult, WrittenAnswer
 from querymill_shared.contracts.documents import ShowDocument
 from querymill_shared.contracts.errors import JobEnded
@@ -75,7 +76,7 @@ class NoAnswer(Exception):
                 f"It had {ANSWER_S:g} s: a faster CHAT_MODEL helps, or fewer tokens of passages"
                 " (QUERYMILL_ANSWER_TOKENS of the workers)."
             )
-        return "The workers' CHAT_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY name the chat model."
+        return CHAT_MODEL_SETTINGS
 
 
 async def sources_of(access: Access, question: AgentQuestion) -> Sources:

@@ -13,14 +13,16 @@ from querymill.agents.answering import AgentQuestion, NoAnswer, begin_answer, en
 from querymill.agents.searches import preferred
 from querymill.cli.exits import Exit, WrongUse
 from querymill.cli.kinds.conversations.zone import in_zone
-from querymill.cli.screen_answers import show_sources
+from querymill.cli.screen import show_degraded
+from querymill.cli.screen_answers import QUOTED_MARK, show_sources
 from querymill.cli.terminal import Console
 from querymill.client.mill import AsyncQuerymill
-from querymill_shared.contracts.answer import ANSWER_TOKENS, WrittenAnswer
+from querymill_shared.contracts.answer import ANSWER_TOKENS
 from querymill_shared.contracts.errors import QuerymillError, UnknownCollection
 from querymill_shared.contracts.fields import MAX_QUERY_CHARS
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.history import Turn
+from querymill_shared.contracts.results import Degradation
 from querymill_shared.earlier_turns import COUNTED_TURNS
 
 #: What is typed to leave, and to begin a new conversation.
@@ -109,7 +111,7 @@ def _answered(runner: asyncio.Runner, talk: "Conversation", question: str, conso
     """Answer a question; say what went wrong, if anything did. Ctrl-C ends the answer, and not the conversation."""
     said = Console(stderr=True, soft_wrap=True)
     try:
-        runner.run(talk.ask(question, console))
+        lacks = runner.run(talk.ask(question, console))
     except KeyboardInterrupt:
         said.print("\ncancelled")
     except NoAnswer as error:
@@ -117,6 +119,7 @@ def _answered(runner: asyncio.Runner, talk: "Conversation", question: str, conso
     except (QuerymillError, TimeoutError, ValueError) as error:
         said.print(str(error) or "there was no answer in time", style="red")
     else:
+        show_degraded(said, lacks)
         return True
     return False
 
@@ -129,8 +132,8 @@ class Conversation:
         self._asked: Mapping[str, Any] = {"collection": collection, "kind": kind, "answer_tokens": answer_tokens}
         self.history: tuple[Turn, ...] = ()
 
-    async def ask(self, question: str, console: Console) -> None:
-        """Answer a question: its parts are printed as they are written, then what they cite.
+    async def ask(self, question: str, console: Console) -> tuple[Degradation, ...]:
+        """Answer a question: its parts are printed as they are written, then what they cite. Return what it lacks.
 
         Raises:
             ValueError: The question is too long.
@@ -140,7 +143,7 @@ class Conversation:
             raise ValueError(f"a question must have at most {MAX_QUERY_CHARS:,} characters, this has {len(question):,}")
         asked = AgentQuestion(text=question, history=self.history, **self._asked)
         sources = await sources_of(self._access, asked)
-        answer: WrittenAnswer | None = None
+        answer, lacks = None, sources.missing
         if sources.found:
             job = await begin_answer(self._access, asked, sources)
             written = ""
@@ -149,13 +152,17 @@ class Conversation:
                     if part.offset == len(written):  # a part that takes back what is printed waits for the whole answer
                         console.print(part.text, end="")
                         written += part.text
-            answer, _ = await end_of(job)
+            answer, result = await end_of(job)
+            lacks += result.degraded
             rest = answer.text.removeprefix(written)
             console.print(rest if len(rest) < len(answer.text) or not written else f"\n{answer.text}")
+            if answer.quoted:
+                console.print(QUOTED_MARK)
             show_sources(console, [(each.number, sources.found[each.number - 1].title) for each in answer.citations])
         else:
             console.print(_NOTHING)
         self._remember(question, _NOTHING if answer is None else answer.text)
+        return lacks
 
     def _remember(self, question: str, answer: str) -> None:
         turns = (Turn(role="user", text=question), Turn(role="assistant", text=answer[:_TURN_CHARS]))

@@ -13,7 +13,7 @@ import typer
 from pydantic import BaseModel
 from rich.text import Text
 
-from querymill.cli.demo_answers import answer
+from querymill.cli.demo_answers import answer_two, ask_everything
 from querymill.cli.demo_models import rerank_and_embed
 from querymill.cli.exits import WrongUse
 from querymill.cli.kind import DemoStep
@@ -80,14 +80,18 @@ def service_steps(found: ReportResult) -> tuple[DemoStep, ...]:
             "The models alone: hits reranked, texts embedded",
             lambda mill, _, console: rerank_and_embed(mill, found, console),
         ),
-        DemoStep("The first question again, answered by a quotation of its hits", answer_first_question),
+        DemoStep("The first question again, answered by quotation; then one late in the chat", answer_late),
+        DemoStep(
+            "One question over everything: reports, code, messages and conversations in one ranking",
+            lambda mill, _, console: ask_everything(mill, console),
+        ),
     )
 
 
-def answer_first_question(mill: Querymill, sample: Path, console: Console) -> list[ReportResult]:
-    """Answer the first question on the reports."""
+def answer_late(mill: Querymill, sample: Path, console: Console) -> list[ReportResult]:
+    """Answer the first question on the reports, and one that leans on it."""
     first = questions(sample)[0]
-    return [answer(mill, first.text, first.answer, console)]
+    return answer_two(mill, first.text, first.answer, console)
 
 
 def after(console: Console, results: list[ReportResult], seconds: float) -> None:
@@ -108,6 +112,7 @@ def after(console: Console, results: list[ReportResult], seconds: float) -> None
         ("querymill up", "a stack that stays"),
         ("querymill ingest reports FILE.jsonl --collection c", "your own reports"),
         ('querymill search reports "…" --collection c --hyde', "ask them"),
+        ("querymill chat c", "talk about them"),
         ("querymill doctor", "does it all answer?"),
     ):
         console.print(f"   .venv/bin/{command:<51} {meaning}")

@@ -10,6 +10,8 @@ from rich.text import Text
 
 from querymill.cli.terminal import Console
 from querymill.presenting.explain.absence import say_absence
+from querymill.presenting.explain.degradations import CHAT_MODEL_SETTINGS
+from querymill_shared.contracts.answer import WRITE
 from querymill_shared.contracts.events import (
     AnswerPart,
     Done,
@@ -113,7 +115,12 @@ def show_absence(console: Console, absence: Absence | None) -> None:
 
 
 def show_degraded(console: Console, degraded: Iterable[Degradation]) -> None:
-    """Print what a result lacks, each part with its reason, and whether more time would help."""
+    """Print what a result lacks, each part with its reason, and what would help."""
     for part in degraded:
-        helps = "; a longer --deadline may help" if part.code == "deadline" else ""
-        console.print(Text(f"  degraded: {part.stage}: {part.reason}{helps}", style="yellow"))
+        console.print(Text(f"  degraded: {part.stage}: {part.reason}{_help(part)}", style="yellow"))
+
+
+def _help(part: Degradation) -> str:
+    if part.code == "deadline":
+        return "; a longer --deadline may help"
+    return f". {CHAT_MODEL_SETTINGS}" if part.stage == WRITE else ""

@@ -1,6 +1,7 @@
 """What an answer looks like on a terminal."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from rich.text import Text
 
@@ -8,6 +9,9 @@ from querymill.cli.screen import show_degraded
 from querymill.cli.terminal import Console
 from querymill.presenting.numbers import laps
 from querymill_shared.contracts.answer import AnswerResult, Citation, WrittenAnswer
+
+#: What stands below an answer that no chat model wrote.
+QUOTED_MARK: Final = Text("    quoted from the hits; no chat model wrote it", style="dim")
 
 
 def show_answered(console: Console, result: AnswerResult) -> None:
@@ -24,7 +28,7 @@ def show_answer(console: Console, answer: WrittenAnswer) -> None:
     for line in answer.text.splitlines():
         console.print(Text(f"  {line}", style="bold"))
     if answer.quoted:
-        console.print(Text("    quoted from the hits; no chat model wrote it", style="dim"))
+        console.print(QUOTED_MARK)
     for citation in answer.citations:
         console.print(Text(f"    [{citation.number}] {_place(citation)}", style="green"))
     if answer.removed_citations:

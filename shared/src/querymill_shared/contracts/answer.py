@@ -21,6 +21,8 @@ from querymill_shared.queues import Queue
 
 #: The step that writes an answer, and the one that judges it.
 ANSWER, JUDGE = "answer", "judge"
+#: In ``degraded``: what a result lacks whose answer a chat model should have written. The answer is a quotation.
+WRITE = "write"
 
 #: In the usage of a result: the tokens of the answer, of all ``tokens``. Left out where the provider does not say.
 COMPLETION_TOKENS = "completion_tokens"

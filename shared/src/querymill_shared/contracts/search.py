@@ -200,6 +200,7 @@ class Search(InChat, Asks["SearchResult"]):
             "time_zone": self.time_zone,
             "locale": self.locale,
             "deadline": self.deadline,
+            "standalone": False,  # a chat model would be asked once for each collection
             limit_of(search): self.top_k,
         }
         # A kind without a filter refuses one. What else a kind does not have makes no difference to it.

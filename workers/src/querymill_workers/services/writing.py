@@ -14,6 +14,7 @@ from querymill_shared.contracts.answer import (
     ANSWER,
     COMPLETION_TOKENS,
     JUDGE,
+    WRITE,
     AnswerQuestion,
     Citation,
     Judgement,
@@ -282,8 +283,6 @@ def _read_answer(steps: Mapping[str, Step]) -> WrittenAnswer | None:
     return answer.model_copy(update={"judgement": JudgeNotes.of(steps[JUDGE]).judgement})
 
 
-#: What a result lacks whose answer a chat model should have written.
-WRITING: Final = "write"
 NO_HIT: Final = Degradation(stage=ANSWER, reason="there is no hit to answer from")
 NO_ANSWER: Final = Degradation(stage=JUDGE, reason="there is no answer to judge")
 NOT_JUDGED: Final = Degradation(stage=JUDGE, reason="a quotation is not judged: it says what the hits say")
@@ -306,7 +305,7 @@ def _shortened(notes: AnswerNotes, request: AnswerRequest) -> Iterator[Degradati
     """Name what was left out of an answer, and of what it was written from, or why it was not written."""
     if notes.unwritten:
         reason = f"the answer is a quotation: {notes.unwritten}"
-        yield Degradation(stage=WRITING, reason=reason, code=notes.unwritten_code)
+        yield Degradation(stage=WRITE, reason=reason, code=notes.unwritten_code)
     if notes.fault:
         reason = f"chat model: the reply broke off, and what had come is kept: {notes.fault}"
         yield Degradation(stage=ANSWER, reason=reason, code="cut")

@@ -7,9 +7,9 @@ from typing import Any, Final
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from querymill.gateway.console.hits import NumberedHit, hits_of
+from querymill.gateway.console.hits import NumberedHit, hits_of, read_result
 from querymill.gateway.console.job_list import JobRow, rows_of
-from querymill.gateway.console.job_page import ID_CHARS, read_result
+from querymill.gateway.console.job_page import ID_CHARS
 from querymill.gateway.console.rendering import render
 from querymill.gateway.console.wording import short
 from querymill.gateway.http.context import context_of

@@ -11,6 +11,8 @@ from querymill.presenting.request_fields import may_be_null, resolved
 from querymill.presenting.turns import lines_of, turns_in
 from querymill_shared.contracts.fields import AnyRequest
 from querymill_shared.contracts.filters import Retriever
+from querymill_shared.contracts.search import AnySearch
+from querymill_shared.earlier_turns import COUNTED_TURNS
 
 #: A kind of documents, or all of them: the search over everything.
 FormKind = Retriever | Literal["search"]
@@ -197,6 +199,18 @@ def given_by(kind: FormKind, asked: AnyRequest) -> dict[str, list[str]]:
         if written is not None:
             given[name] = written
     return given
+
+
+def given_after(kind: FormKind, asked: AnySearch, answer: str) -> dict[str, list[str]]:
+    """Return what a form has to be given for the next question of a chat.
+
+    That is what a request has but its question, which is a turn of the chat by now, like its ``answer`` if it has one.
+    """
+    given = {name: values for name, values in given_by(kind, asked).items() if name != "why_not"}
+    turns = [turn.model_dump() for turn in asked.history]
+    turns += [{"role": "user", "text": text} for text in given.pop("query", ())]
+    turns += [{"role": "assistant", "text": answer}] if answer else []
+    return given | {"history": ["\n".join(lines_of(turns[-COUNTED_TURNS:]))]}
 
 
 def _written(control: Control, value: Any, kind: FormKind) -> list[str] | None:

@@ -5,12 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
+from pydantic import ValidationError
+
 from querymill.gateway.console.rendering import address
 from querymill.presenting.excerpts import Excerpt, excerpt, marks_of, question_words
 from querymill.presenting.explain.scores import Balance, ScorePart, adds_up, equation
 from querymill.presenting.hit import HitView, views_of
 from querymill_shared.contracts.answer import AnswerResult
-from querymill_shared.contracts.jobs import AnyResult
+from querymill_shared.contracts.jobs import AnyResult, decode_result
 from querymill_shared.contracts.rerank import RerankResult
 from querymill_shared.contracts.search import AnySearchResult
 
@@ -127,3 +129,11 @@ def answer_so_far(parts: Sequence[Mapping[str, Any]]) -> str:
     for part in parts:
         text = text[: part["offset"]] + part["text"]
     return text
+
+
+def read_result(text: str | None) -> AnyResult | None:
+    """Read a result. One of another release may not be readable; it can be downloaded all the same."""
+    try:
+        return None if text is None else decode_result(text)
+    except ValidationError:
+        return None

@@ -7,13 +7,12 @@ from typing import Any, Final
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import ValidationError
 
 from querymill.gateway.console.absences import may_ask_why_not
 from querymill.gateway.console.copying import copies_of
 from querymill.gateway.console.drawing import draw
 from querymill.gateway.console.findings import facts_of, missed_of
-from querymill.gateway.console.hits import PAGE, NumberedHit, answer_pieces, answer_so_far, hits_of
+from querymill.gateway.console.hits import PAGE, NumberedHit, answer_pieces, answer_so_far, hits_of, read_result
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.console.search import KINDS as FORMS
 from querymill.gateway.http import audit, events, jobs
@@ -32,7 +31,7 @@ from querymill_shared.board import Picture, StreamedEvent
 from querymill_shared.contracts.answer import WrittenAnswer
 from querymill_shared.contracts.errors import UnknownJob
 from querymill_shared.contracts.feedback import GiveFeedback
-from querymill_shared.contracts.jobs import AnyResult, decode_result
+from querymill_shared.contracts.jobs import AnyResult
 from querymill_shared.contracts.search import AnySearch, AnySearchResult
 
 router = APIRouter()
@@ -150,7 +149,8 @@ def job_values(
         "missing": _missing(picture, result),
         "question": _question(picture, result),
         "copies": copies_of(picture, result, gateway) if picture.asked else [],
-        "edit": _edit(picture),
+        "edit": _form_filled(picture, "job"),
+        "ask_on": _form_filled(picture, "after") if text and record.state == "done" else "",
         "may_run_again": picture.asked is not None and picture.asked.kind in AGAIN,
         "result": result,
         "answer": answer,
@@ -175,14 +175,6 @@ def may_judge(picture: Picture, result: AnyResult | None) -> bool:
     return isinstance(picture.asked, AnySearch) and isinstance(result, AnySearchResult)
 
 
-def read_result(text: str | None) -> AnyResult | None:
-    """Read a result. One of another release may not be readable; it can be downloaded all the same."""
-    try:
-        return None if text is None else decode_result(text)
-    except ValidationError:
-        return None
-
-
 def _missing(picture: Picture, result: AnyResult | None) -> tuple[MissingPart, ...]:
     record, asked = picture.record, picture.asked
     deadline_s = None if record.deadline is None else round(record.deadline - record.created, 1)
@@ -190,10 +182,13 @@ def _missing(picture: Picture, result: AnyResult | None) -> tuple[MissingPart, .
     return missing(result.degraded if result else (), branches=branches, deadline_s=deadline_s)
 
 
-def _edit(picture: Picture) -> str:
-    """Return the address of the form that is filled with what a search asked, "" if there is none."""
+def _form_filled(picture: Picture, how: str) -> str:
+    """Return the address of the form that is filled with what a search asked, "" if there is none.
+
+    With ``job`` it asks the same again, with ``after`` the next question of the chat.
+    """
     asked = picture.asked
-    return address("search", asked.kind, job=picture.record.job_id) if asked and asked.kind in FORMS else ""
+    return address("search", asked.kind, **{how: picture.record.job_id}) if asked and asked.kind in FORMS else ""
 
 
 def _question(picture: Picture, result: AnyResult | None) -> str:

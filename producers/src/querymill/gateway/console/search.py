@@ -8,7 +8,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ValidationError
 
-from querymill.gateway.console.forms import EVERYTHING, FIRST, FormKind, fields_of, form_of, given_by
+from querymill.gateway.console.forms import EVERYTHING, FIRST, FormKind, fields_of, form_of, given_after, given_by
+from querymill.gateway.console.hits import read_result
 from querymill.gateway.console.rendering import address, read_form, render, see
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.languages import in_callers_locale
@@ -16,9 +17,11 @@ from querymill.gateway.http.problems import Problem, not_found, rule_of
 from querymill.gateway.http.scopes import REQUESTS
 from querymill.gateway.http.submitting import submit_job
 from querymill.gateway.http.waiting import look_at
+from querymill_shared.contracts.answer import WrittenAnswer
 from querymill_shared.contracts.errors import Overloaded, UnknownCollection
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.search import AnySearch
 
 router = APIRouter()
 
@@ -44,10 +47,12 @@ async def choose_kind(request: Request) -> Response:
 
 @router.get("/console/search/{kind}")
 async def show_form(request: Request, kind: str) -> Response:
-    """Show the form of a kind, filled with the parameters of the address, or with what a job asked."""
+    """Show the form of a kind, filled with the parameters of the address, or with a job: to ask it again, or on."""
     params = request.query_params
     if "job" in params:
         return await _edit(request, _known(kind), params["job"])
+    if "after" in params:
+        return await _ask_on(request, _known(kind), params["after"])
     given = {name: params.getlist(name) for name in params if name != "collection"}
     return await _form(request, _known(kind), given, params.get("collection", ""))
 
@@ -87,16 +92,31 @@ def _asked_last(request: Request) -> tuple[str, str]:
 
 
 async def _edit(request: Request, kind: FormKind, job_id: str) -> Response:
-    """Show the form filled with what a job asked.
+    """Show the form filled with what a job asked. Raises as `_asked_by` does."""
+    asked = await _asked_by(request, kind, job_id)
+    return await _form(request, kind, given_by(kind, asked), asked.collection)
+
+
+async def _ask_on(request: Request, kind: FormKind, job_id: str) -> Response:
+    """Show the form for the next question of the chat that a job is a turn of. Raises as `_asked_by` does."""
+    asked = await _asked_by(request, kind, job_id)
+    result = read_result(await context_of(request).mill.board.result(job_id))
+    answer: WrittenAnswer | None = getattr(result, "answer", None)
+    given = given_after(kind, asked, "" if answer is None else answer.text)
+    return await _form(request, kind, given, asked.collection)
+
+
+async def _asked_by(request: Request, kind: FormKind, job_id: str) -> AnySearch:
+    """Return what a job asked.
 
     Raises:
-        Problem: The visitor may not see the job, or what it asked is no longer kept.
+        Problem: The visitor may not see the job, it is of another kind, or what it asked is no longer kept.
     """
     await look_at(request, job_id)
     asked = (await context_of(request).mill.board.picture(job_id)).for_caller().asked
-    if asked is None or asked.kind != kind:
+    if asked is None or asked.kind != kind or not isinstance(asked, AnySearch):
         raise not_found()
-    return await _form(request, kind, given_by(kind, asked), asked.collection)
+    return asked
 
 
 def _said(error: Exception) -> dict[str, str]:

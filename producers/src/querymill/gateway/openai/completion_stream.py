@@ -20,10 +20,16 @@ from querymill.gateway.http.context import Stopping
 from querymill.gateway.http.problems import Problem, unavailable
 from querymill.gateway.http.sse import GRACE_S, HEARTBEAT_S, SEND_S, Place
 from querymill.gateway.openai.shape import Usage, annotations_of, chunk_of, delta_of, error_of
+from querymill_shared.contracts.answer import WrittenAnswer
 from querymill_shared.contracts.events import AnswerPart
 
 #: What stands between an answer that the chat model left and the one that it began instead.
 BEGUN_AGAIN: Final = "\n\n---\n\n"
+#: What stands above a quotation, where the chat model had begun an answer and left it. By language.
+BROKEN_OFF: Final = {
+    "en": "The chat model broke off. Quoted from the sources instead:\n\n",
+    "zh": "对话模型中断了回答。以下为原文摘录：\n\n",
+}
 _DONE: Final = b"data: [DONE]\n\n"
 
 
@@ -72,11 +78,14 @@ class Transcript:
         self._written = self._written[: part.offset] + part.text
         return self._rest(self._written)
 
-    def end(self, text: str) -> str:
-        """Take the whole answer, and return what is still to be sent."""
-        if text.startswith(self.sent):
-            return self._rest(text)
-        rest = BEGUN_AGAIN + text
+    def end(self, answer: WrittenAnswer) -> str:
+        """Take the whole answer, and return what is still to be sent.
+
+        A quotation that stands in for an answer of which a beginning was sent says that it is one.
+        """
+        if answer.text.startswith(self.sent):
+            return self._rest(answer.text)
+        rest = BEGUN_AGAIN + (BROKEN_OFF[answer.language] if answer.quoted else "") + answer.text
         self.sent += rest
         return rest
 

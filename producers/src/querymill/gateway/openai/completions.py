@@ -188,7 +188,7 @@ async def told(access: Access, question: AgentQuestion) -> Told:
             return
         said = f"No answer was written: {mask_text(error.reason)}. {error.remedy}"
         raise Problem("job-failed", said, more=_NO_ANSWER) from None
-    if text := transcript.end(answer.text):
+    if text := transcript.end(answer):
         yield text
     yield _finished(access, answer, result, sources)
 

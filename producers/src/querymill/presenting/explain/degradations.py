@@ -4,8 +4,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from querymill_shared.contracts.answer import WRITE
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.results import Degradation
+
+#: Where to look if the chat model did not do its part.
+CHAT_MODEL_SETTINGS: Final = "The workers' CHAT_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY name the chat model."
 
 #: What each stage asks, as far as a sentence names it.
 _MODELS: Final[dict[str, str]] = {
@@ -22,7 +26,7 @@ _LOST: Final[dict[str, str]] = {
     "vectors": "Found by words alone.",
     "words": "Found by vectors alone.",
     "answer": "There is no answer, only hits.",
-    "write": "The answer is a quotation of the hits.",
+    WRITE: "The answer is a quotation of the hits.",
     "judge": "The answer was not judged.",
     "rerank": "The hits are in the order of the search.",
     "context": "There is no joined text.",
@@ -93,7 +97,7 @@ def missing(
             code=code,
             sentence=_sentence(stage, code, group, deadline_s),
             lost=_lost(stage, code, branches, gone),
-            help=_help(code, deadline_s),
+            help=_help(stage, code, deadline_s),
             count=len(group),
         )
         for (stage, code, _), group in groups.items()
@@ -118,7 +122,9 @@ def _lost(stage: str, code: Code | None, branches: Collection[str], gone: int) -
     return _LOST.get(stage, "")
 
 
-def _help(code: Code | None, deadline_s: float | None) -> str:
+def _help(stage: str, code: Code | None, deadline_s: float | None) -> str:
+    if stage == WRITE and code not in _HELP:
+        return CHAT_MODEL_SETTINGS
     if code == "deadline" and deadline_s is not None:
         return f"A deadline of {deadline_s * 2:g} s may help."
     return _HELP.get(code or "", "")

@@ -67,6 +67,9 @@ class ReportSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ReportResult"]):
     lines of a balance sheet. ``ranking`` says what orders the hits. With ``rerank`` a judge reads the best of them,
     twice ``top_n``, and they are ordered by relevance and similarity, combined by ``combine``.
 
+    A question that refers back to ``history`` is also searched as a chat model rewrites it, unless ``standalone`` is
+    False. By default it is where a chat model writes answers (`CHAT_MODEL`, `QUERYMILL_ANSWERS`), if that replies soon.
+
     With ``answer`` a chat model answers the question from the final hits, and with ``judge`` that answer is judged.
     ``answer_tokens`` is the maximum length of the answer, and ``passage_tokens`` limits all hits in the prompt.
 
@@ -88,9 +91,12 @@ class ReportSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ReportResult"]):
         Distinct,
     ] = ()
     standalone: Annotated[
-        bool,
-        Field(description="also search a question that refers back to history as a chat model rewrites it"),
-    ] = False
+        bool | None,
+        Field(
+            description="also search a question that refers back to history as a chat model rewrites it (default: where"
+            " a chat model writes answers, and if it replies within 3 s)"
+        ),
+    ] = None
     return_parent_pages: Annotated[bool, Field(description="return pages, not passages")] = False
     inner_factor: Annotated[PositiveFloat, Field(description="weight of the inner product")] = 1.0
     company: Annotated[Name | None, Field(description="search only this company's reports")] = None
@@ -147,7 +153,7 @@ class ReportSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ReportResult"]):
     @property
     def expansions(self) -> tuple[str, ...]:
         """The branches for which the chat model writes queries."""
-        rewritten = (STANDALONE,) if self.standalone and self.history else ()
+        rewritten = (STANDALONE,) if self.history and self.standalone is not False else ()
         return (*rewritten, *((HYDE,) if self.hyde else ()), *self.multi_query)
 
     def queue_of(self, step: str) -> Queue:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from querymill.gateway.console.forms import FIRST, FormKind, fields_of, form_of, given_by
+from querymill.gateway.console.forms import FIRST, FormKind, fields_of, form_of, given_after, given_by
 from querymill.gateway.console.search import KINDS
 from querymill.gateway.http.scopes import REQUESTS
 
@@ -76,6 +76,20 @@ def test_the_turns_of_a_chat_are_lines_with_who_said_them() -> None:
         {"role": "assistant", "text": "Nine."},
         {"role": "user", "text": "why?"},
     ]
+
+
+def test_the_next_question_of_a_chat_has_what_was_asked_and_answered_before_it() -> None:
+    asked: type[Any] = REQUESTS["reports"]
+    first = asked.model_validate({"query": "revenue of Nordhav\nin 2022?", "collection": "c", "answer": True})
+    given = given_after("reports", first, "Forty million [1].\nIt rose.")
+    assert given == {
+        "answer": ["true"],
+        "history": ["user: revenue of Nordhav in 2022?\nassistant: Forty million [1]. It rose."],
+    }
+    second = asked.model_validate(fields_of("reports", asked, given | {"query": ["and in 2021?"]}, "c"))
+    (lines,) = given_after("reports", second, "")["history"]
+    assert lines == f"{given['history'][0]}\nuser: and in 2021?"
+    assert form_of("reports", asked, given).is_open, "the earlier turns are seen"
 
 
 def test_a_field_that_is_no_number_is_left_to_the_rule_that_it_breaks() -> None:

@@ -146,6 +146,9 @@ def test_a_quotation_is_called_one() -> None:
     assert "Quotation" in page.text
     assert "Put together of sentences and table rows of the hits; no chat model wrote it. From 3 passages." in page.text
     assert "write: no response from the chat model. The answer is a quotation of the hits." in page.text
+    refused = text.replace("provider_down", "provider_refused")
+    assert "Missing write: the chat model refused" in (page := shown(picture(ORIGINAL), text=refused)).text
+    assert "CHAT_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY name the chat model." in page.text
 
 
 def test_attempts_are_told_with_worker_and_reason() -> None:

@@ -21,8 +21,14 @@ from querymill.gateway.openai.shape import (
 )
 from querymill.presenting.places import Place, PlaceSpan
 from querymill.testing import MemoryMill
+from querymill_shared.contracts.answer import WrittenAnswer
 from querymill_shared.contracts.events import AnswerPart
 from tests.fakes.access import MemoryAccess
+
+
+def written(text: str, language: str = "en", *, quoted: bool = False) -> WrittenAnswer:
+    fields = {"text": text, "citations": (), "language": language, "passages": 1, "quoted": quoted}
+    return WrittenAnswer.model_validate(fields)
 
 
 def part(offset: int, text: str, attempt: int = 1) -> AnswerPart:
@@ -36,7 +42,7 @@ def test_what_is_sent_is_the_answer_however_it_is_cut(texts: list[str]) -> None:
         sent += transcript.take(part(offset, text))
         offset += len(text)
     whole = "".join(texts)
-    assert sent + transcript.end(whole + "!") == whole + "!" == transcript.sent
+    assert sent + transcript.end(written(whole + "!")) == whole + "!" == transcript.sent
 
 
 def test_an_answer_that_begins_again_alike_goes_on_where_it_was() -> None:
@@ -45,15 +51,30 @@ def test_an_answer_that_begins_again_alike_goes_on_where_it_was() -> None:
     assert transcript.take(part(0, "", 2)) == ""
     assert transcript.take(part(0, "Nine", 2)) == ""
     assert transcript.take(part(4, " ships", 2)) == "ips"
-    assert transcript.end("Nine ships [1]") == " [1]"
+    assert transcript.end(written("Nine ships [1]")) == " [1]"
 
 
 def test_an_answer_that_begins_again_otherwise_is_sent_whole_after_a_mark() -> None:
     transcript = Transcript()
     transcript.take(part(0, "Nine sh"))
     assert transcript.take(part(0, "The fleet counts nine", 2)) == ""
-    assert transcript.end("The fleet counts nine.") == f"{BEGUN_AGAIN}The fleet counts nine."
+    assert transcript.end(written("The fleet counts nine.")) == f"{BEGUN_AGAIN}The fleet counts nine."
     assert transcript.sent == f"Nine sh{BEGUN_AGAIN}The fleet counts nine."
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "The chat model broke off. Quoted from the sources instead:"),
+        ("zh", "对话模型中断了回答。以下为原文摘录："),
+    ],
+)
+def test_a_quotation_after_a_beginning_says_that_it_is_one(language: str, said: str) -> None:
+    transcript = Transcript()
+    transcript.take(part(0, "Nine sh"))
+    quotation = written("the fleet counts nine ships [1]", language, quoted=True)
+    assert transcript.end(quotation) == f"{BEGUN_AGAIN}{said}\n\n{quotation.text}"
+    assert Transcript().end(quotation) == quotation.text, "nothing stands before it"
 
 
 def test_every_citation_has_its_place_in_characters() -> None:

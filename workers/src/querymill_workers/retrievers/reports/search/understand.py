@@ -7,7 +7,7 @@ from typing import Final
 
 from querymill_shared.board import Claim
 from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, STANDALONE, SUBQUESTION, ReportSearch, Routing
-from querymill_workers.jobs.deadline import caller_of
+from querymill_workers.jobs.deadline import caller_of, naming_lateness
 from querymill_workers.jobs.faults import CallFailed
 from querymill_workers.jobs.in_chat import context_of, shown_turns
 from querymill_workers.jobs.usage import ProviderUsage
@@ -26,6 +26,8 @@ MAX_DOCUMENTS_ONE_BY_ONE: Final = 200
 MAX_HYDE_CHARS: Final = 2_000
 #: The chat model is cut this long before the deadline, in seconds: the branch still has to embed and to search.
 SEARCH_MARGIN_S: Final = 0.12
+#: A question that nobody asked to have rewritten waits for the chat model no longer than this, in seconds.
+STANDALONE_PATIENCE_S: Final = 3.0
 
 
 def choose_reports(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Route:
@@ -132,17 +134,21 @@ def write_standalone(claim: Claim, request: ReportSearch, ports: ReportPorts) ->
     """Return the question as a chat model rewrites it from the turns before it.
 
     There is none if the question stands alone, or if it says nothing new: every word of it is one of the question's.
+    Nor is there one if nobody asked for it and no chat model writes answers: one that is too small for that is too
+    small for this.
 
     Raises:
         Unavailable: The chat model did not reply in time.
         Failed: Its reply holds no question.
         Refused: Another call would not help.
     """
-    said = shown_turns(request)
-    if not said:
+    said, is_default = shown_turns(request), request.standalone is None
+    if not said or (is_default and not ports.answers.writes):
         return [], ProviderUsage()
-    caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
-    reply, usage = ports.rewriter.write_standalone(request.query, said, caller=caller)
+    patience_s = STANDALONE_PATIENCE_S if is_default else None
+    caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model", patience_s=patience_s)
+    with naming_lateness(caller):
+        reply, usage = ports.rewriter.write_standalone(request.query, said, caller=caller)
     written = wrapped(reply, limit=1)
     if not written:
         raise CallFailed("the chat model's reply held no question")
