@@ -6,7 +6,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from querymill.gateway.console.job_page import read_result
+from querymill.gateway.console.hits import read_result
 from querymill.gateway.console.rendering import address, read_form, see
 from querymill.gateway.http.context import context_of
 from querymill.gateway.http.problems import invalid
