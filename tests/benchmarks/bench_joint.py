@@ -48,7 +48,7 @@ def main() -> int:
 
     with temporary_stack(parts={StackPart.VALKEY, StackPart.POSTGRES}, programs=programs, prepare=prepare) as stack:
         url = stack.environment()["REDIS_URL"]
-        workers_ready(url, 1)
+        workers_ready(url, 1, within_s=600)
         with Querymill(settings=Settings(redis_url=url)) as mill:
             for kind, count in DOCUMENTS.items():
                 load(mill, kind, COLLECTION, range(count))

@@ -6,16 +6,16 @@ who names nothing; and of everything at once, without a choice of what is asked 
 retriever has the gold among its first ten, the share is counted for which the search of everything has it there, too.
 
 The reported half is that of `search.md`: by a hash, so that a rule can be chosen on the other half. ``--data`` keeps
-the stack for another run, and ``--out`` a line of JSON for each question.
+the stack for another run, and ``--out`` a line of JSON for each question. How long a search takes is measured by
+`querymill bench joint`.
 """
 
 import argparse
 import hashlib
 import json
-import statistics
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,9 +45,13 @@ def main() -> None:
         for kind, chosen in made.items():
             if not all(kind in held.get(name, ()) for name in chosen.documents):
                 ingest_set(mill, chosen, kind, say)
-        rows = list(_asked(mill, made, say))
-    if options.out is not None:
-        options.out.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        rows = list[Row]()
+        with suppress(KeyboardInterrupt):  # what was measured until then is reported
+            for row in _asked(mill, made, say):
+                rows.append(row)
+                if options.out is not None:
+                    with options.out.open("a", encoding="utf-8") as lines:
+                        lines.write(json.dumps(row) + "\n")
     print("\n".join(report(rows)))
 
 
@@ -68,26 +72,20 @@ def _asked(mill: Querymill, made: Mapping[str, Evaluation], say: Console) -> Ite
 
 
 def ask(mill: Querymill, own: str, query: str, chosen: Evaluation, gold: set[str]) -> Row:
-    """Ask its own retriever, everything, and everything at once. All but the first know the vector of the question."""
-    every = {f"{kind}/{name}" for name, kinds in mill.collections().items() for kind in kinds}
-    alone = {branch: timed(mill, _search(query, branch).search_of(branch)) for branch in [own, *sorted(every - {own})]}
-    # The first search had to have the question embedded.
-    alone[own] = alone[own][0], timed(mill, _search(query, own).search_of(own))[1]
-    routed, routed_ms = timed(mill, _search(query))
-    whole, whole_ms = timed(mill, _search(query, *sorted(every)))
+    """Ask its own retriever, everything, and everything at once."""
+    every = sorted(f"{kind}/{name}" for name, kinds in mill.collections().items() for kind in kinds)
+    alone: Any = answered(mill, _search(query, own).search_of(own))
+    routed, whole = answered(mill, _search(query)), answered(mill, _search(query, *every))
     return {
         "own": own.partition("/")[0],
         "query": query,
-        "is_found_alone": bool(gold & set(chosen.scores(alone[own][0]))),
+        "is_found_alone": bool(gold & set(chosen.scores(alone))),
         "is_found": bool(gold & _judged(routed, own, chosen)),
         "is_found_at_once": bool(gold & _judged(whole, own, chosen)),
         "branches": len(routed.branches),
         "asked": sum(branch.state != "spared" for branch in routed.branches),
         "is_routed": routed.routing is not None,
-        "slowest_ms": max(ms for _, ms in alone.values()),
-        "routed_ms": routed_ms,
-        "at_once_ms": whole_ms,
-        "lacks": [part.stage for result in (routed, whole) for part in result.degraded],
+        "lacks": [part.stage for result in (alone, routed, whole) for part in result.degraded],
     }
 
 
@@ -95,11 +93,9 @@ def _search(query: str, *branches: str) -> Search:
     return Search(query=query, branches=branches, top_k=DEPTH, deadline=DEADLINE_S)
 
 
-def timed(mill: Querymill, request: Any) -> tuple[Any, float]:
-    """Return the result of a search, and the milliseconds that it took."""
-    started = time.perf_counter()
-    result = mill.submit(request).result(timeout=DEADLINE_S + 10)
-    return result, (time.perf_counter() - started) * 1000
+def answered(mill: Querymill, request: Any) -> Any:
+    """Return the result of a search."""
+    return mill.submit(request).result(timeout=DEADLINE_S + 10)
 
 
 def _judged(result: SearchResult, own: str, chosen: Evaluation) -> set[str]:
@@ -129,9 +125,7 @@ def report(rows: Sequence[Row]) -> Iterator[str]:
     yield f"routed: {len(routed)} of {len(rows)}, of which the others were asked after all: {after_all}"
     yield f"branches spared: {1 - asked / branches:.3f}; gold lost {len(lost)}, won {len(won)}"
     yield from (f"  lost: {query}" for query in lost)
-    medians: Callable[[str], float] = lambda name: statistics.median(row[name] for row in rows)  # noqa: E731
-    times = ", ".join(f"{name} {medians(name):.0f}" for name in ("slowest_ms", "routed_ms", "at_once_ms"))
-    yield f"medians: {times}; incomplete: {sum(bool(row['lacks']) for row in rows)}"
+    yield f"questions with an incomplete search: {sum(bool(row['lacks']) for row in rows)}"
 
 
 def half_of(query_id: str) -> int:
