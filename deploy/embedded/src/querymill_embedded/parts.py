@@ -122,7 +122,7 @@ def _endpoint(part: StackPart, at: str, password: str | None) -> dict[str, str]:
                 # A prompt with its reply has 2048 tokens of the server's context. Chinese takes twice the estimate.
                 "QUERYMILL_RERANK_TOKENS": "500",
                 "QUERYMILL_ANSWER_TOKENS": "500",
-                "QUERYMILL_ANSWERS": "quoted",  # it is too small to answer: tests/quality/answers.md
+                "QUERYMILL_ANSWERS": "quoted",  # how often it is right is not known: tests/quality/answers.md
             }
         case _:
             assert_never(part)
