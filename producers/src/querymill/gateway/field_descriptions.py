@@ -9,11 +9,11 @@ _ENTRY: Final = re.compile(r"^ {4}(?P<name>\w+): (?P<text>.*(?:\n {8}.*)*)", re.
 
 
 def describe_fields(schema: dict[str, Any]) -> None:
-    """Move what the description of a model says of its fields to the fields. A field's own description stands.
+    r"""Move what the description of a model says of its fields to the fields. A field's own description stands.
 
     What has only one value is described by it.
 
-    >>> schema = {"description": "A hit.\\n\\nAttributes:\\n    page: From 1 on.", "properties": {"page": {}}}
+    >>> schema = {"description": "A hit.\n\nAttributes:\n    page: From 1 on.", "properties": {"page": {}}}
     >>> describe_fields(schema)
     >>> schema
     {'description': 'A hit.', 'properties': {'page': {'description': 'From 1 on.'}}}
