@@ -20,7 +20,8 @@ def describe_fields(schema: dict[str, Any]) -> None:
     """
     properties: Mapping[str, dict[str, Any]] = schema.get("properties", {})
     if found := _SECTION.search(schema.get("description", "")):
-        schema["description"] = (schema["description"][: found.start()] + schema["description"][found.end() :]).strip()
+        around = schema["description"][: found.start()], schema["description"][found.end() :]
+        schema["description"] = "\n\n".join(part.strip() for part in around if part.strip())
         for entry in _ENTRY.finditer(found["entries"]):
             if entry["name"] in properties:
                 properties[entry["name"]].setdefault("description", " ".join(entry["text"].split()))
