@@ -22,7 +22,8 @@ SHIPS = {"kind": "reports", "collection": "filings", "query": "ships?"}
 
 def test_a_line_is_read_as_it_was_written(tmp_path: Path) -> None:
     asked = ReportSearch(query="ships?", collection="filings", top_n=5)
-    search = RecordedSearch(_id="1f", request=asked, outcome=SearchOutcome(found=("r1/1",), ms=12.5))
+    outcome = SearchOutcome(found=("r1/1",), ms=12.5)
+    search = RecordedSearch.model_validate({"_id": "1f", "request": asked, "outcome": outcome})
     path = tmp_path / "day.jsonl"
     with RecordingFile(path) as file:
         file.append(search.line)

@@ -92,7 +92,8 @@ def recorded(picture: Picture, result: AnySearchResult) -> RecordedSearch | None
     if not isinstance(asked, AnySearch) or record.ended is None:
         return None
     at = datetime.fromtimestamp(record.created, UTC)
-    return RecordedSearch(_id=record.job_id, at=at, request=asked, outcome=outcome_of(picture, result))
+    outcome = outcome_of(picture, result)
+    return RecordedSearch.model_validate({"_id": record.job_id, "at": at, "request": asked, "outcome": outcome})
 
 
 def outcome_of(picture: Picture, result: AnySearchResult) -> SearchOutcome:
