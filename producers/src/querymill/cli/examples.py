@@ -93,6 +93,12 @@ _EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "eval feedback": ("querymill eval feedback filings --kind reports --out said/",),
     "eval draft": ("querymill eval draft filings --kind reports --out my-questions/",),
     "eval compare": ("querymill eval compare before.trec after.trec --set my-questions/",),
+    "record": ("querymill record day.jsonl",),
+    "replay": (
+        "querymill replay day.jsonl --option hyde=true",
+        "querymill replay --option top_n=20 --limit 100",
+        "querymill replay day.jsonl",
+    ),
     "bench": ("querymill bench --list", "querymill bench overhead"),
 }
 

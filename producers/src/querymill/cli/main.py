@@ -52,7 +52,8 @@ class Commands(TyperGroup):
         if summary.module:
             EntryPoint(name, f"querymill.cli.{summary.module}:register", GROUP).load()(app)
         else:
-            add_commands(app, entry_points(group=GROUP, name=name), lacking={name: summary.extra})
+            entries = entry_points(group=GROUP, name=summary.declared_as or name)
+            add_commands(app, entries, lacking={} if entries else {name: summary.extra})
         group = typer.main.get_command(app)
         command = group.commands.get(name) if isinstance(group, TyperGroup) else None
         _complete_help(command, name)

@@ -17,13 +17,15 @@ ABOUT: Final = "Event-driven retrieval: submit a question, watch the search, rea
 class CommandSummary:
     """A line of the help: the module of ``querymill.cli`` that has the command, its panel, and what it does.
 
-    The commands of other distributions have no module here; ``extra`` names the extra that installs them.
+    The commands of other distributions have no module here; ``extra`` names the extra that installs them, and
+    ``declared_as`` the entry point that adds them, unless that has the name of the command.
     """
 
     panel: str
     does: str
     module: str = ""
     extra: str = ""
+    declared_as: str = ""
 
 
 ONE_MACHINE, STORED, ASKING, JOBS = "One machine", "What is stored", "Ask", "Jobs and the fleet"
@@ -65,6 +67,8 @@ COMMANDS: Final = {
     "calibrate": CommandSummary(MODELS, "fit the bands of similarity to a model", extra="eval"),
     "calibrate-files": CommandSummary(MODELS, "fit the weights of evidence of files", extra="eval"),
     "eval": CommandSummary(MEASURING, "measure a retriever on judged questions, or draft them", extra="eval"),
+    "record": CommandSummary(MEASURING, "keep the searches of a day in a file", "", "eval", "eval"),
+    "replay": CommandSummary(MEASURING, "ask recorded searches again, and compare", "", "eval", "eval"),
     "bench": CommandSummary(MEASURING, "run a benchmark", extra="eval"),
 }
 

@@ -28,6 +28,8 @@ from querymill_evaluation.cli.measuring import (
     prepared,
     summed_up,
 )
+from querymill_evaluation.cli.record import record
+from querymill_evaluation.cli.replay import replay
 from querymill_evaluation.cli.weights import weights
 from querymill_evaluation.runs import BadRun, QueryOutcome
 
@@ -46,7 +48,7 @@ class _SetUnlessNamed(typer.core.TyperGroup):
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands: those of a set, and those of recorded searches."""
     group = typer.Typer(cls=_SetUnlessNamed, help=HELP, no_args_is_help=True)
     group.command("set")(evaluate)
     group.command("draft")(draft)
@@ -54,6 +56,8 @@ def register(app: typer.Typer) -> None:
     group.command("feedback")(feedback)
     group.command("weights")(weights)
     app.add_typer(group, name="eval")
+    app.command("record")(record)
+    app.command("replay")(replay)
 
 
 def evaluate(

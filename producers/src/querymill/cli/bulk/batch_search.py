@@ -4,7 +4,6 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ import pydantic
 
 from querymill.broken_rules import rule_broken
 from querymill.cli.bulk.appended_file import AppendedFile, UnusableFile
+from querymill.cli.bulk.in_flight import each_in_flight
 from querymill.client.job import Job
 from querymill.client.mill import Querymill
 from querymill.ingesting.jsonl import BadLine, numbered_lines
@@ -111,25 +111,11 @@ def ask_all(mill: Querymill, questions: Iterable[BatchQuestion], *, in_flight: i
 
     A fleet that has too much to do is asked again when it says so.
     """
-    waiting = iter(questions)
-    pool = ThreadPoolExecutor(in_flight)
-    try:
-        flying: set[Future[Answered]] = set()
-        while True:
-            while len(flying) < in_flight and (question := next(waiting, None)) is not None:
-                flying.add(pool.submit(_ask, mill, question))
-            if not flying:
-                return
-            ended, flying = wait(flying, return_when=FIRST_COMPLETED)
-            for future in ended:
-                yield future.result()
-    finally:
-        # After an interrupt nobody waits for what is under way: closing the client ends those waits.
-        pool.shutdown(wait=False, cancel_futures=True)
+    return each_in_flight(lambda question: _ask(mill, question), questions, in_flight=in_flight)
 
 
 def _ask(mill: Querymill, question: BatchQuestion) -> Answered:
-    job = _submit(mill, question.request)
+    job = submit_when_free(mill, question.request)
     try:
         result = job.result(timeout=question.request.deadline + _SETTLED_WITHIN_S)
     except (JobEnded, TimeoutError) as error:
@@ -137,7 +123,8 @@ def _ask(mill: Querymill, question: BatchQuestion) -> Answered:
     return Answered(question, job.id, result=result.model_dump_json())
 
 
-def _submit(mill: Querymill, request: AnySearch) -> Job[Any]:
+def submit_when_free(mill: Querymill, request: AnySearch) -> Job[Any]:
+    """Submit a search, as soon as the fleet has less to do if it has too much."""
     while True:
         try:
             return mill.submit(request)
