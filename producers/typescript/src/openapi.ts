@@ -35,6 +35,7 @@ export interface components {
         /** @description A citation. */
         readonly Annotation: {
             /**
+             * @description always `url_citation`
              * @default url_citation
              * @constant
              */
@@ -71,7 +72,7 @@ export interface components {
             readonly stage: string;
             readonly text: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `answer` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly type: "answer";
@@ -107,7 +108,7 @@ export interface components {
             /** @default false */
             readonly judge?: boolean;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `answer` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "answer";
@@ -148,7 +149,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `answer` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "answer";
@@ -160,6 +161,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -295,7 +297,7 @@ export interface components {
         /** @description The job was cancelled. */
         readonly Cancelled: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `cancelled` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly type: "cancelled";
@@ -334,6 +336,7 @@ export interface components {
             /** @enum {string} */
             readonly finish_reason: "stop" | "length";
             /**
+             * @description always `0`
              * @default 0
              * @constant
              */
@@ -379,7 +382,7 @@ export interface components {
                 readonly [key: string]: string;
             };
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `compare_files` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "compare_files";
@@ -422,7 +425,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `compare_files` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "compare_files";
@@ -434,6 +437,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -453,6 +457,7 @@ export interface components {
             readonly id: string;
             readonly model: string;
             /**
+             * @description always `chat.completion`
              * @default chat.completion
              * @constant
              */
@@ -563,7 +568,7 @@ export interface components {
             readonly history?: components["schemas"]["HistoryUse"] | null;
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `conversations` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "conversations";
@@ -577,6 +582,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -669,7 +675,7 @@ export interface components {
              */
             readonly history?: readonly components["schemas"]["Turn"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `conversations` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "conversations";
@@ -824,7 +830,7 @@ export interface components {
             readonly documents: readonly components["schemas"]["DocumentCard"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `list_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "list_documents";
@@ -836,6 +842,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -866,7 +873,7 @@ export interface components {
             }[];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `export_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "export_documents";
@@ -878,6 +885,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -894,7 +902,7 @@ export interface components {
         readonly Done: {
             readonly complete: boolean;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `done` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly type: "done";
@@ -934,7 +942,7 @@ export interface components {
             /** @default [] */
             readonly ids?: readonly string[];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `drop_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "drop_documents";
@@ -974,7 +982,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `drop_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "drop_documents";
@@ -988,6 +996,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -1017,7 +1026,7 @@ export interface components {
              */
             readonly documents?: readonly string[];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `embed_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "embed_documents";
@@ -1061,7 +1070,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `embed_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "embed_documents";
@@ -1074,6 +1083,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -1105,7 +1115,7 @@ export interface components {
             readonly dimensions: number;
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `embed` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "embed";
@@ -1116,6 +1126,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -1163,7 +1174,7 @@ export interface components {
              */
             readonly into?: "result" | "table";
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `embed` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "embed";
@@ -1243,7 +1254,7 @@ export interface components {
                 };
             };
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `export_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "export_documents";
@@ -1288,7 +1299,7 @@ export interface components {
             readonly deadline?: null;
             readonly documents: readonly components["schemas"]["SessionExtension"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `extend` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "extend";
@@ -1326,7 +1337,7 @@ export interface components {
             readonly embedding_jobs?: readonly string[];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `extend` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "extend";
@@ -1336,6 +1347,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -1354,7 +1366,7 @@ export interface components {
             readonly code?: ("limit" | "deadline" | "slow" | "provider_down" | "provider_refused" | "store_down" | "pending" | "cut" | "lost" | "invalid" | "budget" | "bug") | null;
             readonly reason: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `failed` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly type: "failed";
@@ -1392,7 +1404,7 @@ export interface components {
             readonly job_id: string;
             readonly judgements: readonly components["schemas"]["KeptJudgement"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `list_feedback` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "list_feedback";
@@ -1404,6 +1416,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -1429,7 +1442,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `feedback` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "feedback";
@@ -1439,6 +1452,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -1514,7 +1528,7 @@ export interface components {
             readonly history?: components["schemas"]["HistoryUse"] | null;
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `files` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "files";
@@ -1532,6 +1546,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -1625,7 +1640,7 @@ export interface components {
              */
             readonly history?: readonly components["schemas"]["Turn"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `files` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "files";
@@ -1784,7 +1799,7 @@ export interface components {
             readonly job: string;
             readonly judgements: readonly components["schemas"]["HitJudgement"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `feedback` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "feedback";
@@ -1843,7 +1858,7 @@ export interface components {
             readonly hits: readonly components["schemas"]["PartialHit"][];
             readonly total: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `hits` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly type: "hits";
@@ -1867,7 +1882,7 @@ export interface components {
             readonly deadline?: null;
             readonly documents: readonly components["schemas"]["ChatSession"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ingest_conversations` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_conversations";
@@ -1903,7 +1918,7 @@ export interface components {
             readonly embedding_jobs?: readonly string[];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ingest_conversations` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_conversations";
@@ -1913,6 +1928,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -1959,7 +1975,7 @@ export interface components {
             readonly deadline?: null;
             readonly documents: readonly components["schemas"]["SourceFile"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ingest_files` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_files";
@@ -2003,7 +2019,7 @@ export interface components {
             readonly embedding_jobs?: readonly string[];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ingest_files` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_files";
@@ -2014,6 +2030,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -2044,7 +2061,7 @@ export interface components {
             readonly deadline?: null;
             readonly documents: readonly components["schemas"]["ChatSession"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ingest_messages` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_messages";
@@ -2080,7 +2097,7 @@ export interface components {
             readonly embedding_jobs?: readonly string[];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ingest_messages` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_messages";
@@ -2090,6 +2107,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -2115,7 +2133,7 @@ export interface components {
             readonly deadline?: null;
             readonly documents: readonly components["schemas"]["ModuleDocument"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ingest_modules` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_modules";
@@ -2151,7 +2169,7 @@ export interface components {
             readonly embedding_jobs?: readonly string[];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ingest_modules` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_modules";
@@ -2161,6 +2179,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -2186,7 +2205,7 @@ export interface components {
             readonly deadline?: null;
             readonly documents: readonly components["schemas"]["Report"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ingest_reports` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_reports";
@@ -2222,7 +2241,7 @@ export interface components {
             readonly embedding_jobs?: readonly string[];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ingest_reports` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_reports";
@@ -2232,6 +2251,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -2379,20 +2399,18 @@ export interface components {
             readonly rank: number;
             readonly score: number;
         };
-        /**
-         * @description The quality of an answer, as a chat model judges it.
-         *
-         *     Attributes:
-         *         grounded: How far the passages support the answer.
-         *         relevant: How far it answers the question.
-         *         complete: How much of what the passages say about the question is in the answer.
-         *         unsupported: The sentences of the answer that no passage supports, word for word.
-         */
+        /** @description The quality of an answer, as a chat model judges it. */
         readonly Judgement: {
+            /** @description How much of what the passages say about the question is in the answer. */
             readonly complete: number;
+            /** @description How far the passages support the answer. */
             readonly grounded: number;
+            /** @description How far it answers the question. */
             readonly relevant: number;
-            /** @default [] */
+            /**
+             * @description The sentences of the answer that no passage supports, word for word.
+             * @default []
+             */
             readonly unsupported?: readonly string[];
         };
         /** @description How far an ingestion is. */
@@ -2462,7 +2480,7 @@ export interface components {
             /** @default null */
             readonly deadline?: null;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `learn_lexicon` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "learn_lexicon";
@@ -2509,7 +2527,7 @@ export interface components {
             readonly documents: number;
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `learn_lexicon` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "learn_lexicon";
@@ -2519,6 +2537,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -2566,7 +2585,7 @@ export interface components {
                 };
             };
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `list_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "list_documents";
@@ -2610,7 +2629,7 @@ export interface components {
              */
             readonly deadline?: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `list_feedback` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "list_feedback";
@@ -2665,7 +2684,7 @@ export interface components {
              */
             readonly deadline?: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `list_set_aside` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "list_set_aside";
@@ -2783,7 +2802,7 @@ export interface components {
             readonly history?: components["schemas"]["HistoryUse"] | null;
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `messages` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "messages";
@@ -2803,6 +2822,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -2901,7 +2921,7 @@ export interface components {
              */
             readonly include_context?: boolean;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `messages` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "messages";
@@ -3025,6 +3045,7 @@ export interface components {
             readonly created?: number;
             readonly id: string;
             /**
+             * @description always `model`
              * @default model
              * @constant
              */
@@ -3057,6 +3078,7 @@ export interface components {
         readonly ModelList: {
             readonly data: readonly components["schemas"]["Model"][];
             /**
+             * @description always `list`
              * @default list
              * @constant
              */
@@ -3126,7 +3148,7 @@ export interface components {
             readonly history?: components["schemas"]["HistoryUse"] | null;
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `modules` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "modules";
@@ -3143,6 +3165,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -3216,7 +3239,7 @@ export interface components {
              */
             readonly history?: readonly components["schemas"]["Turn"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `modules` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "modules";
@@ -3352,7 +3375,7 @@ export interface components {
             readonly stage: string;
             readonly total: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `progress` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly type: "progress";
@@ -3361,7 +3384,7 @@ export interface components {
         readonly Queued: {
             readonly stages: readonly string[];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `queued` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly type: "queued";
@@ -3408,7 +3431,7 @@ export interface components {
              */
             readonly deadline?: number;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ranks` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ranks";
@@ -3448,7 +3471,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `ranks` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ranks";
@@ -3459,6 +3482,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -3490,7 +3514,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `recompute_ranks` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "recompute_ranks";
@@ -3503,6 +3527,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -3558,7 +3583,7 @@ export interface components {
             /** @default null */
             readonly deadline?: null;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `recompute_ranks` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "recompute_ranks";
@@ -3608,7 +3633,7 @@ export interface components {
             /** @default null */
             readonly deadline?: null;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `reembed` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "reembed";
@@ -3649,7 +3674,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `reembed` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "reembed";
@@ -3662,6 +3687,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -3720,7 +3746,7 @@ export interface components {
             /** @default null */
             readonly deadline?: null;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `reindex` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "reindex";
@@ -3763,7 +3789,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `reindex` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "reindex";
@@ -3782,6 +3808,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -3808,6 +3835,7 @@ export interface components {
             readonly content: string;
             readonly refusal?: null;
             /**
+             * @description always `assistant`
              * @default assistant
              * @constant
              */
@@ -3893,7 +3921,7 @@ export interface components {
             readonly history?: components["schemas"]["HistoryUse"] | null;
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `reports` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "reports";
@@ -3906,6 +3934,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -4028,7 +4057,7 @@ export interface components {
              */
             readonly judge?: boolean;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `reports` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "reports";
@@ -4135,7 +4164,7 @@ export interface components {
             readonly deadline?: number;
             readonly hits: readonly components["schemas"]["RerankCandidate"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `rerank` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "rerank";
@@ -4197,7 +4226,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `rerank` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "rerank";
@@ -4209,6 +4238,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -4223,7 +4253,10 @@ export interface components {
         };
         /** @description The form of a reply: answers are texts. */
         readonly ResponseFormat: {
-            /** @constant */
+            /**
+             * @description always `text`
+             * @constant
+             */
             readonly type: "text";
         };
         /** @description An error as Dify reads it. */
@@ -4368,7 +4401,7 @@ export interface components {
              */
             readonly history?: readonly components["schemas"]["Turn"][];
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `search` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "search";
@@ -4457,7 +4490,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `search` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "search";
@@ -4471,6 +4504,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -4501,7 +4535,7 @@ export interface components {
             /** @default null */
             readonly stop?: string | null;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `search_round` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly type: "search_round";
@@ -4540,7 +4574,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `list_set_aside` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "list_set_aside";
@@ -4550,6 +4584,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -4580,7 +4615,7 @@ export interface components {
             readonly deadline?: number;
             readonly id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `show_document` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "show_document";
@@ -4622,7 +4657,7 @@ export interface components {
             readonly id: string;
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `show_document` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "show_document";
@@ -4634,6 +4669,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -4686,7 +4722,7 @@ export interface components {
             /** @enum {string} */
             readonly state: "done" | "failed" | "retrying";
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `stage_finished` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly type: "stage_finished";
@@ -4696,7 +4732,7 @@ export interface components {
             readonly attempt: number;
             readonly stage: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `stage_started` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly type: "stage_started";
@@ -4814,7 +4850,7 @@ export interface components {
             /** @default null */
             readonly deadline?: null;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `tell_caller` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "tell_caller";
@@ -4891,7 +4927,7 @@ export interface components {
             readonly degraded?: readonly components["schemas"]["Degradation"][];
             readonly job_id: string;
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description always `tell_caller` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "tell_caller";
@@ -4902,6 +4938,7 @@ export interface components {
             /** @default [] */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
+             * @description always `done`
              * @default done
              * @constant
              */
@@ -5003,33 +5040,33 @@ export interface components {
             readonly prompt_tokens: number;
             readonly total_tokens: number;
         };
-        /**
-         * @description An answer. Every [number] in ``text`` is one of ``citations``.
-         *
-         *     Attributes:
-         *         text: What the chat model wrote, without citations of passages that do not exist; or a quotation.
-         *         citations: The cited hits, in order of appearance. Empty if the answer says that the passages hold none.
-         *         removed_citations: Numbers that named no passage and were removed.
-         *         language: The language of the question.
-         *         passages: Number of hits that the model was shown, best first.
-         *         judgement: None if none was requested, or if it failed (then ``degraded`` says why).
-         *         quoted: Whether the text is put together of sentences and table rows of the hits, because no chat model is
-         *             configured or it failed (then ``degraded`` says why).
-         */
+        /** @description An answer. Every [number] in ``text`` is one of ``citations``. */
         readonly WrittenAnswer: {
+            /** @description The cited hits, in order of appearance. Empty if the answer says that the passages hold none. */
             readonly citations: readonly components["schemas"]["Citation"][];
-            /** @default null */
+            /**
+             * @description None if none was requested, or if it failed (then ``degraded`` says why).
+             * @default null
+             */
             readonly judgement?: components["schemas"]["Judgement"] | null;
-            /** @enum {string} */
+            /**
+             * @description The language of the question.
+             * @enum {string}
+             */
             readonly language: "en" | "zh";
+            /** @description Number of hits that the model was shown, best first. */
             readonly passages: number;
             /**
              * @description put together of sentences and table rows of the hits, not written by a chat model
              * @default false
              */
             readonly quoted?: boolean;
-            /** @default [] */
+            /**
+             * @description Numbers that named no passage and were removed.
+             * @default []
+             */
             readonly removed_citations?: readonly number[];
+            /** @description What the chat model wrote, without citations of passages that do not exist; or a quotation. */
             readonly text: string;
         };
     };
