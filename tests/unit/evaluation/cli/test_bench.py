@@ -39,7 +39,7 @@ def test_in_a_checkout_every_benchmark_is_listed(
 def test_an_unknown_benchmark_is_refused_with_the_known_ones(app: typer.Typer) -> None:
     run = CliRunner().invoke(app, ["bench", "nonsense"])
     assert isinstance(run.exception, WrongUse)
-    assert str(run.exception).startswith("name: 'nonsense' is not one of: bm25, costs, gateway, ingest, lanes, ")
+    assert str(run.exception).startswith("name: 'nonsense' is not one of: bm25, costs, gateway, ingest, joint, ")
     assert str(run.exception).endswith(", all")
 
 
