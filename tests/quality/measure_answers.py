@@ -30,6 +30,7 @@ SETS: Final = {"tatqa": "doc", "financebench_pages": "doc_name"}
 FITTED_ON: Final = "tatqa"
 HITS, ANSWER_TOKENS, PASSAGE_TOKENS = 10, 500, 500
 _NUMBER: Final = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_FENCE: Final = re.compile("<<[^<>]*>>")
 _YEARS: Final = re.compile(r"(?:FY|Q\d ?)?(?:19|20)\d\d|FY ?\d\d|Q\d")
 #: Words of an answer that is a figure, and of a sentence that states one.
 _FIGURE_WORDS, _STATED_WORDS = 5, 14
@@ -130,7 +131,7 @@ def chat_model() -> Iterator[Callable[[str, Sequence[Quotable]], str]]:
                 max_tokens=150,
                 temperature=0,
             )
-            return reply.choices[0].message.content or ""
+            return _FENCE.sub("", reply.choices[0].message.content or "")  # its digits are no figures
 
         yield ask
 
