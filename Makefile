@@ -29,6 +29,10 @@ INSTALL = VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/uv $(CERTS) pip install --quiet --n
 # Three processes on two cores, since many tests wait.
 SHARED := -n 3 --dist worksteal
 
+# The client's suite, once more through a gateway: make nightly.
+THROUGH_GATEWAY := --client http tests/system/retrievers tests/system/services tests/system/adapters \
+	tests/system/test_joint_search.py tests/system/test_filtered.py tests/system/test_tenants.py tests/system/test_lexicon.py \
+	tests/system/test_loading.py
 # The whole of it: make nightly.
 ON_RABBITMQ := --broker rabbitmq tests/system/test_long_steps.py tests/system/retrievers/reports/test_search.py
 
@@ -50,6 +54,7 @@ test: .venv/ready  ## everything CI runs: check, then the suite against real ser
 nightly: .venv/ready check  ## also what is long: every floor, 500 examples of each property, then the faults
 	@failed=0; $(BIN)/pytest $(SHARED) -m "" --hypothesis-profile=nightly --timeout 1800 --ignore tests/faults || failed=1; \
 	$(BIN)/pytest $(SHARED) -m "" --timeout 1800 --broker rabbitmq tests/system || failed=1; \
+	$(BIN)/pytest $(SHARED) -m "" --timeout 1800 $(THROUGH_GATEWAY) || failed=1; \
 	$(BIN)/python -m tests.faults || failed=1; $(BIN)/python -m tests.faults --broker rabbitmq && exit $$failed
 
 # The types take as long as all else together.
