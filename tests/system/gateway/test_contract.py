@@ -224,6 +224,22 @@ def test_every_route_gives_up_a_request_that_does_not_come(quiet: Settings, monk
             assert "408" in DOCUMENT["paths"][path][method]["responses"]
 
 
+def test_every_field_and_parameter_is_described_and_every_operation_named() -> None:
+    nameless = [
+        f"{name}.{field}"
+        for name, schema in DOCUMENT["components"]["schemas"].items()
+        for field, described in schema.get("properties", {}).items()
+        if not described.get("description")
+    ]
+    for path, method in OPERATIONS:
+        operation = DOCUMENT["paths"][path][method]
+        assert operation["operationId"]
+        assert operation["summary"]
+        parameters = operation.get("parameters", [])
+        nameless += [f"{method} {path}: {each['name']}" for each in parameters if not each.get("description")]
+    assert not nameless, f"{len(nameless)} without a description: {nameless}"
+
+
 @pytest.mark.parametrize("kind", REQUESTS)
 def test_the_example_of_every_kind_is_valid(kind: str) -> None:
     example = request_examples()[kind]

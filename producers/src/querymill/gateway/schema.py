@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import models_json_schema
 
 from querymill.gateway.dify.shape import RETRIEVAL, RetrievalRequest
+from querymill.gateway.field_descriptions import describe_fields
 from querymill.gateway.http.batch_shapes import AskedJob, AskedJobs, JobAnswer
 from querymill.gateway.http.feedback import FeedbackBody
 from querymill.gateway.http.problems import MEDIA_TYPE
@@ -83,6 +84,8 @@ def document(app: FastAPI) -> dict[str, Any]:
         _, bodies = models_json_schema(own, ref_template=_REFERENCE)
         _join(schemas, bodies["$defs"])
         _name_unions(schemas)
+        for schema in schemas.values():
+            describe_fields(schema)
         made["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         made["security"] = [{"key": []}, {}]
         for unused in ("HTTPValidationError", "ValidationError"):
