@@ -15,10 +15,10 @@ from querymill.gateway.dify.shape import RETRIEVAL, RetrievalRequest
 from querymill.gateway.field_descriptions import describe_fields
 from querymill.gateway.http.batch_shapes import AskedJob, AskedJobs, JobAnswer
 from querymill.gateway.http.feedback import FeedbackBody
+from querymill.gateway.http.job_shapes import EventBody
 from querymill.gateway.http.problems import MEDIA_TYPE
 from querymill.gateway.http.routing import JSON
 from querymill.gateway.http.scopes import REQUESTS
-from querymill.gateway.http.shapes import EventBody
 from querymill.gateway.openai.shape import COMPLETIONS, CompletionRequest, is_openai_path
 from querymill_shared.contracts.batches import KeptBatch
 from querymill_shared.contracts.events import ANY_EVENT
@@ -111,7 +111,8 @@ def _join(schemas: dict[str, Any], others: Mapping[str, Any]) -> None:
 
 def _name_unions(schemas: dict[str, Any]) -> None:
     """Name the unions where a model holds any request, or any result."""
-    schemas[AskedJob.__name__]["properties"]["request"] = {"$ref": f"#/components/schemas/{REQUEST}"}
+    asked = schemas[AskedJob.__name__]["properties"]
+    asked["request"] = {"$ref": f"#/components/schemas/{REQUEST}", "description": asked["request"]["description"]}
     result = {"anyOf": [{"$ref": f"#/components/schemas/{RESULT}"}, {"type": "null"}]}
     schemas[JobAnswer.__name__]["properties"]["result"] = result
 

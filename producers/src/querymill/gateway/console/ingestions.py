@@ -10,7 +10,7 @@ from querymill.gateway.console.rendering import render
 from querymill.gateway.console.wording import age, count
 from querymill.gateway.http.batches import batch_of, latest_batches
 from querymill.gateway.http.context import caller_of, context_of, need
-from querymill.gateway.http.shapes import BatchBody
+from querymill.gateway.http.document_shapes import BatchBody
 from querymill.keys import Scope
 
 router = APIRouter()

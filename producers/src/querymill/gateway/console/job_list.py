@@ -13,8 +13,8 @@ from querymill.gateway.console.rendering import address, render
 from querymill.gateway.console.wording import short
 from querymill.gateway.http.context import context_of
 from querymill.gateway.http.job_search import ANY_JOB, Marked, Wanted, find_jobs
+from querymill.gateway.http.job_shapes import State
 from querymill.gateway.http.scopes import REQUESTS
-from querymill.gateway.http.shapes import State
 from querymill_shared.board import Record
 from querymill_shared.contracts.fields import Lane
 

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from querymill.gateway.http.job_shapes import JobBody
 from querymill.gateway.http.problems import ProblemBody
-from querymill.gateway.http.shapes import JobBody
 from querymill_shared.contracts.fields import Written
 
 #: Jobs that one request may submit.
@@ -28,7 +28,12 @@ class AskedJobs(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    jobs: Annotated[list[AskedJob], Field(min_length=1, max_length=MAX_JOBS)]
+    jobs: Annotated[
+        list[AskedJob],
+        Field(
+            min_length=1, max_length=MAX_JOBS, description="what to submit, in this order; each is answered by itself"
+        ),
+    ]
 
 
 class JobParts(BaseModel):
@@ -40,10 +45,14 @@ class JobParts(BaseModel):
 
 
 class JobAnswer(BaseModel):
-    """What became of a part: its job, and its ``result`` or its ``problem`` if there is one.
+    """What became of a part.
 
-    ``status`` is that of the answer if the job were submitted by itself: 202 if it goes on. A job that is done without
-    a ``result`` here has one behind its links. ``replayed`` says that the idempotency key led to an earlier job.
+    Attributes:
+        status: status of the answer if the job were submitted by itself: 202 if it goes on
+        job: the job; null: none was submitted
+        replayed: whether the idempotency key led to an earlier job
+        result: the result if it was there in time; a job that is done without one here has it behind its links
+        problem: why nothing was submitted, or the job has no result; else null
     """
 
     status: int
@@ -54,6 +63,10 @@ class JobAnswer(BaseModel):
 
 
 class JobAnswers(BaseModel):
-    """What became of each part, in the order of the parts."""
+    """What became of all parts.
+
+    Attributes:
+        jobs: what became of each part, in the order of the parts
+    """
 
     jobs: list[JobAnswer]

@@ -10,9 +10,10 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 
 from querymill.gateway.http.context import GatewayContext, caller_of, context_of, need, need_sight
+from querymill.gateway.http.document_shapes import BatchBody, FailedDocument
+from querymill.gateway.http.parameters import BatchId
 from querymill.gateway.http.problems import Problem, not_found, of_rules
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
-from querymill.gateway.http.shapes import BatchBody, FailedDocument
 from querymill.gateway.http.submitting import read_body
 from querymill.keys import Scope
 from querymill_shared.board.jobs_of_batch import (
@@ -48,7 +49,7 @@ async def remember(
 
 
 @router.get("/v1/batches/{batch}", response_model=BatchBody, responses=answers())
-async def show_batch(request: Request, batch: str) -> Response:
+async def show_batch(request: Request, batch: BatchId) -> Response:
     """Say how far the jobs of an upload are."""
     return JSONResponse((await batch_of(request, batch)).model_dump(mode="json"))
 
@@ -59,7 +60,7 @@ async def show_batch(request: Request, batch: str) -> Response:
     responses=answers({204: {"description": "It is kept"}}, problems=(415,)),
     openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": KEPT_BATCH}}}},
 )
-async def keep_batch(request: Request, batch: str) -> Response:
+async def keep_batch(request: Request, batch: BatchId) -> Response:
     """Keep for a week how far an ingestion is whose jobs a client submits itself. It chooses the 32 hex digits."""
     check_media(request, JSON)
     try:

@@ -8,9 +8,15 @@ from querymill.gateway.http.times import Time
 
 
 class DeliveryBody(BaseModel):
-    """A job that tells a caller: done if the address accepted the message, dead if it was given up.
+    """A job that tells a caller.
 
-    ``reason`` says why the last attempt failed, and ``next_at`` when the next one is due.
+    Attributes:
+        job_id: id of the job that tells it
+        state: done: the address accepted the message; dead: it was given up
+        attempts: how often the address was called
+        reason: why the last attempt failed, in words; else empty
+        next_at: when the next attempt is due; null: none is
+        ended_at: when it was accepted or given up; null: it was not
     """
 
     job_id: str
@@ -22,7 +28,13 @@ class DeliveryBody(BaseModel):
 
 
 class CallbackBody(BaseModel):
-    """Whom the end of a job is told, and what became of that. ``url`` is without its path, which may be secret."""
+    """Whom the end of a job is told, and what became of that.
+
+    Attributes:
+        url: address that is told, without its path, which may be secret
+        events: ends of which it is told, such as done and failed
+        deliveries: the last 3 jobs that tell it: one, and another each time that the job was replayed and ended again
+    """
 
     url: str
     events: list[str]

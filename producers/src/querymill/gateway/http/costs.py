@@ -28,7 +28,7 @@ class SumsBody(BaseModel):
         description=f"the key's id ({NO_KEY}: who has the board's address), the collection, or the label as name=value;"
         f" {OTHERS} for those that cost least; empty for all"
     )
-    costs: list[ModelCost]
+    costs: list[ModelCost] = Field(description="what they cost, with one entry for each model and currency")
 
 
 class BudgetBody(BaseModel):
@@ -44,10 +44,12 @@ class BudgetBody(BaseModel):
 
 
 class CostsBody(BaseModel):
-    """What the fleet spent, today first, and the budgets of keys that have one."""
+    """What the fleet spent."""
 
-    sums: list[SumsBody]
-    budgets: list[BudgetBody]
+    sums: list[SumsBody] = Field(description="what was spent on each day, today first")
+    budgets: list[BudgetBody] = Field(
+        description="of each key that has a budget; empty for a key that may not see all collections"
+    )
 
 
 @router.get("/v1/costs", response_model=CostsBody, responses=answers(never=(404,)))

@@ -12,9 +12,11 @@ from querymill.client.documents import PAGE_S
 from querymill.filters import BadFilter, read_filter
 from querymill.gateway.http import audit
 from querymill.gateway.http.context import caller_of, context_of, need, need_sight
+from querymill.gateway.http.document_shapes import CollectionList, Dropped, Matches
+from querymill.gateway.http.job_shapes import JobBody
+from querymill.gateway.http.parameters import DocumentId, KindName, StoredCollection
 from querymill.gateway.http.problems import Problem, invalid, no_collection, not_found
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, takes
-from querymill.gateway.http.shapes import CollectionList, Dropped, JobBody, Matches
 from querymill.gateway.http.submitting import accepted, submit_job
 from querymill.gateway.http.under_way import is_filling
 from querymill.gateway.http.waiting import Waited, WaitSeconds, answer_of, cancel, matches, wait_for_end
@@ -61,11 +63,11 @@ async def collections(request: Request) -> Response:
 )
 async def list_documents(
     request: Request,
-    collection: str,
-    kind: Retriever,
+    collection: StoredCollection,
+    kind: KindName,
     conditions: Filter = None,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-    cursor: Annotated[str | None, Query(max_length=8_000)] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000, description="how many documents a page has at most")] = 100,
+    cursor: Annotated[str | None, Query(max_length=8_000, description="the `cursor` of the former page")] = None,
 ) -> Response:
     """List the documents that pass a filter, a page at a time.
 
@@ -98,7 +100,9 @@ async def _exported(request: Request, asked: ExportDocuments, page: DocumentPage
     response_model=dict[str, Any],
     responses=answers({304: {"description": "It is as it was"}}, problems=(410, 424, 504)),
 )
-async def show_document(request: Request, collection: str, kind: Retriever, document: DocumentKey) -> Response:
+async def show_document(
+    request: Request, collection: StoredCollection, kind: KindName, document: DocumentId
+) -> Response:
     """Return one document whole, as ingestion reads it. Its `ETag` is a hash of its content."""
     shown = await fetch_whole(request, collection, kind, document)
     text = json.dumps(shown.document)
@@ -131,7 +135,7 @@ async def fetch_whole(request: Request, collection: str, kind: Retriever, docume
     responses=answers({202: {"description": "The job continues", "model": JobBody}}, problems=(410, 424)),
 )
 async def drop_document(
-    request: Request, collection: str, kind: Retriever, document: DocumentKey, wait: WaitSeconds = DROP_S
+    request: Request, collection: StoredCollection, kind: KindName, document: DocumentId, wait: WaitSeconds = DROP_S
 ) -> Response:
     """Drop a document for good. What was submitted before and is stored later stays forgotten."""
     _may_drop(request, collection)
@@ -146,12 +150,12 @@ async def drop_document(
 )
 async def drop_documents(
     request: Request,
-    collection: str,
-    kind: Retriever,
+    collection: StoredCollection,
+    kind: KindName,
     *,
     conditions: Filter = None,
-    everything: Annotated[bool, Query(alias="all")] = False,
-    dry_run: bool = False,
+    everything: Annotated[bool, Query(alias="all", description="drop all documents of the kind")] = False,
+    dry_run: Annotated[bool, Query(description="count the documents, and drop none")] = False,
     wait: WaitSeconds = DROP_S,
 ) -> Response:
     """Drop the documents that pass a filter, or all with `all=true`. With `dry_run=true` they are only counted."""

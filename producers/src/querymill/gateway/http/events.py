@@ -13,9 +13,10 @@ from querymill.client.events.waits import Delivery, Wait, is_later
 from querymill.gateway.http import sse
 from querymill.gateway.http.callbacks import callback_of
 from querymill.gateway.http.context import caller_of, context_of
+from querymill.gateway.http.job_shapes import detail_of
+from querymill.gateway.http.parameters import JobId
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, takes
-from querymill.gateway.http.shapes import detail_of
 from querymill.gateway.http.sse import EventStream, Inbox
 from querymill.gateway.http.waiting import MAX_WAIT_S, look_at, shows_requests
 from querymill_shared.board import StreamedEvent
@@ -48,12 +49,15 @@ _EVENT_ID: Final = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
 )
 async def events(
     request: Request,
-    job_id: str,
+    job_id: JobId,
     after: Annotated[str | None, Query(max_length=40, description="as `Last-Event-ID`, which wins")] = None,
     wait: Annotated[
         float, Query(ge=0, le=MAX_WAIT_S, allow_inf_nan=False, description="for JSON: how long to wait for an event")
     ] = 0,
-    last_event_id: Annotated[str | None, Header(max_length=40, alias="Last-Event-ID")] = None,
+    last_event_id: Annotated[
+        str | None,
+        Header(max_length=40, alias="Last-Event-ID", description="id of the event to continue after; else all events"),
+    ] = None,
 ) -> Response:
     """Follow a job by Server-Sent Events: each event once, in order, from its beginning or after an event.
 

@@ -7,9 +7,10 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from querymill.gateway.http.context import context_of
+from querymill.gateway.http.job_shapes import JobBody
+from querymill.gateway.http.parameters import JobId
 from querymill.gateway.http.problems import invalid, of_rules
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
-from querymill.gateway.http.shapes import JobBody
 from querymill.gateway.http.submitting import accepted, read_body, submit_job
 from querymill.gateway.http.waiting import WaitSeconds, answer_of, look_at, wait_for_end
 from querymill.presenting.feedback import feedback_on_hit
@@ -37,7 +38,7 @@ class FeedbackBody(BaseModel):
     response_model=JobBody,
     responses=answers({200: {"description": "It is kept", "model": FeedbackResult}}, problems=(410, 415, 424)),
 )
-async def give_feedback(request: Request, job_id: str, wait: WaitSeconds = 0) -> Response:
+async def give_feedback(request: Request, job_id: JobId, wait: WaitSeconds = 0) -> Response:
     """Keep how relevant a hit of a search is. What is said later of the same hit replaces it.
 
     Judgements make a set for `querymill eval`. They are kept until their document is deleted.

@@ -20,12 +20,13 @@ from querymill.broken_rules import rules_broken
 from querymill.gateway.http import audit
 from querymill.gateway.http.batches import batch_of, remember
 from querymill.gateway.http.context import caller_of, context_of, need, need_sight
+from querymill.gateway.http.document_shapes import BatchBody, ReadDocument, RejectedLine, UploadBody, UploadOutcome
 from querymill.gateway.http.labels import GivenLabels, read_labels
+from querymill.gateway.http.parameters import KindName, NamedCollection
 from querymill.gateway.http.problems import NAMED_CHARS, Problem, invalid, not_found, unavailable
 from querymill.gateway.http.readers import GivenFields, line_of, reading_room_of
 from querymill.gateway.http.receiving import ANY, DOCUMENT_TYPES, FILE_FIELD, FORM, received
 from querymill.gateway.http.routing import GatewayRoute, answers, check_media, media_of
-from querymill.gateway.http.shapes import BatchBody, ReadDocument, RejectedLine, UploadBody, UploadOutcome
 from querymill.gateway.http.submitting import submit_job
 from querymill.gateway.http.waiting import WaitSeconds, wait_for_ends
 from querymill.ingesting.jsonl import GoodLine, Lines
@@ -34,7 +35,6 @@ from querymill.ingesting.packing import Packer
 from querymill.ingesting.submitting import IN_FLIGHT, new_packer, request_of
 from querymill.keys import Scope
 from querymill_shared.contracts.errors import QuerymillError, Unavailable
-from querymill_shared.contracts.fields import CollectionName
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.jobs import JobRequest
 from querymill_shared.contracts.submit_options import PLAIN, SubmitOptions
@@ -140,8 +140,8 @@ _BODY: Final[dict[str, Any]] = {
 )
 async def upload(
     request: Request,
-    collection: CollectionName,
-    kind: Retriever,
+    collection: NamedCollection,
+    kind: KindName,
     given: Annotated[GivenFields, Depends()],
     *,
     include_secrets: IncludeSecrets = False,

@@ -15,10 +15,10 @@ from querymill.gateway.http import problems
 from querymill.gateway.http.batch_shapes import AskedJob, JobAnswers, JobParts
 from querymill.gateway.http.context import caller_of, context_of
 from querymill.gateway.http.job_search import records_of
+from querymill.gateway.http.job_shapes import job_of
 from querymill.gateway.http.languages import in_callers_locale
 from querymill.gateway.http.problems import Problem, invalid, of_rules, unavailable
 from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
-from querymill.gateway.http.shapes import job_of
 from querymill.gateway.http.submitting import read_body, request_of, submit_job
 from querymill.gateway.http.waiting import WaitSeconds, answer_of, wait_for_each
 from querymill_shared.board import Record

@@ -11,11 +11,7 @@ from querymill.gateway.http import audit
 from querymill.gateway.http.callbacks import callback_of, marked
 from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.job_search import Marked, Wanted, cursor_at, find_jobs
-from querymill.gateway.http.labels import GivenLabels, read_labels
-from querymill.gateway.http.languages import in_callers_locale
-from querymill.gateway.http.problems import of_failed_job
-from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
-from querymill.gateway.http.shapes import (
+from querymill.gateway.http.job_shapes import (
     ActionBody,
     CancelBody,
     JobBody,
@@ -26,6 +22,11 @@ from querymill.gateway.http.shapes import (
     detail_of,
     job_of,
 )
+from querymill.gateway.http.labels import GivenLabels, read_labels
+from querymill.gateway.http.languages import in_callers_locale
+from querymill.gateway.http.parameters import JobId
+from querymill.gateway.http.problems import of_failed_job
+from querymill.gateway.http.routing import JSON, GatewayRoute, answers, check_media
 from querymill.gateway.http.submitting import accepted, read_idempotency_key, read_request, submit_job
 from querymill.gateway.http.waiting import (
     OnDisconnect,
@@ -48,6 +49,14 @@ from querymill_shared.contracts.fields import CollectionName, Lane
 
 router = APIRouter(route_class=GatewayRoute, tags=["jobs"])
 _IDEMPOTENCY_SCHEMA: Final[dict[str, Any]] = {"pattern": r'^("[!#-~]{1,255}"|[!-~]{1,255})$'}
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        max_length=257,
+        json_schema_extra=_IDEMPOTENCY_SCHEMA,
+        description="what leads to the same job if the request is sent again; bare or quoted",
+    ),
+]
 
 
 @router.post(
@@ -63,7 +72,7 @@ async def submit(
     request: Request,
     wait: WaitSeconds = 0,
     on_disconnect: OnDisconnect = "finish",
-    idempotency_key: Annotated[str | None, Header(max_length=257, json_schema_extra=_IDEMPOTENCY_SCHEMA)] = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Submit a job of any kind. With ``wait`` the response is its result, if that is there in time.
 
@@ -91,15 +100,15 @@ async def submit(
 @router.get("/v1/jobs", response_model=JobList, responses=answers(never=(404,)))
 async def list_jobs(
     request: Request,
-    state: State | None = None,
-    kind: Annotated[str | None, Query(max_length=100)] = None,
-    collection: CollectionName | None = None,
-    lane: Lane | None = None,
+    state: Annotated[State | None, Query(description="jobs in this state")] = None,
+    kind: Annotated[str | None, Query(max_length=100, description="jobs whose request has this `kind`")] = None,
+    collection: Annotated[CollectionName | None, Query(description="jobs that are about this collection alone")] = None,
+    lane: Annotated[Lane | None, Query(description="jobs with this priority under a provider's rate limit")] = None,
     complete: Annotated[bool | None, Query(description="false: the result lacks a part")] = None,
     label: GivenLabels = [],  # noqa: B006  # never changed
     idempotency_key: Annotated[str | None, Query(max_length=255, description="the key that it was sent with")] = None,
     until: Annotated[datetime | None, Query(description="the latest time of submission")] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    limit: Annotated[int, Query(ge=1, le=200, description="how many jobs a page has at most")] = 50,
     before: Annotated[str | None, Query(max_length=100, description="the cursor `next` of a former page")] = None,
 ) -> Response:
     """List the jobs that the key may see, newest first. With labels, those that have all of them.
@@ -125,7 +134,7 @@ async def list_jobs(
 )
 async def show_job(
     request: Request,
-    job_id: str,
+    job_id: JobId,
     hits: Annotated[bool, Query(description="with the hits so far, of a job that is not over")] = False,  # noqa: FBT002
 ) -> Response:
     """Show a job with its steps, in any state. Of one that `is_gone` there is what it did, for some days."""
@@ -156,7 +165,7 @@ async def show_job(
         problems=(410, 424),
     ),
 )
-async def result(request: Request, job_id: str, wait: WaitSeconds = 0) -> Response:
+async def result(request: Request, job_id: JobId, wait: WaitSeconds = 0) -> Response:
     """Return the result of a job, waiting for it if asked to."""
     found = await look_at(request, job_id)
     record = found.record
@@ -187,7 +196,7 @@ async def _stored(request: Request, record: Record) -> Response:
 
 
 @router.delete("/v1/jobs/{job_id}", response_model=CancelBody, responses=answers())
-async def cancel_job(request: Request, job_id: str) -> Response:
+async def cancel_job(request: Request, job_id: JobId) -> Response:
     """Cancel a job. A job that has ended stays as it is. If others wait for the same work, it continues for them."""
     found = await look_at(request, job_id)
     is_cancelled = await asyncio.shield(asyncio.ensure_future(cancel(request, job_id)))
@@ -198,20 +207,20 @@ async def cancel_job(request: Request, job_id: str) -> Response:
 
 
 @router.post("/v1/jobs/{job_id}:release", response_model=ActionBody, responses=answers())
-async def release_job(request: Request, job_id: str) -> Response:
+async def release_job(request: Request, job_id: JobId) -> Response:
     """Delete a job that has ended, before its result expires. One that has not ended stays as it is."""
     return await _act(request, job_id, "release")
 
 
 @router.post("/v1/jobs/{job_id}:replay", response_model=ActionBody, responses=answers())
-async def replay_job(request: Request, job_id: str) -> Response:
+async def replay_job(request: Request, job_id: JobId) -> Response:
     """Run a dead job again, with all its attempts; needs the scope `operate`. One that is not dead stays as it is."""
     need(caller_of(request), Scope.OPERATE)
     return await _act(request, job_id, "replay")
 
 
 @router.post("/v1/jobs/{job_id}:drop", response_model=ActionBody, responses=answers())
-async def drop_job(request: Request, job_id: str) -> Response:
+async def drop_job(request: Request, job_id: JobId) -> Response:
     """Delete a dead job; needs the scope `operate`. One that is not dead stays as it is."""
     need(caller_of(request), Scope.OPERATE)
     return await _act(request, job_id, "drop")

@@ -10,9 +10,9 @@ from starlette.concurrency import run_in_threadpool
 from querymill.fleet import minute_figures
 from querymill.gateway.http.context import caller_of, context_of, need
 from querymill.gateway.http.fleet import SHOWN_MINUTES, fleet_of, view_of
+from querymill.gateway.http.fleet_shapes import FleetBody, FleetHistory, Status
 from querymill.gateway.http.problems import unavailable
 from querymill.gateway.http.routing import GatewayRoute, answers
-from querymill.gateway.http.shapes import FleetBody, FleetHistory, Status
 from querymill.keys import NONE_STORED, Scope
 from querymill_shared.fleet_history import MINUTES
 

@@ -108,12 +108,25 @@ KINDS: Final[Mapping[str, ProblemType]] = {
 class BrokenRule(BaseModel):
     """A field and the rule that it breaks."""
 
-    field: str
-    rule: str
+    field: str = Field(description="the field, with a dot before each name or number below it")
+    rule: str = Field(description="the rule, in words")
 
 
 class ProblemBody(BaseModel):
-    """A problem as it is answered."""
+    """A problem as it is answered. What is not known of it is left out.
+
+    Attributes:
+        type: address of the page that explains this type of problem
+        title: what every problem of this type is, in words
+        status: HTTP status of the response
+        detail: what is wrong with this request, in words
+        errors: the fields that break rules, each with its rule
+        request_id: id of the request, as the log of the gateway has it
+        job_id: id of the job that the problem is about
+        state: state of that job
+        code: why that job has no result, such as `deadline`
+        links: addresses of that job
+    """
 
     type: str = Field(examples=["/problems/invalid"])
     title: str

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final
 from fastapi import Query, Request
 
 from querymill.broken_rules import rules_broken
+from querymill.gateway.http.document_shapes import ReadDocument
 from querymill.gateway.http.problems import Problem, invalid, unavailable
 from querymill.gateway.http.receiving import LIMITS, Received
-from querymill.gateway.http.shapes import ReadDocument
 from querymill.ingesting.jsonl import GoodLine, Lines
 from querymill_reading.document import Document, EngineMissing, Unreadable
 from querymill_reading.process import FileReader

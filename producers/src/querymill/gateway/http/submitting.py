@@ -13,9 +13,9 @@ from pydantic_core import from_json, to_json
 from querymill.client.job import AsyncJob
 from querymill.gateway.http import audit
 from querymill.gateway.http.context import caller_of, context_of, need, need_sight
+from querymill.gateway.http.job_shapes import job_of
 from querymill.gateway.http.problems import Problem, invalid, links_of, no_collection, of_rules
 from querymill.gateway.http.scopes import REQUESTS, scopes_of
-from querymill.gateway.http.shapes import job_of
 from querymill.gateway.http.under_way import is_filling
 from querymill.gateway.http.waiting import look_at
 from querymill.keys import Scope

@@ -10,9 +10,9 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 
@@ -83,7 +83,7 @@ async def list_models(request: Request) -> Response:
 
 
 @router.get(f"{MODELS}/{{model:path}}", response_model=Model, responses=answers())
-async def show_model(request: Request, model: str) -> Response:
+async def show_model(request: Request, model: Annotated[str, Path(description="id of the model")]) -> Response:
     """Show a model."""
     need(caller_of(request), Scope.SEARCH)
     await _model(request, model)

@@ -33,7 +33,14 @@ _TYPES: Final[Mapping[int, str]] = {
 
 
 class OpenAIError(BaseModel):
-    """What went wrong."""
+    """What went wrong.
+
+    Attributes:
+        message: what is wrong, in words
+        type: invalid_request_error, authentication_error, permission_error, rate_limit_error, or server_error
+        param: the first field that breaks a rule; null: none does
+        code: what is wrong as a word that programs read, such as model_not_found
+    """
 
     message: str
     type: str
@@ -42,13 +49,23 @@ class OpenAIError(BaseModel):
 
 
 class OpenAIErrorBody(BaseModel):
-    """An error as it is answered."""
+    """An error as it is answered.
+
+    Attributes:
+        error: what went wrong
+    """
 
     error: OpenAIError
 
 
 class Model(BaseModel):
-    """A collection as a model. If it holds several kinds, each has a model of its own, too."""
+    """A collection as a model. If it holds several kinds, each has a model of its own, too.
+
+    Attributes:
+        id: a collection, a collection and a kind, as `filings/reports`, or `all`
+        created: always 0, as that is unknown
+        owned_by: always `querymill`
+    """
 
     id: str
     object: Literal["model"] = "model"
@@ -57,14 +74,23 @@ class Model(BaseModel):
 
 
 class ModelList(BaseModel):
-    """The collections that the key may search."""
+    """What the key may search.
+
+    Attributes:
+        data: the collections as models; with several models, `all` is one too
+    """
 
     object: Literal["list"] = "list"
     data: list[Model]
 
 
 class Message(BaseModel):
-    """A message of the chat. Of its parts, the texts are read."""
+    """A message of the chat.
+
+    Attributes:
+        role: who wrote it; only messages of `user` and `assistant` are read
+        content: its text, or its parts, of which the texts are read; null: none
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -81,7 +107,11 @@ class Message(BaseModel):
 
 
 class StreamOptions(BaseModel):
-    """How a reply is streamed."""
+    """How a reply is streamed.
+
+    Attributes:
+        include_usage: whether the stream ends with the tokens of the chat model
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -95,9 +125,19 @@ class ResponseFormat(BaseModel):
 
 
 class CompletionRequest(BaseModel):
-    """A request. Its model is a collection, or a collection and a kind: ``filings`` or ``filings/reports``.
+    """A request.
 
-    Without a model, the default collection of the key is asked. Its metadata and its user are labels of the jobs.
+    Attributes:
+        model: a collection, a collection and a kind, as `filings/reports`, or `all`; empty: the default of the key
+        messages: the chat; the last message of the user is the question, and those before it are its history
+        stream: whether the answer comes as it is written, as Server-Sent Events; null: it does not
+        stream_options: how it is streamed
+        max_tokens: the longest answer, in tokens, where `max_completion_tokens` is not given
+        max_completion_tokens: the longest answer, in tokens; outside of 16 to 4,000 the nearer of them, null: 500
+        n: how many answers: 1 or null
+        response_format: form of the answer: text
+        metadata: labels of the jobs by name; what cannot be a label is left out
+        user: the label `user` of the jobs
     """
 
     model_config = ConfigDict(extra="allow")
@@ -138,7 +178,14 @@ def _usable(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 class UrlCitation(BaseModel):
-    """Where in the message a source is cited, in characters, and the source."""
+    """Where in the message a source is cited, and the source.
+
+    Attributes:
+        start_index: where the [n] begins in the content, in characters from 0
+        end_index: where it ends, one after its last character
+        title: title of the source
+        url: address of the source
+    """
 
     start_index: int
     end_index: int
@@ -147,14 +194,24 @@ class UrlCitation(BaseModel):
 
 
 class Annotation(BaseModel):
-    """A citation."""
+    """A citation.
+
+    Attributes:
+        url_citation: where a source is cited, and the source
+    """
 
     type: Literal["url_citation"] = "url_citation"
     url_citation: UrlCitation
 
 
 class Usage(BaseModel):
-    """The tokens of the chat model that wrote the answer."""
+    """The tokens of the chat model that wrote the answer, as its provider counts them.
+
+    Attributes:
+        prompt_tokens: tokens that it was sent
+        completion_tokens: tokens that it wrote
+        total_tokens: both together
+    """
 
     prompt_tokens: int
     completion_tokens: int
@@ -162,7 +219,13 @@ class Usage(BaseModel):
 
 
 class ReplyMessage(BaseModel):
-    """The answer."""
+    """The answer.
+
+    Attributes:
+        content: its text, with [n] where it cites a source
+        refusal: always null
+        annotations: a citation for every [n] that names a source
+    """
 
     role: Literal["assistant"] = "assistant"
     content: str
@@ -171,7 +234,13 @@ class ReplyMessage(BaseModel):
 
 
 class Choice(BaseModel):
-    """The one answer."""
+    """The one answer.
+
+    Attributes:
+        message: the answer
+        finish_reason: stop: it is whole; length: it was cut, by its longest length or by the deadline
+        logprobs: always null
+    """
 
     index: Literal[0] = 0
     message: ReplyMessage
@@ -180,7 +249,15 @@ class Choice(BaseModel):
 
 
 class Completion(BaseModel):
-    """A reply. ``usage`` is left out where the chat model's provider does not say."""
+    """A reply.
+
+    Attributes:
+        id: id of the reply; no route takes it
+        created: when the request came, in seconds since the epoch
+        model: the model that was asked, or the default collection of the key
+        choices: the one answer
+        usage: tokens of the chat model; left out where its provider does not say
+    """
 
     id: str
     object: Literal["chat.completion"] = "chat.completion"

@@ -7,7 +7,7 @@ from typing import Final, get_args
 import pytest
 
 from querymill.client.http.pictures import picture_of
-from querymill.gateway.http.shapes import detail_of
+from querymill.gateway.http.job_shapes import detail_of
 from querymill_shared.board.attempts import Attempt, AttemptPart, encode_facts, encode_past, read_past
 from querymill_shared.board.picture import JobState, Picture, Record, SetbackCounts, Step
 from querymill_shared.contracts.costs import ModelCost

@@ -17,9 +17,9 @@ from querymill.gateway.console.reading import reading_of
 from querymill.gateway.console.rendering import POLICY, form_token
 from querymill.gateway.console.search import KINDS, TABS
 from querymill.gateway.console.spending import spent_of
+from querymill.gateway.http.document_shapes import BatchBody, RejectedLine
 from querymill.gateway.http.problems import Problem
 from querymill.gateway.http.scopes import REQUESTS
-from querymill.gateway.http.shapes import BatchBody, RejectedLine
 from querymill.keys import LOOPBACK_CALLER, Scope
 from querymill.presenting.hit import HitView
 from querymill_shared.board import Picture, Record, SetbackCounts, Step
