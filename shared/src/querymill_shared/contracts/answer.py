@@ -38,7 +38,14 @@ Degree = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
 class AnswerHit(Contract):
-    """A hit to answer from. ``score`` is returned as it was given."""
+    """A hit to answer from.
+
+    Attributes:
+        text: what the hit says, which the model is shown and may cite
+        title: title of the hit's document, which the model and the citations name; null: none
+        page: page of the document that the text is on, which the model and the citations name; null: none
+        score: score of your own, which is returned as it was given and changes nothing
+    """
 
     id: HitId
     text: PassageText
@@ -59,9 +66,15 @@ def _ids_occur_once(hits: tuple[AnswerHit, ...]) -> tuple[AnswerHit, ...]:
 class AnswerQuestion(Request, InChat, Asks["AnswerResult"]):
     """Answer a question from given hits, in the language of the question.
 
-    ``hits`` is a ranking, best first. If the hits have more than ``passage_tokens`` tokens, long ones are cut and the
-    last ones left out. ``answer_tokens`` is the maximum length of the answer. With ``judge`` the answer is judged. A
-    question that refers back to ``history`` is answered as it was meant.
+    A question that refers back to ``history`` is answered as it was meant.
+
+    Attributes:
+        query: the question
+        hits: what to answer from, as a ranking, best first; no id may occur twice
+        judge: judge the quality of the answer, too, by another call of a model
+        answer_tokens: maximum length of the answer, in tokens
+        passage_tokens: maximum length of all hits together, in tokens; if they are longer, long ones are cut and the
+            last ones left out; null: as the workers' settings say
     """
 
     queue: ClassVar[Queue] = Queue.EXPAND
@@ -83,7 +96,13 @@ class AnswerQuestion(Request, InChat, Asks["AnswerResult"]):
 
 
 class Citation(Contract):
-    """A hit that the answer cites as [number], which is its place in the ranking, from 1."""
+    """A hit that the answer cites as [number].
+
+    Attributes:
+        number: number in the answer, which is the place of the hit in the ranking, from 1
+        page: page of the hit's document; null: the hit has none
+        title: title of the hit's document; null: the hit has none
+    """
 
     number: int
     id: HitId
@@ -95,10 +114,10 @@ class Judgement(Contract):
     """The quality of an answer, as a chat model judges it.
 
     Attributes:
-        grounded: How far the passages support the answer.
-        relevant: How far it answers the question.
-        complete: How much of what the passages say about the question is in the answer.
-        unsupported: The sentences of the answer that no passage supports, word for word.
+        grounded: how far the passages support the answer, from 0 (not at all) to 1 (completely)
+        relevant: how far it answers the question, from 0 to 1
+        complete: how much of what the passages say about the question is in the answer, from 0 to 1
+        unsupported: sentences of the answer that no passage supports, word for word
     """
 
     grounded: Degree
@@ -111,14 +130,12 @@ class WrittenAnswer(Contract):
     """An answer. Every [number] in ``text`` is one of ``citations``.
 
     Attributes:
-        text: What the chat model wrote, without citations of passages that do not exist; or a quotation.
-        citations: The cited hits, in order of appearance. Empty if the answer says that the passages hold none.
-        removed_citations: Numbers that named no passage and were removed.
-        language: The language of the question.
-        passages: Number of hits that the model was shown, best first.
-        judgement: None if none was requested, or if it failed (then ``degraded`` says why).
-        quoted: Whether the text is put together of sentences and table rows of the hits, because no chat model is
-            configured or it failed (then ``degraded`` says why).
+        text: what the chat model wrote, without citations of passages that do not exist; or a quotation
+        citations: cited hits, in order of appearance; empty if the answer says that the passages hold no answer
+        removed_citations: numbers that named no passage and were removed
+        language: language of the question
+        passages: number of hits that the model was shown, best first
+        judgement: quality of the answer; null: none was requested, or it failed (then `degraded` says why)
     """
 
     text: str
@@ -128,12 +145,22 @@ class WrittenAnswer(Contract):
     passages: int
     judgement: Judgement | None = None
     quoted: Annotated[
-        bool, Field(description="put together of sentences and table rows of the hits, not written by a chat model")
+        bool,
+        Field(
+            description="put together of sentences and table rows of the hits, not written by a chat model: none is"
+            " configured, or it failed (then `degraded` says why)"
+        ),
     ] = False
 
 
 class AnsweredHit(Contract):
-    """A hit of the request, without its text."""
+    """A hit of the request, without its text.
+
+    Attributes:
+        title: title of the hit's document, as it was given
+        page: page of the document, as it was given
+        score: score of the hit, as it was given
+    """
 
     id: HitId
     title: str | None
@@ -142,7 +169,14 @@ class AnsweredHit(Contract):
 
 
 class AnswerResult(JobResult):
-    """The result of an `AnswerQuestion`: the hits, and the answer if it was written. ``total`` counts the hits."""
+    """The result of an `AnswerQuestion`. ``total`` counts the hits.
+
+    Attributes:
+        query: the question
+        collection: collection that the hits are of; of several, joined by commas
+        results: hits of the request, in its order
+        answer: null: none was written (then `degraded` says why)
+    """
 
     kind: Literal["answer"] = "answer"
     query: str

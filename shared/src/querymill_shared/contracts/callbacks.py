@@ -11,7 +11,16 @@ from pydantic import AfterValidator, Field, TypeAdapter
 
 from querymill_shared.callback_addresses import URL_PATTERN, read_address
 from querymill_shared.contracts.codes import OptionalCode
-from querymill_shared.contracts.fields import AnyRequest, Contract, Distinct, Growing, Lane, RequestLane, Written
+from querymill_shared.contracts.fields import (
+    AnyRequest,
+    Contract,
+    Distinct,
+    Growing,
+    Lane,
+    NoDeadline,
+    RequestLane,
+    Written,
+)
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
@@ -49,7 +58,19 @@ class Callback(Contract):
 
 
 class EndedJob(Contract):
-    """How a job ended. It is done, and not ``complete``, if its result lacks a part."""
+    """How a job ended.
+
+    Attributes:
+        job_id: id of the job that ended
+        kind: kind of the job
+        collection: collection of the job; of several, joined by commas
+        state: how the job ended; "dead": it was given up, and can be replayed
+        complete: false: the job is done, and its result lacks a part
+        labels: labels that the job was submitted with
+        created_at: when the job was submitted, in UTC
+        ended_at: when the job ended, in UTC
+        links: paths of the gateway by name: `job`, and `result` if the job is done
+    """
 
     job_id: str
     kind: str
@@ -64,7 +85,14 @@ class EndedJob(Contract):
 
 
 class JobEndedMessage(Contract):
-    """What a caller is told of a job that has ended. ``timestamp`` is when it ended."""
+    """What a caller is told of a job that has ended.
+
+    Attributes:
+        type: "job." and how the job ended, such as "job.done"
+        version: version of the message; a higher one may have further fields, and none fewer
+        timestamp: when the job ended, in UTC
+        data: the job, and how it ended
+    """
 
     type: str
     version: int = MESSAGE_VERSION
@@ -87,6 +115,9 @@ class TellCaller(AnyRequest, Asks["ToldCaller"]):
 
     It is tried again until the address accepts it, in the end once an hour, and is dead after the time for which jobs
     wait for outages.
+
+    Attributes:
+        message: what the address is told, as the body of the POST
     """
 
     queue: ClassVar[Queue] = Queue.EXPAND
@@ -105,7 +136,7 @@ class TellCaller(AnyRequest, Asks["ToldCaller"]):
     lane: RequestLane = Lane.NORMAL
     url: CallbackUrl
     message: JobEndedMessage
-    deadline: None = None
+    deadline: NoDeadline = None
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -114,7 +145,13 @@ class TellCaller(AnyRequest, Asks["ToldCaller"]):
 
 
 class ToldCaller(JobResult):
-    """That an address has accepted what it was told, with its ``status``. ``message_id`` is the `webhook-id`."""
+    """That an address has accepted what it was told. ``total`` is 1.
+
+    Attributes:
+        collection: collection of the job that has ended; of several, joined by commas
+        message_id: id of the message, which the address got in the header `webhook-id`
+        status: status of HTTP with which the address accepted the message
+    """
 
     kind: Literal["tell_caller"] = "tell_caller"
     collection: str

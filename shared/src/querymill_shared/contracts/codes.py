@@ -2,6 +2,8 @@
 
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from querymill_shared.contracts.fields import Growing
 
 #: ``limit``: a rate limit, or the number of calls under way, allowed no call. ``deadline``: the time was up.
@@ -27,4 +29,6 @@ Code = Literal[
 ]
 
 #: A code beside a reason. Not every reason has one.
-OptionalCode = Annotated[Code, Growing] | None
+OptionalCode = Annotated[
+    Annotated[Code, Growing] | None, Field(description="why, as a code for programs; null: the reason has no code")
+]

@@ -12,7 +12,17 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, Growing, Lane, Name, Request
+from querymill_shared.contracts.fields import (
+    Contract,
+    DeadlineSeconds,
+    Distinct,
+    Growing,
+    Lane,
+    Name,
+    NoDeadline,
+    Request,
+    RequestLane,
+)
 from querymill_shared.contracts.filters import Filtered, Retriever, fits
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
@@ -31,8 +41,15 @@ Unit = Literal["messages", "pages", "characters", "bytes"]
 class DocumentCard(Contract):
     """What a list tells of a document.
 
-    ``size`` counts ``unit``. ``pending`` counts the rows that wait for a vector. ``when`` is the time that the kind's
-    filter on a time looks at first: when a session began, when a report was published.
+    Attributes:
+        id: id of the document: of a session or module document its own, of a report its sha1, of a file its path
+        title: title of a report, name of a session, path of a module's file; null: the document has none
+        when: time that the kind's filter on a time looks at first: when a session began, when a report was published;
+            null: the document has no such time
+        size: length of the document, in `unit`
+        unit: what `size` counts: messages of a session, pages of a report, characters of a module, bytes of a file
+        metadata: fields that were ingested with the document and that its kind does not know
+        pending: rows of the document that wait for a vector
     """
 
     id: str
@@ -47,7 +64,7 @@ class DocumentCard(Contract):
 class _OfRetriever(Filtered):
     """Documents of a retriever, whose fields the filter names."""
 
-    retriever: Retriever
+    retriever: Annotated[Retriever, Field(description="kind of the documents")]
 
     @model_validator(mode="after")
     def _filter_fits(self) -> Self:
@@ -59,10 +76,13 @@ class _OfRetriever(Filtered):
 
 
 class _Paged(_OfRetriever):
-    """Documents in the order of their ids, page by page, from a ``cursor`` on that a former page gave."""
+    """Documents in the order of their ids, page by page."""
 
     queue: ClassVar[Queue] = Queue.SEARCH
-    cursor: Annotated[str, Field(max_length=8_000)] | None = None
+    cursor: Annotated[
+        Annotated[str, Field(max_length=8_000)] | None,
+        Field(description="`cursor` of the page before, which this page goes on from; null: the first page"),
+    ] = None
     deadline: DeadlineSeconds = 30.0
 
     @model_validator(mode="after")
@@ -100,7 +120,7 @@ class ListDocuments(_Paged, Asks["DocumentList"]):
     """List documents, with the exact number of all that pass the filter."""
 
     kind: Literal["list_documents"] = "list_documents"
-    limit: Annotated[int, Field(ge=1, le=MAX_LISTED)] = 100
+    limit: Annotated[int, Field(ge=1, le=MAX_LISTED, description="documents on the page")] = 100
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -109,7 +129,14 @@ class ListDocuments(_Paged, Asks["DocumentList"]):
 
 
 class DocumentList(JobResult):
-    """A page of a list. ``total`` counts all documents that pass. ``cursor`` gives the next page, or is None."""
+    """A page of a list. ``total`` counts all documents that pass the filter, on every page.
+
+    Attributes:
+        retriever: kind of the documents
+        collection: collection that was listed
+        documents: documents of this page, in the order of their ids
+        cursor: where the next page begins; null: this page is the last
+    """
 
     kind: Literal["list_documents"] = "list_documents"
     retriever: Retriever
@@ -122,7 +149,7 @@ class ExportDocuments(_Paged, Asks["DocumentPage"]):
     """Return documents whole, as ingestion reads them. A page ends early where it has become long."""
 
     kind: Literal["export_documents"] = "export_documents"
-    limit: Annotated[int, Field(ge=1, le=MAX_EXPORTED)] = MAX_EXPORTED
+    limit: Annotated[int, Field(ge=1, le=MAX_EXPORTED, description="documents on the page, at most")] = MAX_EXPORTED
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -131,7 +158,14 @@ class ExportDocuments(_Paged, Asks["DocumentPage"]):
 
 
 class DocumentPage(JobResult):
-    """A page of an export; ``total`` counts its documents. ``cursor`` gives the next page, or is None."""
+    """A page of an export. ``total`` counts the documents of the page.
+
+    Attributes:
+        retriever: kind of the documents
+        collection: collection that is exported
+        documents: whole documents, each as ingestion reads it, in the order of their ids
+        cursor: where the next page begins; null: this page is the last
+    """
 
     kind: Literal["export_documents"] = "export_documents"
     retriever: Retriever
@@ -141,7 +175,12 @@ class DocumentPage(JobResult):
 
 
 class ShowDocument(Request, Asks["ShownDocument"]):
-    """Return one document whole, as ingestion reads it."""
+    """Return one document whole, as ingestion reads it.
+
+    Attributes:
+        retriever: kind of the document
+        id: id of the document: of a session or module document its own, of a report its sha1, of a file its path
+    """
 
     queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["show_document"] = "show_document"
@@ -156,7 +195,14 @@ class ShowDocument(Request, Asks["ShownDocument"]):
 
 
 class ShownDocument(JobResult):
-    """One document. ``total`` is 1."""
+    """One document. ``total`` is 1.
+
+    Attributes:
+        retriever: kind of the document
+        collection: collection that the document is in
+        id: id of the document
+        document: the whole document, as ingestion reads it
+    """
 
     kind: Literal["show_document"] = "show_document"
     retriever: Retriever
@@ -168,18 +214,21 @@ class ShownDocument(JobResult):
 class DropDocuments(_OfRetriever, Asks["DropResult"]):
     """Drop documents for good: rows, words, vectors, ranks, and what the board still holds of them.
 
-    With ``ids`` and a ``filter``, those of the ids that pass. With ``everything``, all documents of the retriever, and
-    the collection is listed under it no more. What was accepted before this job stays forgotten, even if its job runs
-    later. What is accepted after it stays. A filter is for the documents as they are when the job is accepted: a
-    version that was accepted before, passes, and comes late is forgotten with what it replaces.
+    What was accepted before this job stays forgotten, even if its job runs later. What is accepted after it stays. A
+    filter is for the documents as they are when the job is accepted: a version that was accepted before, passes, and
+    comes late is forgotten with what it replaces.
+
+    Attributes:
+        ids: ids of the documents to drop; with a `filter`, only those of them that pass it
+        everything: drop all documents of the retriever, and list the collection under it no more; without ids or filter
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["drop_documents"] = "drop_documents"
-    lane: Lane = Lane.NORMAL
+    lane: RequestLane = Lane.NORMAL
     ids: Annotated[tuple[DocumentKey, ...], Field(max_length=MAX_IDS), Distinct] = ()
     everything: bool = False
-    deadline: None = None
+    deadline: NoDeadline = None
 
     @model_validator(mode="after")
     def _says_what(self) -> Self:
@@ -194,7 +243,13 @@ class DropDocuments(_OfRetriever, Asks["DropResult"]):
 
 
 class DropResult(JobResult):
-    """What was dropped. ``total`` counts the documents; ``outcome`` is "absent" if there was none."""
+    """What was dropped. ``total`` counts the documents.
+
+    Attributes:
+        retriever: kind of the documents
+        collection: collection that they were dropped from
+        outcome: whether anything was dropped: "absent" if nothing was there to drop
+    """
 
     kind: Literal["drop_documents"] = "drop_documents"
     retriever: Retriever

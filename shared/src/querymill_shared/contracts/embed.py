@@ -7,7 +7,17 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from querymill_shared.contracts.fields import WITH_TEXT, Contract, Lane, Name, Request, not_blank, without_nul
+from querymill_shared.contracts.fields import (
+    WITH_TEXT,
+    Contract,
+    Lane,
+    Name,
+    NoDeadline,
+    Request,
+    RequestLane,
+    not_blank,
+    without_nul,
+)
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
@@ -29,9 +39,14 @@ EmbeddedText = Annotated[
 class TextToEmbed(Contract):
     """A text, and the id that its vector is stored under.
 
-    ``document`` is the id of the document that the text is a part of, in any retriever. Callers that cut documents must
-    name it: the stored vector then goes when the document is forgotten. Without it, a vector goes only with a document
-    that has the id of the text, or that holds the whole text as one of its own, such as a message or a page.
+    Callers that cut documents must name the ``document``: the stored vector then goes when the document is forgotten.
+    Without it, a vector goes only with a document that has the id of the text, or that holds the whole text as one of
+    its own, such as a message or a page.
+
+    Attributes:
+        id: your own id of the text, by which its vector is returned or stored; unique in the request
+        text: text to embed
+        document: id of the document that the text is a part of, in any retriever; null: of none
     """
 
     id: TextId
@@ -46,22 +61,24 @@ def _ids_are_distinct(texts: tuple[TextToEmbed, ...]) -> tuple[TextToEmbed, ...]
 
 
 class EmbedTexts(Request, Asks["EmbedResult"]):
-    """Embed texts for one side of a search, as questions ("query") or as searchable texts ("passage").
+    """Embed texts for one side of a search. The job is durable: it has no deadline.
 
-    With ``into="result"`` the vectors are returned. With ``into="table"`` they are stored in PostgreSQL
-    (`text_vectors`, by collection, id and model), and texts that are stored unchanged are not embedded again. The job
-    is durable: it has no deadline.
+    Attributes:
+        texts: texts to embed; no id may occur twice
+        input_type: side of a search that the texts are on: questions ("query") or searchable texts ("passage")
+        into: where the vectors go: "result" returns them; "table" stores them in PostgreSQL (`text_vectors`, by
+            collection, id and model), and does not embed again what is stored unchanged
     """
 
     queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["embed"] = "embed"
-    lane: Lane = Lane.BULK
+    lane: RequestLane = Lane.BULK
     texts: Annotated[
         tuple[TextToEmbed, ...], Field(min_length=1, max_length=MAX_TEXTS), AfterValidator(_ids_are_distinct)
     ]
     input_type: Literal["query", "passage"] = "passage"
     into: Literal["result", "table"] = "result"
-    deadline: None = None
+    deadline: NoDeadline = None
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -72,9 +89,16 @@ class EmbedTexts(Request, Asks["EmbedResult"]):
 class EmbedResult(JobResult):
     """The vectors, or how many were stored. ``total`` is the number of texts.
 
-    With ``into="result"``, ``vectors`` maps each id to its packed vector: base64 of ``dimensions`` little-endian
-    float32. `embedding` unpacks one. With ``into="table"``, ``written`` counts the rows written and ``unchanged`` the
-    rows that were stored before, which includes those that a killed attempt of the same job wrote.
+    `embedding` unpacks a vector.
+
+    Attributes:
+        model: model that embedded the texts
+        dimensions: numbers in each vector
+        vectors: vectors by the ids of their texts, each as base64 of `dimensions` little-endian float32; empty with
+            `into="table"`
+        written: rows written to the table; 0 with `into="result"`
+        unchanged: rows that were stored before, and not embedded again; those that a killed attempt of the same job
+            wrote are among them
     """
 
     kind: Literal["embed"] = "embed"

@@ -31,14 +31,23 @@ class JobEvent(Contract):
 
 
 class Queued(JobEvent):
-    """The job was accepted."""
+    """The job was accepted.
+
+    Attributes:
+        stages: names of the job's first steps; more may be added later
+    """
 
     type: Literal["queued"] = "queued"
     stages: tuple[str, ...]
 
 
 class StageStarted(JobEvent):
-    """A worker started a step."""
+    """A worker started a step.
+
+    Attributes:
+        stage: name of the step
+        attempt: number of the attempt at it, from 1
+    """
 
     type: Literal["stage_started"] = "stage_started"
     stage: str
@@ -46,7 +55,14 @@ class StageStarted(JobEvent):
 
 
 class StageFinished(JobEvent):
-    """A step ended: it is done, it failed with a reason, or it will be retried."""
+    """A step ended, or an attempt at it.
+
+    Attributes:
+        stage: name of the step
+        state: how it ended; "retrying": a further attempt follows
+        ms: milliseconds that its work took; null: unknown, or it will be retried
+        reason: why it failed or will be retried, in words; null: no reason was given
+    """
 
     type: Literal["stage_finished"] = "stage_finished"
     stage: str
@@ -62,10 +78,14 @@ TOLD_TEXTS: Final = 10
 
 
 class PartialHit(Contract):
-    """A hit of the ranking so far: its key and its current score.
+    """A hit of the ranking so far.
 
-    The best ones of reports and messages come with the beginning of their ``text``, those of reports with their
-    ``page``.
+    Attributes:
+        key: id of the hit: of a file its path, of a rerank your own, of a `search` kind/collection#rank
+        score: current score of the hit, of the kind's own scale; of a file its relevance, from 0 to 1
+        title: title of the hit's report; null for other kinds
+        page: page of the hit's report; null for other kinds
+        text: beginning of the text of the best hits, up to 300 characters; null: not told
     """
 
     key: str
@@ -76,7 +96,13 @@ class PartialHit(Contract):
 
 
 class Hits(JobEvent):
-    """The ranking so far, before every step has finished."""
+    """The ranking so far, before every step has finished.
+
+    Attributes:
+        after_stage: name of the step, or of its phase, that the ranking comes after
+        total: hits in the ranking so far
+        hits: the best of them, best first
+    """
 
     type: Literal["hits"] = "hits"
     after_stage: str
@@ -85,7 +111,13 @@ class Hits(JobEvent):
 
 
 class Progress(JobEvent):
-    """How far a long step has come, in units that depend on the step."""
+    """How far a long step has come.
+
+    Attributes:
+        stage: name of the step
+        done: what is done, in units that depend on the step, such as documents, texts or passages
+        total: what there is to do, in the same units
+    """
 
     type: Literal["progress"] = "progress"
     stage: str
@@ -94,10 +126,16 @@ class Progress(JobEvent):
 
 
 class SearchRound(JobEvent):
-    """One round of an iterative search: its queries, the number of files it judged, and its results.
+    """One round of an iterative search of files.
 
-    ``bands`` counts the files of this round by band. ``files`` are its high and medium files, best first. ``gaps``
-    are names that high files use but no retrieved file defines. ``stop`` says why no further round follows.
+    Attributes:
+        round: number of the round
+        queries: what the round searched for
+        evaluated: number of files that the round judged
+        bands: number of these files by band of relevance: high, medium, low, irrelevant
+        files: high and medium files of the round, best first
+        gaps: names that high files use but no retrieved file defines
+        stop: why no further round follows; null: one does
     """
 
     type: Literal["search_round"] = "search_round"
@@ -113,8 +151,13 @@ class SearchRound(JobEvent):
 class AnswerPart(JobEvent):
     """A part of an answer that is being written.
 
-    ``text`` starts at character ``offset`` of the answer and replaces everything from there on. If the model starts
-    over, ``offset`` is 0. So the answer so far is always ``so_far[:offset] + text``.
+    The answer so far is always ``so_far[:offset] + text``.
+
+    Attributes:
+        stage: name of the step that writes the answer
+        attempt: number of the attempt at the step, from 1
+        offset: character of the answer at which `text` starts, from 0; 0 again if the model starts over
+        text: part of the answer, which replaces everything from `offset` on
     """
 
     type: Literal["answer"] = "answer"
@@ -125,14 +168,22 @@ class AnswerPart(JobEvent):
 
 
 class Done(JobEvent):
-    """The job ended, and its result is on the board."""
+    """The job ended, and its result is on the board.
+
+    Attributes:
+        complete: whether the result lacks nothing; false if its `degraded` names anything
+    """
 
     type: Literal["done"] = "done"
     complete: bool
 
 
 class Failed(JobEvent):
-    """The job ended without a result."""
+    """The job ended without a result.
+
+    Attributes:
+        reason: why, in words
+    """
 
     type: Literal["failed"] = "failed"
     reason: str

@@ -7,7 +7,17 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from querymill_shared.contracts.documents import DocumentKey
-from querymill_shared.contracts.fields import Contract, DeadlineSeconds, FilePath, Lane, Name, Request, without_nul
+from querymill_shared.contracts.fields import (
+    Contract,
+    DeadlineSeconds,
+    FilePath,
+    Lane,
+    Name,
+    NoDeadline,
+    Request,
+    RequestLane,
+    without_nul,
+)
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.results import Asks, JobResult
@@ -42,11 +52,14 @@ class GiveFeedback(Request, Asks["FeedbackResult"]):
     """Keep judgements of the hits of a search. A later judgement of the same hit of a job replaces the earlier one.
 
     `querymill eval feedback` asks the search again. Judgements of a document are deleted with it.
+
+    Attributes:
+        judgements: how relevant hits of the search are, each judged on its own
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["feedback"] = "feedback"
-    lane: Lane = Lane.NORMAL
+    lane: RequestLane = Lane.NORMAL
     job: Annotated[Name, Field(description="id of the search")]
     asked: Annotated[
         KindSearch,
@@ -54,7 +67,7 @@ class GiveFeedback(Request, Asks["FeedbackResult"]):
         Field(description="the request of the search", discriminator="kind", json_schema_extra={"required": ["kind"]}),
     ]
     judgements: Annotated[tuple[HitJudgement, ...], Field(min_length=1, max_length=MAX_JUDGEMENTS)]
-    deadline: None = None
+    deadline: NoDeadline = None
 
     @model_validator(mode="after")
     def _is_of_its_collection(self) -> Self:
@@ -74,14 +87,22 @@ class GiveFeedback(Request, Asks["FeedbackResult"]):
 
 
 class FeedbackResult(JobResult):
-    """``total`` counts the judgements that are kept. Those of documents that were deleted since are not."""
+    """``total`` counts the judgements that are kept. Those of documents that were deleted since are not.
+
+    Attributes:
+        collection: collection of the search
+    """
 
     kind: Literal["feedback"] = "feedback"
     collection: str
 
 
 class ListFeedback(Request, Asks["FeedbackList"]):
-    """List the judgements of a collection, in the order of their searches. ``after`` is the cursor of a former page."""
+    """List the judgements of a collection, in the order of their searches.
+
+    Attributes:
+        after: `cursor` of the page before, which this page goes on from; null: the first page
+    """
 
     queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["list_feedback"] = "list_feedback"
@@ -97,7 +118,18 @@ class ListFeedback(Request, Asks["FeedbackList"]):
 
 
 class KeptJudgement(Contract):
-    """A judgement, with the search that it is about and when it was given."""
+    """A judgement, with the search that it is about.
+
+    Attributes:
+        job: id of the search
+        asked: request of the search
+        hit: id of the hit, as the result of the search names it
+        document: id of the document that the hit is a part of
+        place: page of a report or id of a message that is judged; empty: the document
+        relevance: 0: not relevant, 1: somewhat, 2: relevant, 3: exactly what was asked for
+        comment: what else was said of the hit; empty: nothing
+        at: when the judgement was given
+    """
 
     job: str
     asked: Mapping[str, Any]
@@ -110,7 +142,14 @@ class KeptJudgement(Contract):
 
 
 class FeedbackList(JobResult):
-    """A page of judgements; ``total`` counts all of them. ``cursor`` gives the next page, or is None."""
+    """A page of judgements. ``total`` counts all judgements, on every page.
+
+    Attributes:
+        of: kind of the searches
+        collection: collection of the searches
+        judgements: judgements of this page, in the order of their searches
+        cursor: `after` of the next page; null: this page is the last
+    """
 
     kind: Literal["list_feedback"] = "list_feedback"
     of: Retriever

@@ -182,6 +182,8 @@ RequestLane = Annotated[Lane, Field(description="priority under a provider's rat
 #: Between the names of collections where a job of several is named after all of them. No name contains it.
 JOINED: Final = ","
 
+#: For jobs that are not due at any time.
+NoDeadline = Annotated[None, Field(description="always null: the job has no deadline")]
 #: Seconds from submission until the result is due.
 DeadlineSeconds = Annotated[FiniteFloat, Field(gt=0, le=600, description="seconds until the result is due")]
 

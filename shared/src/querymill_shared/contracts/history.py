@@ -46,8 +46,12 @@ class InChat(AnyRequest):
 class HistoryUse(Contract):
     """What the earlier turns of a chat added to a question.
 
-    ``weights`` are those of the texts that were added, which stand in ``expansion_texts`` under ``history``; a word of
-    the question weighs 1. ``left_out`` counts the oldest turns, which were not looked at.
+    Attributes:
+        refers: how the question refers back: by a word such as "it" ("reference"), by going on as "and …" does
+            ("continuation"), by having hardly any word of its own ("few_words"); "no": it stands alone
+        weights: weights of the texts that were added, which stand in `expansion_texts` under `history`, in their order;
+            a word of the question weighs 1
+        left_out: how many of the oldest turns were not looked at
     """
 
     refers: Annotated[Refers, Growing]
@@ -56,11 +60,12 @@ class HistoryUse(Contract):
 
 
 class FoundInChat(JobResult):
-    """Base class of the results of searches, which say what the earlier turns of a chat added.
+    """Base class of the results of searches, which say what the earlier turns of a chat added."""
 
-    ``expansion_texts`` are the texts that were searched beside the question, by what wrote them. ``history`` is None
-    if the request has no earlier turns.
-    """
-
-    expansion_texts: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    history: HistoryUse | None = None
+    expansion_texts: Mapping[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="texts that were searched next to the question, by what wrote them"
+    )
+    history: Annotated[
+        HistoryUse | None,
+        Field(description="what earlier turns added to the question; null: the request has no earlier turns"),
+    ] = None

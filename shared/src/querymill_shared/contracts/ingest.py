@@ -4,7 +4,17 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from querymill_shared.contracts.fields import Contract, Growing, Id, Lane, Moment, Name, Request
+from querymill_shared.contracts.fields import (
+    Contract,
+    Growing,
+    Id,
+    Lane,
+    Moment,
+    Name,
+    NoDeadline,
+    Request,
+    RequestLane,
+)
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.contracts.sessions import MAX_MESSAGES, ChatMessage
 from querymill_shared.queues import Queue
@@ -49,21 +59,24 @@ def fit_one_job(documents: tuple[D, ...]) -> tuple[D, ...]:
 
 
 #: The documents of one job. One is a list of one.
-Documents = Annotated[tuple[D, ...], Field(min_length=1, max_length=MAX_DOCUMENTS), AfterValidator(fit_one_job)]
+Documents = Annotated[
+    tuple[D, ...],
+    Field(min_length=1, max_length=MAX_DOCUMENTS, description="documents to store; no id may occur twice"),
+    AfterValidator(fit_one_job),
+]
 
 
 class Ingest(Request):
     """Base class of the requests that ingest documents: one for each kind of retriever.
 
     When the job ends, the documents are found by their words; jobs that follow make their vectors. The same content
-    again changes nothing. No id may occur twice among the documents. Of several documents, one that cannot be stored
-    fails alone; of one, the job fails.
+    again changes nothing. Of several documents, one that cannot be stored fails alone; of one, the job fails.
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
-    lane: Lane = Lane.BULK
+    lane: RequestLane = Lane.BULK
     documents: tuple[Any, ...]
-    deadline: None = None
+    deadline: NoDeadline = None
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -75,13 +88,19 @@ class SessionExtension(Contract):
     """New messages of a session, or edited ones.
 
     Of `messages`: they come after the ``after`` messages that are stored. Of `conversations`: each has an id, and
-    replaces the stored message with this id, or else is added at the end. A new session without ``started_at`` begins
-    with its earliest message.
+    replaces the stored message with this id, or else is added at the end.
+
+    Attributes:
+        session_id: id of the session that is extended
+        user_name: conversations: the new name of the user; null: the stored one stays
+        started_at: conversations: when the session began; null: the stored time stays, and a new session begins with
+            its earliest message
+        messages: new or edited messages, in their order
     """
 
     session_id: Id
-    after: Annotated[int, Field(ge=1, le=MAX_MESSAGES, description="messages: how many are stored")] | None = None
-    name: Annotated[Name, Field(description="conversations: the new name")] | None = None
+    after: Annotated[int | None, Field(ge=1, le=MAX_MESSAGES, description="messages: how many are stored")] = None
+    name: Annotated[Name | None, Field(description="conversations: the new name; null: the stored one stays")] = None
     user_name: Name | None = None
     started_at: Moment | None = None
     messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1, max_length=MAX_MESSAGES)]
@@ -102,14 +121,19 @@ class Extend(Request, Asks["ExtendResult"]):
 
     A session of `messages` of which another number of messages is stored is "superseded" and stays as it is: it must be
     ingested whole.
+
+    Attributes:
+        retriever: kind of the sessions
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["extend"] = "extend"
-    lane: Lane = Lane.NORMAL
+    lane: RequestLane = Lane.NORMAL
     retriever: Literal["messages", "conversations"]
-    documents: Documents[SessionExtension]
-    deadline: None = None
+    documents: Annotated[
+        Documents[SessionExtension], Field(description="sessions to extend; no session may occur twice")
+    ]
+    deadline: NoDeadline = None
 
     @model_validator(mode="after")
     def _fits_the_retriever(self) -> "Extend":
@@ -145,10 +169,15 @@ def _check_of_conversations(session: SessionExtension, place: str) -> None:
 
 
 class IngestedDocument(Contract):
-    """What became of one document. ``reason`` says why it failed. The other documents of its job are not affected.
+    """What became of one document. One that failed does not affect the other documents of its job.
 
-    ``total`` counts its parts. ``superseded``: a newer version of it is stored. ``forgotten``: it
-    was dropped after the job had been accepted.
+    Attributes:
+        document: id of the document
+        outcome: what became of it; "superseded": a newer version is stored; "forgotten": it was dropped after the job
+            had been accepted
+        total: parts of the document, such as chunks, messages or modules; 0 if a kind does not count those of an
+            unchanged one
+        reason: why it failed, in words; empty: it did not fail
     """
 
     document: str
@@ -160,13 +189,14 @@ class IngestedDocument(Contract):
 class IngestResult(JobResult):
     """Base class of their results: the outcome of each document, in the order of the request.
 
-    ``total`` counts the parts of all documents. ``complete`` is false if a document failed. ``embedding_jobs`` are the
-    ids of the jobs that make the missing vectors.
+    ``total`` counts the parts of all documents. ``complete`` is false if a document failed.
     """
 
-    collection: str
-    documents: tuple[IngestedDocument, ...]
-    embedding_jobs: tuple[str, ...] = ()
+    collection: str = Field(description="collection that the documents went into")
+    documents: tuple[IngestedDocument, ...] = Field(description="what became of each document of the request, in order")
+    embedding_jobs: Annotated[
+        tuple[str, ...], Field(description="ids of the jobs that make the missing vectors; empty: none is needed")
+    ] = ()
 
 
 class ExtendResult(IngestResult):

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from querymill_shared.contracts.fields import Growing, Lane, Request
+from querymill_shared.contracts.fields import Growing, Lane, NoDeadline, Request, RequestLane
 from querymill_shared.contracts.results import Asks, JobResult
 from querymill_shared.queues import Queue
 
@@ -15,13 +15,16 @@ class Reindex(Request, Asks["ReindexResult"]):
     """Rebuild the text index of a collection if another version of the tokeniser built it.
 
     The new index is searched once it is complete. Until then searches go without text, and their results say so.
+
+    Attributes:
+        of: kind of the documents whose text index is rebuilt
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
     kind: Literal["reindex"] = "reindex"
-    lane: Lane = Lane.BULK
+    lane: RequestLane = Lane.BULK
     of: IndexedKind
-    deadline: None = None
+    deadline: NoDeadline = None
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -30,12 +33,15 @@ class Reindex(Request, Asks["ReindexResult"]):
 
 
 class ReindexResult(JobResult):
-    """``total`` counts the texts indexed. ``outcome`` is "fresh" if the index was already up to date.
+    """``total`` counts the texts indexed.
 
-    ``previous`` maps each index that was rebuilt to the version of the tokeniser that had built it. ``version`` built
-    it now, and ``changes`` says what this version reads differently.
-
-    ``pending`` counts the passages of conversations that wait for a vector; a job that embeds them has been submitted.
+    Attributes:
+        of: kind of the documents
+        outcome: whether the index was rebuilt; "fresh": it was up to date
+        pending: passages of conversations that wait for a vector; a job that embeds them has been submitted
+        previous: version of the tokeniser that had built each index that was rebuilt, by the name of the index
+        version: version of the tokeniser that builds indexes now
+        changes: what this version reads differently; empty: nothing was rebuilt
     """
 
     kind: Literal["reindex"] = "reindex"

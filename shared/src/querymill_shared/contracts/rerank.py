@@ -22,14 +22,23 @@ def _names_a_hit(hit_id: str | int) -> str | int:
     return hit_id
 
 
-#: The caller's own id of a hit, a text or a whole number. It is returned as it was given.
-HitId = Annotated[str | StrictInt, AfterValidator(_names_a_hit)]
+#: The caller's own id of a hit.
+HitId = Annotated[
+    str | StrictInt,
+    Field(description="your own id of the hit, a text or a whole number; it is returned as it was given"),
+    AfterValidator(_names_a_hit),
+]
 #: The bounds are far outside the scores of any retriever, and far inside the range of a combined score.
 Similarity = Annotated[FiniteFloat, Field(ge=-1e9, le=1e9)]
 
 
 class RerankCandidate(Contract):
-    """A hit to judge. ``score`` is its similarity to the query; higher is better."""
+    """A hit to judge.
+
+    Attributes:
+        text: what the hit says, which the judge reads
+        score: similarity of the hit to the query, as its retriever computed it; higher is better
+    """
 
     id: HitId
     text: PassageText
@@ -53,8 +62,14 @@ def _ids_occur_once(hits: tuple[RerankCandidate, ...]) -> tuple[RerankCandidate,
 class Rerank(Request, Asks["RerankResult"]):
     """Judge the relevance of each hit to a query, and order the hits by relevance and similarity combined.
 
-    ``hits`` is a ranking, best first. Hits without a judgement keep their order, below the judged ones. ``top_n`` is
-    the number of hits returned; without it all are returned. Each batch of hits is a step.
+    Hits without a judgement keep their order, below the judged ones. Each batch of hits is a step.
+
+    Attributes:
+        query: the question that the hits are judged by
+        hits: ranking to reorder, best first; no id may occur twice
+        combine: how the score is made: "product", relevance × similarity; "weighted", 0.7 × relevance + 0.3 ×
+            similarity
+        top_n: number of hits returned; null: all
     """
 
     queue: ClassVar[Queue] = Queue.RERANK
@@ -79,9 +94,14 @@ class Rerank(Request, Asks["RerankResult"]):
 class RerankedHit(Contract):
     """A hit after the rerank.
 
-    ``score`` combines relevance and similarity. A hit without a judgement has no relevance, and its score is its
-    similarity alone, which cannot be compared with the scores of the judged hits above it. ``explanation`` holds
-    every number that is needed to recompute the score by hand, and the hit's ``rank`` in the request, from 1.
+    Attributes:
+        score: relevance and similarity combined; of a hit without a judgement, its similarity alone, which cannot be
+            compared with the scores of the judged hits above it
+        similarity: `score` of the hit in the request
+        relevance: how far the hit answers the query, as the judge says, from 0 (not at all) to 1; null: not judged
+        judged: whether the hit was judged
+        explanation: every number that is needed to recompute the score by hand, with the formula, and the `rank` of
+            the hit in the request, from 1
     """
 
     id: HitId
@@ -93,7 +113,13 @@ class RerankedHit(Contract):
 
 
 class RerankResult(JobResult):
-    """The result of a `Rerank`, best hit first. ``total`` is the number of hits before the cut to top_n."""
+    """The result of a `Rerank`. ``total`` is the number of hits before the cut to top_n.
+
+    Attributes:
+        query: the question that the hits were judged by
+        collection: collection of the request
+        results: reordered hits, best first: the judged ones, then the others in their order
+    """
 
     kind: Literal["rerank"] = "rerank"
     query: str

@@ -13,7 +13,12 @@ StageState = Literal["waiting", "running", "done", "failed"]
 
 
 class Degradation(Contract):
-    """A part of the request that the result lacks, and why."""
+    """A part of the request that the result lacks, and why.
+
+    Attributes:
+        stage: name of the step that would have made the part; of a `search`, behind the kind/collection of its branch
+        reason: why the part is missing, in words
+    """
 
     stage: str
     reason: str
@@ -21,7 +26,16 @@ class Degradation(Contract):
 
 
 class Stage(Contract):
-    """How one step of a job went. Times are in milliseconds."""
+    """How one step of a job went.
+
+    Attributes:
+        name: the step, such as "search" or "batch-01"
+        state: how the step stands; one that is "waiting" or "running" was cut when the job ended
+        attempt: how many times a worker has started the step; 0: none has
+        ms: milliseconds from the start of the last attempt to the end of the step; null: it has not ended
+        timing: milliseconds that each phase of the step took, by the phase's name
+        reason: why the step failed, in words; null: it did not
+    """
 
     name: str
     state: Annotated[StageState, Growing]
@@ -35,21 +49,37 @@ class Stage(Contract):
 class JobResult(Contract):
     """Base class of all results.
 
-    ``complete`` is false if ``degraded`` names anything. ``timing`` is in milliseconds. ``usage`` counts provider calls
-    and tokens. ``labels`` are those that the job was submitted with.
+    What ``total`` counts, each kind says.
     """
 
-    job_id: str
-    kind: str
+    job_id: str = Field(description="id of the job that has this result")
+    kind: str = Field(description="kind of the job")
     state: Literal["done"] = "done"
     #: The board writes them: those who share work have labels of their own.
-    labels: dict[str, str] = Field(default_factory=dict, exclude_if=lambda labels: not labels)
-    total: int
-    complete: bool
-    degraded: tuple[Degradation, ...] = ()
-    stages: tuple[Stage, ...] = ()
-    timing: dict[str, float] = Field(default_factory=dict)
-    usage: dict[str, int] = Field(default_factory=dict)
+    labels: dict[str, str] = Field(
+        default_factory=dict,
+        exclude_if=lambda labels: not labels,
+        description="labels that the job was submitted with; left out if it has none",
+    )
+    total: int = Field(
+        description="how many there are in all of what this kind counts; of a search, hits before the cut to its limit"
+    )
+    complete: bool = Field(description="whether the result lacks nothing: false if `degraded` names anything")
+    degraded: Annotated[
+        tuple[Degradation, ...], Field(description="parts of the request that the result lacks; empty: none")
+    ] = ()
+    stages: Annotated[
+        tuple[Stage, ...], Field(description="how each step of the job went; empty for kinds that do not report it")
+    ] = ()
+    timing: dict[str, float] = Field(
+        default_factory=dict,
+        description="milliseconds by name; `queued_ms` is the time from the submission until a worker began",
+    )
+    usage: dict[str, int] = Field(
+        default_factory=dict,
+        description="calls of model providers (`provider_calls`) and their `tokens`; of these the answers'"
+        " (`completion_tokens`) where the provider says; empty for kinds that call none",
+    )
     costs: Annotated[
         tuple[ModelCost, ...],
         Field(description="what the job's own calls of models cost, by model; a cached answer costs nothing"),

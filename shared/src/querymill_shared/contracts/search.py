@@ -262,8 +262,13 @@ _READERS: Final[Mapping[str, TypeAdapter[Any]]] = {kind: TypeAdapter(of_kind) fo
 class JointHit(Contract):
     """A hit of one kind in the ranking of all.
 
-    ``hit`` is what the search of its ``kind`` found in ``collection``, and ``rank`` its place there, from 1.
-    ``explanation`` holds every number that is needed to recompute the ``score`` by hand.
+    Attributes:
+        kind: kind of the document
+        collection: collection that it was found in
+        rank: place of the hit in its branch, from 1
+        score: worth of the hit, by its rank and the weight of its branch; comparable within this result only
+        explanation: every number that is needed to recompute the score by hand, with the formula
+        hit: what the search of its kind found
     """
 
     kind: str
@@ -287,10 +292,17 @@ class JointHit(Contract):
 
 
 class SearchedBranch(Contract):
-    """How a branch went: how many hits it found in all, and how many ms after submission it ended.
+    """How a branch went.
 
-    ``weight`` is what the branch is worth for this question: see `JointHit`. It is None if the branch found nothing.
-    ``reason`` says why it failed, or why it was spared.
+    Attributes:
+        kind: kind of documents that it searched
+        collection: collection that it searched
+        state: how the branch ended; "spared": it was not asked, because those asked first say enough of the question
+        total: hits that it found in all, before the cut to its limit
+        ms: milliseconds from the submission of the job until the branch ended; null: it was spared
+        weight: what the branch is worth for this question: how much of the question its first hits say, from 0 to 1,
+            times a factor of the kind; null: it found nothing
+        reason: why it failed or was spared, in words; null: it is done
     """
 
     kind: str
@@ -303,10 +315,15 @@ class SearchedBranch(Contract):
 
 
 class SearchResult(JobResult):
-    """The result of a `Search`, best hit first. ``total`` counts the hits of all branches before the cut.
+    """The result of a `Search`. ``total`` counts the hits of all branches before the cut.
 
-    ``routing`` says why some branches were asked before the others, and whether these were asked, too. It is None if
-    all were asked at once.
+    Attributes:
+        query: the question
+        collections: collections that were searched
+        results: hits of all branches, best first; kind by kind with `group`
+        branches: how the search of each kind in each collection went
+        routing: why some branches were asked before the others, and whether these were asked, too; null: all were asked
+            at once
     """
 
     kind: Literal["search"] = "search"

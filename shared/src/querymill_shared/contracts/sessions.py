@@ -17,7 +17,14 @@ MAX_SESSION_BYTES = 16_000_000
 
 
 class ChatMessage(Described):
-    """A message of a session. Unknown fields are stored as metadata. An empty message is stored but cannot be found."""
+    """A message of a session. Unknown fields are stored as metadata. An empty message is stored but cannot be found.
+
+    Attributes:
+        message_id: your own id of the message, unique in its session; null: its place in the session names it
+        role: who speaks, such as "user" or "assistant"; null: unknown
+        text: what the message says
+        created_at: when the message was written; without a zone, in UTC; null: the session's `started_at`
+    """
 
     message_id: Id | None = None
     role: Name | None = None
@@ -28,7 +35,12 @@ class ChatMessage(Described):
 class ChatSession(Described):
     """A whole session. Unknown fields are stored as metadata.
 
-    A message without ``created_at`` gets the session's ``started_at``.
+    Attributes:
+        session_id: your own id of the session, under which it is stored; the same id replaces it
+        name: name of the session, which hits show; null: none
+        user_name: name of the user whose session it is; null: unknown
+        started_at: when the session began; without a zone, in UTC
+        messages: all messages, oldest first; no `message_id` may occur twice
     """
 
     session_id: Id

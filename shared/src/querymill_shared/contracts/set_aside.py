@@ -13,8 +13,10 @@ from querymill_shared.queues import Queue
 class ListSetAside(Request, Asks["SetAsideResult"]):
     """List the texts of a collection that a provider refused: they have no vector, and are found by their words.
 
-    ``of`` names a retriever, such as "messages"; None lists the texts of all. ``after`` is the ``cursor`` of an earlier
-    result.
+    Attributes:
+        of: kind of the documents whose texts are listed, such as "messages"; null: all kinds
+        limit: number of texts on the page
+        after: `cursor` of the page before, which this page goes on from; null: the first page
     """
 
     queue: ClassVar[Queue] = Queue.SEARCH
@@ -33,8 +35,13 @@ class ListSetAside(Request, Asks["SetAsideResult"]):
 class RefusedText(Contract):
     """A text that a provider refused.
 
-    ``document`` and ``passage`` are its ids. ``model`` is the model that refused it, and ``reason`` says why in the
-    provider's words, without anything of the text.
+    Attributes:
+        of: kind of the document
+        document: id of the document that the text is in
+        passage: id of the text's passage in the document
+        model: embedding model that refused the text
+        reason: why, in the provider's words, without anything of the text
+        at: when the model refused it
     """
 
     of: str
@@ -46,7 +53,13 @@ class RefusedText(Contract):
 
 
 class SetAsideResult(JobResult):
-    """Texts that were refused, in the order of their ids. ``total`` counts all of them, and ``cursor`` lists on."""
+    """Texts that were refused. ``total`` counts all of them, on every page.
+
+    Attributes:
+        collection: collection that was listed
+        texts: texts of this page, in the order of their ids
+        cursor: `after` of the next page; null: this page is the last
+    """
 
     kind: Literal["list_set_aside"] = "list_set_aside"
     collection: str

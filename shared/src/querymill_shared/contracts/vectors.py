@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, FiniteFloat
 
 from querymill_shared.contracts.documents import DocumentKey
-from querymill_shared.contracts.fields import Lane, Name, Request
+from querymill_shared.contracts.fields import Lane, Name, NoDeadline, Request, RequestLane
 from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.ingest import MAX_DOCUMENTS
 from querymill_shared.contracts.results import Asks, JobResult
@@ -16,11 +16,15 @@ PARTS = 8
 
 
 class EmbedDocuments(Request, Asks["EmbedDocumentsResult"]):
-    """Embed the passages of documents that have no vector. Ingestion submits it. Nothing is embedded twice."""
+    """Embed the passages of documents that have no vector. Ingestion submits it. Nothing is embedded twice.
+
+    Attributes:
+        retriever: kind of the documents
+    """
 
     queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["embed_documents"] = "embed_documents"
-    lane: Lane = Lane.BULK
+    lane: RequestLane = Lane.BULK
     retriever: Retriever
     documents: Annotated[
         tuple[DocumentKey, ...],
@@ -30,7 +34,7 @@ class EmbedDocuments(Request, Asks["EmbedDocumentsResult"]):
         FiniteFloat,
         Field(ge=0, le=600, description="seconds to wait before embedding, so that further changes are embedded too"),
     ] = 0.0
-    deadline: None = None
+    deadline: NoDeadline = None
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -39,9 +43,14 @@ class EmbedDocuments(Request, Asks["EmbedDocumentsResult"]):
 
 
 class EmbedDocumentsResult(JobResult):
-    """What embedding did. ``total`` counts the vectors made, ``pending`` the passages that still wait for one.
+    """What embedding did. ``total`` counts the vectors made.
 
     ``degraded`` tells how many texts the provider refused. They are found by their words.
+
+    Attributes:
+        retriever: kind of the documents
+        collection: collection that they are in
+        pending: passages of the documents that still wait for a vector
     """
 
     kind: Literal["embed_documents"] = "embed_documents"
@@ -56,14 +65,17 @@ class Reembed(Request, Asks["ReembedResult"]):
     The new vectors are stored next to those of the previous model, which searches compare until the switch. The switch
     is one statement. Texts that the provider refused before are tried again. Files without vectors get them by this,
     and go on getting them.
+
+    Attributes:
+        retriever: kind of the documents
     """
 
     queue: ClassVar[Queue] = Queue.EMBED
     kind: Literal["reembed"] = "reembed"
-    lane: Lane = Lane.BULK
+    lane: RequestLane = Lane.BULK
     retriever: Retriever
     model: Annotated[Name, Field(description="the EMBEDDING_MODEL of the workers; its vectors may have any dimension")]
-    deadline: None = None
+    deadline: NoDeadline = None
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -72,9 +84,14 @@ class Reembed(Request, Asks["ReembedResult"]):
 
 
 class ReembedResult(JobResult):
-    """The collection is searched by ``model`` now. ``total`` counts the vectors made by the job.
+    """The collection is searched by another model now. ``total`` counts the vectors made by the job.
 
     ``degraded`` tells how many texts the provider refused. They are found by their words.
+
+    Attributes:
+        retriever: kind of the documents
+        collection: collection that they are in
+        model: model that the collection is searched by now
     """
 
     kind: Literal["reembed"] = "reembed"

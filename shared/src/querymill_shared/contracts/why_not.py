@@ -18,7 +18,13 @@ class AsksWhyNot(Request):
 
 
 class Gate(Contract):
-    """A condition that a hit has to meet, and what became of the thing there. ``said`` has the numbers, or is ""."""
+    """A condition that a hit has to meet.
+
+    Attributes:
+        name: what the condition is called, such as "band" or "limit"
+        outcome: whether the thing meets the condition; "unreached": it failed at an earlier one
+        said: numbers that the outcome follows from, in words; empty: there is nothing to say
+    """
 
     name: str
     outcome: Annotated[GateOutcome, Growing]
@@ -28,8 +34,12 @@ class Gate(Contract):
 class Lever(Contract):
     """The fields of the request that would bring the thing in, and the place that it would have.
 
-    The search was run with these fields, or its ranking was read further down: nothing is guessed. ``place`` is None
-    if it is certain only that the thing gets through the gate.
+    The search was run with these fields, or its ranking was read further down: nothing is guessed.
+
+    Attributes:
+        fields: fields of the request to change, with their values
+        place: place among the hits that the thing would have, from 1; null: it is certain only that the thing gets
+            through the gate
     """
 
     fields: dict[str, Any]
@@ -37,9 +47,13 @@ class Lever(Contract):
 
 
 class Absence(Contract):
-    """Why something is not among the hits: the gates in order, and what would change it, if that is known.
+    """Why something is not among the hits.
 
-    ``place`` is its place if it is a hit; then every gate is passed.
+    Attributes:
+        id: id of the thing, as `why_not` of the request gives it
+        gates: conditions that a hit has to meet, in the order in which they are tried
+        place: place of the thing among the hits, from 1, if it is one; then every gate is passed; null: it is none
+        lever: what would make the thing a hit; null: unknown, or it is one
     """
 
     id: str
