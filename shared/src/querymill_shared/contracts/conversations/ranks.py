@@ -13,10 +13,13 @@ from querymill_shared.queues import Queue
 class RecomputeRanks(Request, Asks["RanksResult"]):
     """Compute how sessions refer to each other, and their ranks.
 
-    ``scope="changed"`` updates the sessions that changed. ``scope="all"`` rebuilds everything in ``parts``, which
-    workers share, and activates the result at once. ``mode`` is for a rebuild: it computes the reference part from
-    the count of references or from PageRank, and later updates keep to it. With ``background``, an update waits a
-    moment for further changes.
+    Attributes:
+        lane: priority under a provider's rate limit: normal or bulk
+        scope: "changed" updates the sessions that changed; "all" rebuilds everything and activates the result at once
+        mode: for a rebuild: the reference part from the count of references or from PageRank; later updates keep to it
+        parts: number of steps of a rebuild, which workers share
+        background: whether an update first waits a second for further changes
+        deadline: always null: the job has no deadline
     """
 
     queue: ClassVar[Queue] = Queue.RANKS
@@ -39,8 +42,13 @@ class RecomputeRanks(Request, Asks["RanksResult"]):
 class RanksResult(JobResult):
     """The result of an update or a rebuild.
 
-    For an update, ``total`` and ``references`` count what changed. For a rebuild, they count all sessions and
-    references, and ``version`` is the version that it activated.
+    ``total`` counts the sessions: those whose references were updated, or all of them in a rebuild.
+
+    Attributes:
+        collection: name of the collection whose ranks were computed
+        scope: "changed" after an update of the changed sessions, "all" after a rebuild
+        references: number of references between sessions: those that an update changed, or all of them in a rebuild
+        version: version of the ranks that the rebuild activated; null for an update
     """
 
     kind: Literal["recompute_ranks"] = "recompute_ranks"
@@ -51,7 +59,12 @@ class RanksResult(JobResult):
 
 
 class RankList(Request, Asks["RankListResult"]):
-    """List the sessions with the highest ranks as of ``now``. None is the time at which the job runs."""
+    """List the sessions with the highest ranks.
+
+    Attributes:
+        limit: maximum number of sessions returned
+        now: time as of which recency is computed; null is the time at which the job runs
+    """
 
     queue: ClassVar[Queue] = Queue.SEARCH
     kind: Literal["ranks"] = "ranks"
@@ -66,9 +79,19 @@ class RankList(Request, Asks["RankListResult"]):
 
 
 class RankedSession(Contract):
-    """A session with its rank: ``0.2 base + 0.2 depth + 0.3 reference + 0.2 quality + 0.1 recency``.
+    """A session with its rank and the parts of it.
 
-    ``references`` is the weighted count of references to it: 1 for an explicit one, and ½ for an implicit one.
+    Attributes:
+        session_id: id of the session, as ingested
+        name: name of the session; null if it was ingested without one
+        last_active: time of the session's latest message, in UTC
+        rank: importance of the session, 0 to 1: 0.2 base + 0.2 depth + 0.3 reference + 0.2 quality + 0.1 recency
+        base: part for its length, 0 to 1: messages / 50, at most 1
+        depth: part for its technical depth, 0 to 1: distinct technical keywords / 20, at most 1
+        reference: part for references from later sessions, 0 to 1: references / 5, at most 1; or its PageRank, scaled
+        quality: part for its outcome: 1 if its problem was solved, else 0.5
+        recency: part for its age, 0 to 1: exp(-days / 90), with the days since last_active
+        references: weighted count of references to the session: 1 for an explicit one, ½ for an implicit one
     """
 
     session_id: str
@@ -84,7 +107,13 @@ class RankedSession(Contract):
 
 
 class RankListResult(JobResult):
-    """The result of a `RankList`, highest rank first. ``waiting`` counts the sessions that changed since the update."""
+    """The result of a `RankList`.
+
+    Attributes:
+        collection: name of the collection whose sessions are listed
+        waiting: number of sessions that changed since the last update of the ranks
+        results: the sessions, highest rank first
+    """
 
     kind: Literal["ranks"] = "ranks"
     collection: str

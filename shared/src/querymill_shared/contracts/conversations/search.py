@@ -154,21 +154,37 @@ class ConversationSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ConversationR
 
 
 class SpellingCorrection(Contract):
-    """A word as it was written, and the word of the collection that was searched instead."""
+    """A word of the query whose spelling was corrected.
+
+    Attributes:
+        written: the word as it is in the query
+        read_as: the word of the collection that was searched instead
+    """
 
     written: str
     read_as: str
 
 
 class SynonymsOf(Contract):
-    """A term of the query, and the synonyms that were searched as well, at a lower weight."""
+    """A term of the query with its synonyms.
+
+    Attributes:
+        term: the term as it was searched
+        synonyms: words that were searched as well, at a third of the weight
+    """
 
     term: str
     synonyms: tuple[str, ...]
 
 
 class UnderstoodTime(Contract):
-    """Only sessions with a message from ``start`` (inclusive) to ``end`` (exclusive) were searched; None is open."""
+    """The time that a query names. Sessions with a message within it come first, or are the only ones.
+
+    Attributes:
+        start: first moment of the time, in UTC; null if it has no beginning
+        end: moment at which the time ends (exclusive), in UTC; null if it has no end
+        phrase: the words of the query that name the time
+    """
 
     start: datetime | None
     end: datetime | None
@@ -178,8 +194,16 @@ class UnderstoodTime(Contract):
 class Understanding(Contract):
     """How a query was understood, and everything that was changed in it.
 
-    ``searched`` is the text whose words were searched. ``dropped`` are the filler words. An ``importance`` above 0.6
-    makes the ``mode`` deep: more candidates, more hits, and synonyms.
+    Attributes:
+        searched: the text whose words were searched: the query without time and filler, spelling corrected
+        intent: what the query asks for, by its cue words; "recap" if it has none
+        importance: 0 to 1, in tenths: for its length, technical keywords, how or why, and code
+        mode: "deep" if the importance is above 0.6: more candidates, more hits and synonyms; else "normal"
+        keywords: keywords of the text that was searched: technical terms first, then other words with a meaning
+        time: the time that the query names; null if it names none or time_filter is off
+        corrections: words whose spelling was corrected
+        synonyms: terms whose synonyms were searched as well
+        dropped: filler words of the query, which were not searched
     """
 
     searched: str
@@ -196,17 +220,25 @@ class Understanding(Contract):
 class ConversationHit(Contract):
     """A session with its best passage.
 
-    ``marks`` are the (start, end) places of the matched words in ``snippet``, which is cut from the message
-    ``message_id`` (None if the message has no id, or if only the session's name matched). ``message_number``, from 1,
-    and ``message_at`` are its place in the session and its time; None for a name. A session that only vectors found
-    shows its nearest passage, without marks.
-
-    The ``explanation`` holds every number needed to recompute ``score``. Its ``factors`` multiply to the score by
-    words. Where vectors were joined, the ranks by that score and by vectors are in ``joined``, and ``score`` is their
-    weighted sum. ``placed_by`` is the step of diversification that placed the hit, and ``placed_for`` the age or topic;
-    "age" with "newest" or "oldest" is the order of time that the question asked for.
-    ``metadata`` is that of the session, if the request asks for it or has a filter. ``source`` and ``line`` are the
-    file that the message was read from and its line there, if ingestion noted them.
+    Attributes:
+        session_id: id of the session, as ingested
+        name: name of the session; null if it was ingested without one
+        user_name: user whose session it is; null if it was ingested without one
+        started_at: time at which the session began, in UTC
+        last_active: time of the session's latest message, in UTC
+        score: the formula of `scoring`; where vectors were joined, Σ weight / (10 + rank) over words and vectors
+        explanation: every number of the score: `factors` multiply to the score by words, `joined` has both ranks
+        snippet: about 240 characters of the best message, or of the nearest passage if only vectors found the session;
+            the session's name if only that matched
+        marks: places of the matched words in the snippet, as (start, end) in characters; empty if only vectors found it
+        message_id: id of the message that the snippet is from; null if it has none or the name is shown
+        placed_by: what placed the hit: its score, a step of diversification, or the order of time that was asked for
+        placed_for: age or topic that the hit was placed for, or "newest" or "oldest" of the order of time; else null
+        message_number: place of the snippet's message in its session, from 1; null if the name is shown
+        message_at: time of the snippet's message, in UTC; null if the name is shown
+        metadata: metadata of the session; null unless the request asks for it or has a filter
+        source: file that the snippet's message was read from; null if ingestion did not note it
+        line: line of the message in that file, from 1; null if ingestion did not note it
     """
 
     session_id: str
@@ -229,7 +261,16 @@ class ConversationHit(Contract):
 
 
 class ConversationResult(FoundInChat):
-    """The result of a `ConversationSearch`, in order; ``total`` counts the candidates."""
+    """The result of a `ConversationSearch`. ``total`` counts the sessions that were ranked.
+
+    Attributes:
+        query: the question, as in the request
+        collection: name of the collection that was searched
+        results: the sessions, best first
+        scoring: formula of the score by words, as in the request
+        understanding: how the query was read, and what was changed in it
+        why_not: why the session that the request names is not among the hits; null if it names none
+    """
 
     kind: Literal["conversations"] = "conversations"
     query: str

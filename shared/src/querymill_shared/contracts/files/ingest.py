@@ -38,7 +38,12 @@ Sha256 = Annotated[str, Written("^[0-9a-f]{64}$", "must be 64 hexadecimal digits
 
 
 class SourceFile(Described):
-    """A file of a code base. Its path is relative to the root. Unknown fields are stored as metadata."""
+    """A file of a code base. Unknown fields are stored as metadata.
+
+    Attributes:
+        path: path of the file relative to the root, with / between names; it is the id of the file
+        content: the text of the file; NUL characters become blanks
+    """
 
     path: SourcePath
     content: Annotated[str, Field(max_length=MAX_FILE_BYTES), AfterValidator(without_nul)]
@@ -81,10 +86,14 @@ def _not_too_many(given: object) -> object:
 
 
 class CompareFiles(Request, Asks["CompareFilesResult"]):
-    """Find out which files, given by path and hash of their content, are new or changed.
+    """Find out which files of a code base are new or changed.
 
-    With ``remove``, the list is the whole code base: stored files that are not on it are dropped. ``vectors`` is as in
-    `IngestFiles`.
+    Attributes:
+        lane: priority under a provider's rate limit: normal or bulk
+        files: SHA-256 of each file's content by its path; of one with metadata, of content, NUL and metadata as JSON
+        remove: whether the list is the whole code base, so that stored files that are not on it are dropped
+        vectors: whether the collection is searched by meaning from now on, as in `IngestFiles`
+        deadline: always null: the job has no deadline
     """
 
     queue: ClassVar[Queue] = Queue.INGEST
@@ -106,8 +115,11 @@ class CompareFiles(Request, Asks["CompareFilesResult"]):
 class CompareFilesResult(JobResult):
     """The files to ingest, and the files that were dropped. ``total`` counts the files of the request.
 
-    ``pending`` counts the stored chunks that wait for a vector; a job that embeds them has been submitted. In a
-    collection without vectors no chunk waits.
+    Attributes:
+        collection: name of the collection that the files were compared with
+        changed: paths of the files that are new or changed, and have to be ingested
+        removed: paths of the stored files that were dropped; empty without `remove`
+        pending: number of stored chunks that wait for a vector, which a job embeds; 0 in a collection without vectors
     """
 
     kind: Literal["compare_files"] = "compare_files"
@@ -123,6 +135,9 @@ class IngestFiles(Ingest, Asks["IngestFilesResult"]):
     Files are searched by words, names and patterns. With ``vectors``, the whole collection is searched by meaning too:
     a job of its own embeds all chunks that have no vector yet. This is asked for once. From then on every new or
     changed file gets its vectors, with or without ``vectors``, until the collection is dropped.
+
+    Attributes:
+        vectors: whether the whole collection is searched by meaning from now on; true once is enough
     """
 
     kind: Literal["ingest_files"] = "ingest_files"
@@ -133,9 +148,11 @@ class IngestFiles(Ingest, Asks["IngestFilesResult"]):
 class IngestFilesResult(IngestResult):
     """The outcome of each file. Its ``total`` counts the chunks of one that was stored.
 
-    ``symbols`` counts those of the files that were stored. ``pending`` counts the chunks of the whole collection that
-    waited for a vector when the job ended; none waits in a collection without vectors. ``embedding_jobs`` is empty:
-    nobody waits for the vectors of a code base.
+    ``embedding_jobs`` is empty: nobody waits for the vectors of a code base.
+
+    Attributes:
+        symbols: number of definitions, imports, calls and types in the files that were stored
+        pending: chunks of the collection that waited for a vector when the job ended; 0 in a collection without vectors
     """
 
     kind: Literal["ingest_files"] = "ingest_files"

@@ -119,7 +119,12 @@ class FileSearch(Filtered, InChat, AsksWhyNot, Asks["FileResult"]):
 
 
 class LineRange(Contract):
-    """Lines of a file, counted from 1; ``last`` is included."""
+    """Lines of a file.
+
+    Attributes:
+        first: number of the first line, from 1
+        last: number of the last line, which is included
+    """
 
     first: int
     last: int
@@ -128,11 +133,20 @@ class LineRange(Contract):
 class FileHit(Contract):
     """A file, how relevant it is, and which searches found it.
 
-    ``relevance`` is always to the query of the request. ``found_by`` names the searches that found the file, in
-    ``round``. ``score`` is the relevance, or in ``oneshot`` the fused rank. ``explanation`` holds every number needed
-    to recompute it. ``tokens`` is the cost of reading the whole file; ``excerpt`` are the lines most relevant to the
-    query, and ``cells`` those of a notebook that they are in, counted from 1. ``metadata`` is that of the file, if the
-    request has a filter. ``kind`` marks tests, documentation and generated files.
+    Attributes:
+        path: path of the file relative to the root of the code base
+        score: the relevance; in `oneshot` the weighted reciprocal rank fusion of the searches that found the file
+        relevance: 0 to 1, to the query of the request: calibrated evidence, or the number of a language model
+        band: band of the relevance: high from 0.8, medium from 0.5, low from 0.2, else irrelevant
+        why: what the file has of the query, in one line
+        round: round that found and evaluated the file, from 1
+        found_by: searches of this round that found the file, such as `words`, `vectors` or `name` with a name
+        tokens: estimated tokens of the whole file
+        excerpt: lines of the definitions most relevant to the query; empty for a file with none of its words
+        explanation: every number needed to recompute the relevance: formula, weights, evidence and bands
+        metadata: metadata of the file; null unless the request has a filter
+        kind: what the file is; tests, documentation and generated files rank below code unless asked for
+        cells: cells of a notebook that the excerpt is in, from 1; empty for other files
     """
 
     path: str
@@ -151,7 +165,15 @@ class FileHit(Contract):
 
 
 class RoundSummary(Contract):
-    """One round: its queries, the number of files it evaluated, their number in each band, and the gaps left."""
+    """One round of search and evaluation.
+
+    Attributes:
+        round: number of the round, from 1
+        queries: searches of the round, such as `words`, `vectors`, or `name`, `pattern` or `glob` with what it searched
+        evaluated: number of files that the round evaluated
+        bands: number of these files by band of relevance: high, medium, low, irrelevant
+        gaps: names that high files use and no retrieved file defines, after the round, those of most weight first
+    """
 
     round: int
     queries: tuple[str, ...]
@@ -163,13 +185,19 @@ class RoundSummary(Contract):
 class TokenAccount(Contract):
     """The estimated cost of the job in tokens, next to the cost of reading files.
 
-    ``spent`` is ``context`` (the joined text) plus ``listing`` (path, relevance and why of every file returned) plus
-    ``judged`` (read and written by a language model to evaluate; 0 for the default evaluator). The other fields are
-    what reading would cost: ``returned_excerpts`` the excerpts of the files returned, ``returned_files`` these files
-    whole, ``one_shot`` every candidate of the first round, and ``all_candidates`` every candidate of the job.
+    An agent without this search would read ``grep`` and then ``top_files``.
 
-    An agent without this search would rather read ``grep``, 20 lines around each line of the first candidates with one
-    of the request's two rarest words, and then ``top_files``, the best five files whole.
+    Attributes:
+        spent: tokens that the job cost: context + listing + judged
+        context: tokens of the joined text of the result
+        listing: tokens of path, relevance and why of every file returned
+        judged: tokens that a language model read and wrote to evaluate; 0 for the default evaluator
+        returned_excerpts: tokens of the excerpts of the files returned
+        returned_files: tokens of the files returned, read whole
+        one_shot: tokens of every file that the first round evaluated, read whole
+        all_candidates: tokens of every file that the job evaluated, read whole
+        grep: tokens of 20 lines around each line of the first round's files with one of the query's two rarest words
+        top_files: tokens of the best five files returned, read whole
     """
 
     spent: int
@@ -185,11 +213,25 @@ class TokenAccount(Contract):
 
 
 class FileResult(FoundInChat):
-    """The result of a `FileSearch`: high and medium files, best first. ``total`` counts them before ``top_n`` applies.
+    """The result of a `FileSearch`. ``total`` counts its files before ``top_n`` applies.
 
-    ``patterns`` are the names that later rounds searched; ``gaps`` are names that high files use and no retrieved file
-    defines. ``stop`` says why the search ended. ``files_read`` counts the files evaluated. ``context_files`` are the
-    files whose lines are in ``context``.
+    Attributes:
+        query: the question, as in the request
+        collection: name of the collection that was searched
+        mode: mode of the request
+        results: files of high and medium relevance, best first, and first of all those that the query names by path; in
+            `oneshot` all evaluated files, by fused rank
+        low: files of low relevance, best first; empty unless `return_low` is set, and in `oneshot`
+        patterns: names that later rounds searched, in order
+        gaps: names that high files use and no retrieved file defines, those of most weight first; at most 20
+        rounds: what each round searched and found, in order
+        stop: why the search ended: enough, rounds, token budget, no new query, nothing added, one shot, a step failed
+            or deadline
+        files_read: number of files that were evaluated
+        token_account: what the job cost in tokens, and what reading the files would have cost
+        context: the best definitions of the files returned and a map of the others, within context_budget; "" for 0
+        context_files: paths of the files whose definitions are in the context
+        why_not: why the file that the request names is not among the hits; null if it names none
     """
 
     kind: Literal["files"] = "files"

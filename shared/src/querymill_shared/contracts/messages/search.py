@@ -160,17 +160,30 @@ class MessageSearch(FilteredSearch, InChat, AsksWhyNot, Asks["MessageResult"]):
 
 
 class MessageHit(Contract):
-    """A message, or a message with its neighbours (``vector_type`` "context").
+    """A message, alone or with its neighbours.
 
-    ``similarity`` is calibrated, and ``band`` names its range. ``raw_similarity`` is the cosine itself, or None if the
-    hit's vector was not compared; its similarity is then 0.5. ``score`` orders the hits that were found the same
-    way, and ``explanation`` holds every number needed to recompute it. ``must_use`` is set by presets that ask for it.
-
-    The content is the whole text. If a long text was found by the vector of one of its passages, ``explanation`` has it
-    as ``passage``: ``start`` and ``end`` in characters, and its ``number`` of so many ``passages``, from 0.
-    ``metadata`` is that of the session and of the message, if the request asks for it or has a filter.
-    ``message_number`` is the message's place in its session, from 1. ``source`` and ``line`` are the file that it was
-    read from and its line there, if ingestion noted them.
+    Attributes:
+        vector_id: id of the text that was found, unique in the collection and the same after every ingestion
+        message_id: id of the message, as ingested; null if it has none
+        session_id: id of the session that the message is of
+        content: the whole text that was found
+        vector_type: "message" for a message alone, "context" for one with its neighbours
+        similarity: the cosine to the question, calibrated to the scale of thresholds; 0.5 if no vector was compared
+        created_at: time of the message, in UTC
+        session_name: name of the session; null if it was ingested without one
+        user_name: user whose session it is; null if it was ingested without one
+        message_role: role of the message's author, such as user or assistant; null if it was ingested without one
+        raw_similarity: the cosine to the question, -1 to 1; null if no vector was compared
+        band: range of the similarity: exact 1, high from 0.8, medium from 0.6, low from 0.4, else unrelated;
+            uncalibrated if the model has no measured profile
+        score: orders hits found the same way: Σ weight / (rrf_k + rank), the similarity, or the BM25 of a text search
+        found_by: what found the text: its vector, words of the question, or the whole question as a substring
+        must_use: whether the hit reaches the similarity from which its preset says that it must be used
+        explanation: every number needed to recompute the score; `passage` has the place in a long text, in characters
+        metadata: metadata of the session and the message; null unless the request asks for it or has a filter
+        message_number: place of the message in its session, from 1; null if it is unknown
+        source: file that the message was read from; null if ingestion did not note it
+        line: line of the message in that file, from 1; null if ingestion did not note it
     """
 
     vector_id: str
@@ -196,15 +209,27 @@ class MessageHit(Contract):
 
 
 class MessageResult(FoundInChat):
-    """The result of a `MessageSearch`, best hit first.
+    """The result of a `MessageSearch`.
 
-    ``total`` counts the hits that passed the threshold, before the cut to ``limit``. ``total_is_exact`` tells whether
-    every row was examined. ``best_below_threshold`` is the best similarity if the threshold removed every hit.
-    ``skipped`` counts rows without a vector of the question's model. Of these, rows that have words of the question are
-    among the hits, at similarity 0.5, and those with its rare words keep up to a fifth of the places. While rows wait
-    for a vector, ``degraded`` says how many. ``searched`` tells how vectors were compared, or is None if they
-    were not; ``why`` then gives the reason. ``uncalibrated`` tells that the model has no measured profile, so that
-    similarities are raw cosines, which say nothing from one model to another.
+    ``total`` counts the hits that passed the threshold, before the cut to ``limit``. Rows without a vector that have
+    words of the question are among the hits, at similarity 0.5, and those with its rare words keep up to a fifth of the
+    places. While rows wait for a vector, ``degraded`` says how many.
+
+    Attributes:
+        query: the question, as in the request
+        collection: name of the collection that was searched
+        session_id: the one session that was searched; null for all
+        similarity_threshold: lowest calibrated similarity of a hit by its vector, 0 to 1; null if none was set
+        results: the messages, best first
+        mode: "vector" for vectors alone, "hybrid" for words joined with vectors, "text" if no vector was compared
+        why: why the search did without vectors; null if it did not
+        searched: how vectors were compared: "exact" if every one was, "approximate" by an index; null without vectors
+        total_is_exact: whether every row was examined; if not, the total is a lower bound
+        best_below_threshold: the highest similarity there is if the threshold removed every hit, else null
+        skipped: number of rows without a vector of the question's model, counted up to 10,000 in each vector ranking
+        uncalibrated: whether the model has no measured profile, so that similarities are its raw cosines and cannot be
+            compared with those of another model
+        why_not: why the message that the request names is not among the hits; null if it names none
     """
 
     kind: Literal["messages"] = "messages"

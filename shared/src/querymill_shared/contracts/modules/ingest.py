@@ -61,7 +61,12 @@ ModuleName = Annotated[
 
 
 class MetaInfo(Described):
-    """The modules and the description of a document's code. Unknown fields are stored as metadata."""
+    """The modules and the description of a document's code. Unknown fields are stored as metadata.
+
+    Attributes:
+        vtkjs_modules: dotted names of the modules that the code uses; the bare word vtk does not count
+        description: what the code does, in words, which is searched; may be empty
+    """
 
     vtkjs_modules: Annotated[
         tuple[ModuleName, ...],
@@ -73,7 +78,14 @@ class MetaInfo(Described):
 
 
 class ModuleDocument(Described):
-    """A code document to ingest. Unknown fields are stored as metadata."""
+    """A code document to ingest. Unknown fields are stored as metadata.
+
+    Attributes:
+        faiss_id: id of the document, of which 0 is one, too; null makes file_path the id
+        file_path: path of the code, without control characters; the id of a document without faiss_id
+        code: text of the code, which is searched and returned
+        meta_info: modules and description of the code
+    """
 
     faiss_id: Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63, json_schema_extra=_INT64)] | None = None
     file_path: Annotated[FilePath, AfterValidator(_without_control_characters)]

@@ -102,7 +102,13 @@ class ModuleSearch(Filtered, InChat, AsksWhyNot, Asks["ModuleResult"]):
 
 
 class AskedModule(Contract):
-    """A module that a sub-query asks for, the rule that found it, and the words it was found by."""
+    """A module that a part of the request asks for.
+
+    Attributes:
+        module: name of the module, without its dotted path
+        rule: how it was found: path, class, shorthand, words (of a shorthand), alias or lexicon
+        text: the words of the request that it was found by
+    """
 
     module: str
     rule: str
@@ -110,7 +116,16 @@ class AskedModule(Contract):
 
 
 class RawRecall(Contract):
-    """What recall found for one sub-query, before fusion: the number of documents, and the first of them."""
+    """What recall by modules found for one part of the request, before scoring and fusion.
+
+    Attributes:
+        description: text of the part
+        weight: weight of the part, as given
+        normalized_weight: share of the part in all weights, 0 to 1
+        modules: modules that the part asks for
+        total: number of documents that have one of these modules; 0 if modules were not searched
+        documents: ids of the best of these documents, best first, at most `candidates`
+    """
 
     description: str
     weight: float
@@ -121,7 +136,14 @@ class RawRecall(Contract):
 
 
 class RankedDocument(Contract):
-    """A document's place in the whole ranking, before the cut to ``top_k``. ``channels`` holds its ranks, from 1."""
+    """A document's place in the whole ranking, before the cut to ``top_k``.
+
+    Attributes:
+        rank: place in the ranking, from 1
+        document: id of the document: its faiss_id, or else its file_path
+        score: the score that the ranking is ordered by, rounded to 6 places
+        channels: rank in each channel that found the document, from 1; equal scores share a rank
+    """
 
     rank: int
     document: DocumentId
@@ -132,9 +154,21 @@ class RankedDocument(Contract):
 class ModuleDocumentHit(Contract):
     """A code document.
 
-    ``score`` is the module score if only that channel was searched. Otherwise it is the weighted RRF of the channels
-    that found the document; ``channels`` holds its rank and score in each. ``explanation`` and ``match_explanation``
-    hold every number needed to recompute the score by hand. ``rerank_score`` is the same number under its older name.
+    Attributes:
+        document: id of the document: its faiss_id, or else its file_path
+        file_path: path of the code, as ingested
+        code: text of the code
+        description: what the code does, as ingested; may be empty
+        modules: dotted names of the modules that the code uses
+        metadata: the unknown fields that the document was ingested with
+        score: module score if only modules were searched, else Σ weight / (60 + rank) over the channels that found it
+        rerank_score: the same number as score, under its older name
+        channels: for each channel that found the document its rank, from 1, and its score there: the module score, the
+            score by words or the cosine
+        match_explanation: for each part of the request its weight and the modules of it that the document has; empty if
+            the module channel did not find the document
+        matched_keywords: modules that the request asks for and the document has, each once
+        explanation: formula of the score, with the weights of the channels
     """
 
     document: DocumentId
@@ -152,10 +186,19 @@ class ModuleDocumentHit(Contract):
 
 
 class ModuleResult(FoundInChat):
-    """The result of a `ModuleSearch`, best hit first.
+    """The result of a `ModuleSearch`. ``total`` is the length of the ranking before the cut to ``top_k``.
 
-    ``total`` is the length of the ranking before the cut to ``top_k``. ``searched_by`` names the branch that the
-    result comes from. ``unknown_modules`` are the classes that the request names and that no document uses.
+    Attributes:
+        query: the request in words, as given
+        collection: name of the collection that was searched
+        results: the documents, best first
+        searched_by: branch that the result comes from: "split" if a chat model found parts, else "original"
+        lexicon_version: number of the collection's lexicon; 0 if none was learned yet
+        unknown_modules: modules that the request names by path or class name and that no document uses
+        raw_history: what recall by modules found for each part of the request
+        reranked_history: the whole ranking, before the cut to top_k
+        prompt: the request and the best documents for a model that writes code, within prompt_tokens; "" for 0
+        why_not: why the document that the request names is not among the hits; null if it names none
     """
 
     kind: Literal["modules"] = "modules"

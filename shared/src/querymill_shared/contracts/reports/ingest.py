@@ -29,7 +29,12 @@ MAX_METADATA_CHARS: Final = 20_000
 
 
 class ReportPage(Contract):
-    """One page of a report, as text."""
+    """One page of a report.
+
+    Attributes:
+        page: number of the page, unique in its report, as hits and citations give it
+        text: text of the page, which is split into passages; NUL characters become blanks
+    """
 
     model_config = ConfigDict(extra="ignore")
 
@@ -46,8 +51,14 @@ def _few(aliases: tuple[str, ...]) -> tuple[str, ...]:
 class Report(Described):
     """A report to ingest. Unknown fields are stored as metadata.
 
-    Without ``sha1`` the id is a hash of the pages' texts. Without ``title`` it is the first line of the first page.
-    ``company`` is None if the report is of no company, or of one that nobody knows.
+    Attributes:
+        sha1: id of the report; if it is left out, the SHA-1 of the pages' texts
+        title: title that hits show; if it is left out, the first line of the first page
+        company: company that the report is about, by which questions are routed; null if there is none or it is unknown
+        aliases: other names of the company that questions may use, such as a ticker or its Chinese name
+        period: period that the report covers, such as 2022 or FY2021 Q3; null if there is none
+        published_at: day of publication, whose year stands in for a missing period; null if it is unknown
+        pages: the pages of the report, in any order
     """
 
     # Never empty: what is missing is filled in before the fields are checked. A factory is no default of the schema.

@@ -164,7 +164,15 @@ class ReportSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ReportResult"]):
 
 
 class Routing(Contract):
-    """The reports that were searched, and why."""
+    """The reports that were searched, and why.
+
+    Attributes:
+        documents: number of reports that were searched
+        companies: companies that the question is about and the collection has; empty if it is about none
+        period: the periods that the question asks about, even without a report of them; null if it names none
+        whole_collection: whether all reports were searched, because neither company nor period narrowed the search
+        reason: how the reports were chosen, in words
+    """
 
     documents: int
     companies: tuple[str, ...] = ()
@@ -176,9 +184,21 @@ class Routing(Contract):
 class ReportHit(Contract):
     """A page or a chunk of a report.
 
-    ``score`` is the fused score, ``similarity`` the largest inner product alone. ``explanation`` holds every
-    number that is needed to recompute the score by hand. ``metadata`` is None unless the request asks for it, and
-    ``relevance`` unless the hit was reranked and judged; then the score combines both.
+    Attributes:
+        document: id of the report
+        unit: "page" with return_parent_pages, else "chunk", a passage of a page
+        number: number of the page, as ingested, or of the passage in its report, from 0
+        page: number of the page that it is or is from, as ingested
+        title: title of the report
+        company: company of the report; null if it has none
+        period: period of the report, as ingested; null if it has none
+        text: text of the page or passage
+        score: 1 / (10 + rank by words) + 0.25 / (10 + rank by vectors); of vectors alone max inner product ×
+            inner_factor × (1 + 0.2 × (queries − 1)); after a rerank relevance and similarity combined
+        similarity: largest inner product of the hit and a query; 0 if no vector found it
+        explanation: formula of the score, and every number needed to recompute it
+        metadata: metadata of the report; null unless the request asks for it or has a filter
+        relevance: relevance to the question that a judge gave, 0 to 1; null if the hit was not judged
     """
 
     document: str
@@ -197,10 +217,16 @@ class ReportHit(Contract):
 
 
 class ReportResult(FoundInChat):
-    """The result of a `ReportSearch`, best hit first. ``total`` is the number of hits before the cut to top_n.
+    """The result of a `ReportSearch`. ``total`` is the number of hits before the cut to top_n.
 
-    ``answer`` is None unless it was requested and written. Its citations number the hits, from 1. ``terms`` has the
-    terms of the question that the glossary knows, each with the words that were searched for it.
+    Attributes:
+        query: the question, as in the request
+        collection: name of the collection that was searched
+        results: the pages or passages, best first
+        routing: reports that were searched, and why
+        answer: answer from the hits, whose citations number them from 1; null unless it was requested and written
+        why_not: why the report, page or passage that the request names is not among the hits; null if it names none
+        terms: terms of the question that the glossary knows, each with the words that were searched for it
     """
 
     kind: Literal["reports"] = "reports"
