@@ -8,28 +8,33 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * @description Why something is not among the hits: the gates in order, and what would change it, if that is known.
-         *
-         *     ``place`` is its place if it is a hit; then every gate is passed.
-         */
+        /** @description Why something is not among the hits. */
         readonly Absence: {
+            /** @description conditions that a hit has to meet, in the order in which they are tried */
             readonly gates: readonly components["schemas"]["Gate"][];
+            /** @description id of the thing, as `why_not` of the request gives it */
             readonly id: string;
-            /** @default null */
+            /**
+             * @description what would make the thing a hit; null: unknown, or it is one
+             * @default null
+             */
             readonly lever?: components["schemas"]["Lever"] | null;
-            /** @default null */
+            /**
+             * @description place of the thing among the hits, from 1, if it is one; then every gate is passed; null: it is none
+             * @default null
+             */
             readonly place?: number | null;
         };
-        /**
-         * @description What became of a job that was to be released, replayed or dropped: ``done`` is false where it could not be.
-         *
-         *     ``state`` is that of the job before.
-         */
+        /** @description What became of a job that was to be released, replayed or dropped. */
         readonly ActionBody: {
+            /** @description false: its state did not allow it, and the job stays as it was */
             readonly done: boolean;
+            /** @description id of the job */
             readonly job_id: string;
-            /** @enum {string} */
+            /**
+             * @description state of the job before
+             * @enum {string}
+             */
             readonly state: "queued" | "running" | "done" | "failed" | "cancelled" | "dead";
         };
         /** @description A citation. */
@@ -40,36 +45,55 @@ export interface components {
              * @constant
              */
             readonly type?: "url_citation";
+            /** @description where a source is cited, and the source */
             readonly url_citation: components["schemas"]["UrlCitation"];
         };
         /** @description A hit of the request, without its text. */
         readonly AnsweredHit: {
+            /** @description your own id of the hit, a text or a whole number; it is returned as it was given */
             readonly id: string | number;
+            /** @description page of the document, as it was given */
             readonly page: number | null;
+            /** @description score of the hit, as it was given */
             readonly score: number | null;
+            /** @description title of the hit's document, as it was given */
             readonly title: string | null;
         };
-        /** @description A hit to answer from. ``score`` is returned as it was given. */
+        /** @description A hit to answer from. */
         readonly AnswerHit: {
+            /** @description your own id of the hit, a text or a whole number; it is returned as it was given */
             readonly id: string | number;
-            /** @default null */
+            /**
+             * @description page of the document that the text is on, which the model and the citations name; null: none
+             * @default null
+             */
             readonly page?: number | null;
-            /** @default null */
+            /**
+             * @description score of your own, which is returned as it was given and changes nothing
+             * @default null
+             */
             readonly score?: number | null;
+            /** @description what the hit says, which the model is shown and may cite */
             readonly text: string;
-            /** @default null */
+            /**
+             * @description title of the hit's document, which the model and the citations name; null: none
+             * @default null
+             */
             readonly title?: string | null;
         };
         /**
          * @description A part of an answer that is being written.
          *
-         *     ``text`` starts at character ``offset`` of the answer and replaces everything from there on. If the model starts
-         *     over, ``offset`` is 0. So the answer so far is always ``so_far[:offset] + text``.
+         *     The answer so far is always ``so_far[:offset] + text``.
          */
         readonly AnswerPart: {
+            /** @description number of the attempt at the step, from 1 */
             readonly attempt: number;
+            /** @description character of the answer at which `text` starts, from 0; 0 again if the model starts over */
             readonly offset: number;
+            /** @description name of the step that writes the answer */
             readonly stage: string;
+            /** @description part of the answer, which replaces everything from `offset` on */
             readonly text: string;
             /**
              * @description always `answer` (enum property replaced by openapi-typescript)
@@ -80,12 +104,13 @@ export interface components {
         /**
          * @description Answer a question from given hits, in the language of the question.
          *
-         *     ``hits`` is a ranking, best first. If the hits have more than ``passage_tokens`` tokens, long ones are cut and the
-         *     last ones left out. ``answer_tokens`` is the maximum length of the answer. With ``judge`` the answer is judged. A
-         *     question that refers back to ``history`` is answered as it was meant.
+         *     A question that refers back to ``history`` is answered as it was meant.
          */
         readonly AnswerQuestion: {
-            /** @default 500 */
+            /**
+             * @description maximum length of the answer, in tokens
+             * @default 500
+             */
             readonly answer_tokens?: number;
             /**
              * @description where the caller is told that the job has ended, by a signed POST; the origin must be one that QUERYMILL_CALLBACK_ORIGINS lists
@@ -104,8 +129,12 @@ export interface components {
              * @default []
              */
             readonly history?: readonly components["schemas"]["Turn"][];
+            /** @description what to answer from, as a ranking, best first; no id may occur twice */
             readonly hits: readonly components["schemas"]["AnswerHit"][];
-            /** @default false */
+            /**
+             * @description judge the quality of the answer, too, by another call of a model
+             * @default false
+             */
             readonly judge?: boolean;
             /**
              * @description always `answer` (enum property replaced by openapi-typescript)
@@ -121,8 +150,12 @@ export interface components {
              * @default interactive
              */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default null */
+            /**
+             * @description maximum length of all hits together, in tokens; if they are longer, long ones are cut and the last ones left out; null: as the workers' settings say
+             * @default null
+             */
             readonly passage_tokens?: number | null;
+            /** @description the question */
             readonly query: string;
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -134,31 +167,46 @@ export interface components {
              */
             readonly version?: number;
         };
-        /** @description The result of an `AnswerQuestion`: the hits, and the answer if it was written. ``total`` counts the hits. */
+        /** @description The result of an `AnswerQuestion`. ``total`` counts the hits. */
         readonly AnswerResult: {
-            /** @default null */
+            /**
+             * @description null: none was written (then `degraded` says why)
+             * @default null
+             */
             readonly answer?: components["schemas"]["WrittenAnswer"] | null;
+            /** @description collection that the hits are of; of several, joined by commas */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `answer` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "answer";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description the question */
             readonly query: string;
+            /** @description hits of the request, in its order */
             readonly results: readonly components["schemas"]["AnsweredHit"][];
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -166,10 +214,13 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
@@ -181,60 +232,97 @@ export interface components {
              * @default null
              */
             readonly idempotency_key?: string | null;
+            /** @description what is asked, as `POST /v1/jobs` takes it */
             readonly request: components["schemas"]["JobRequest"];
         };
         /** @description Jobs to submit in one request. */
         readonly AskedJobs: {
+            /** @description what to submit, in this order; each is answered by itself */
             readonly jobs: readonly components["schemas"]["AskedJob"][];
         };
-        /** @description A module that a sub-query asks for, the rule that found it, and the words it was found by. */
+        /** @description A module that a part of the request asks for. */
         readonly AskedModule: {
+            /** @description name of the module, without its dotted path */
             readonly module: string;
+            /** @description how it was found: path, class, shorthand, words (of a shorthand), alias or lexicon */
             readonly rule: string;
+            /** @description the words of the request that it was found by */
             readonly text: string;
         };
-        /** @description One attempt at a step. ``queued_at`` is when the step began to wait for it, null if that is unknown. */
+        /** @description One attempt at a step. */
         readonly AttemptBody: {
+            /** @description why it failed or what it lacks, such as `provider_down`; null: nothing, or that is unknown */
             readonly code: string | null;
+            /** @description when it ended; null: it is running, or that is unknown */
             readonly ended_at: string | null;
+            /** @description its number among the attempts at the step, from 1 */
             readonly number: number;
+            /** @description running, done, failed, outage, refused, lost (the worker died), or withdrawn (put back on purpose) */
             readonly outcome: string;
+            /** @description what it did, in the order in which the parts were done */
             readonly parts: readonly components["schemas"]["PartBody"][];
+            /** @description when the step began to wait for it; null if that is unknown */
             readonly queued_at: string | null;
+            /** @description why it failed or was put back, in words; else empty */
             readonly reason: string;
+            /** @description when a worker took the step; null if that is unknown */
             readonly started_at: string | null;
+            /** @description name of the worker process; empty if that is unknown */
             readonly worker: string;
         };
-        /**
-         * @description How far a batch is: its jobs by state. ``gone`` counts those that ended so long ago that they are forgotten.
-         *
-         *     ``accepted`` counts documents, ``stored`` those of jobs that are done but for the ``failed``: those that could not
-         *     be stored though others of their job were. ``is_open`` says that lines are still read. ``began_at`` is in seconds
-         *     since the epoch.
-         */
+        /** @description How far a batch is. */
         readonly BatchBody: {
-            /** @default 0 */
+            /**
+             * @description how many documents its jobs have so far
+             * @default 0
+             */
             readonly accepted?: number;
+            /** @description id of the batch */
             readonly batch: string;
-            /** @default 0 */
+            /**
+             * @description when it began, in seconds since the epoch
+             * @default 0
+             */
             readonly began_at?: number;
+            /** @description collection that its documents go into */
             readonly collection: string;
-            /** @default 0 */
+            /**
+             * @description how many could not be stored though others of their job were
+             * @default 0
+             */
             readonly failed?: number;
-            /** @default [] */
+            /**
+             * @description the first 100 of those
+             * @default []
+             */
             readonly first_failed?: readonly components["schemas"]["FailedDocument"][];
-            /** @default [] */
+            /**
+             * @description the first 100 of those
+             * @default []
+             */
             readonly first_rejected?: readonly components["schemas"]["RejectedLine"][];
+            /** @description how many jobs ended so long ago that they are forgotten */
             readonly gone: number;
-            /** @default false */
+            /**
+             * @description whether lines are still read
+             * @default false
+             */
             readonly is_open?: boolean;
+            /** @description how many of its jobs are in each state */
             readonly jobs: {
                 readonly [key: string]: number;
             };
+            /** @description kind of its documents */
             readonly kind: string;
-            /** @default 0 */
+            /**
+             * @description how many lines or files were not accepted
+             * @default 0
+             */
             readonly rejected?: number;
-            /** @default 0 */
+            /**
+             * @description how many documents are stored: those of jobs that are done or gone, without the `failed`
+             * @default 0
+             */
             readonly stored?: number;
         };
         /** @description A job of an ingestion. */
@@ -246,7 +334,9 @@ export interface components {
         };
         /** @description A field and the rule that it breaks. */
         readonly BrokenRule: {
+            /** @description the field, with a dot before each name or number below it */
             readonly field: string;
+            /** @description the rule, in words */
             readonly rule: string;
         };
         /** @description What an API key may spend in a day of UTC, and has spent today. */
@@ -280,18 +370,28 @@ export interface components {
             /** @description address that is told, by a signed POST; its origin is one that QUERYMILL_CALLBACK_ORIGINS lists */
             readonly url: string;
         };
-        /** @description Whom the end of a job is told, and what became of that. ``url`` is without its path, which may be secret. */
+        /** @description Whom the end of a job is told, and what became of that. */
         readonly CallbackBody: {
-            /** @default [] */
+            /**
+             * @description the last 3 jobs that tell it: one, and another each time that the job was replayed and ended again
+             * @default []
+             */
             readonly deliveries?: readonly components["schemas"]["DeliveryBody"][];
+            /** @description ends of which it is told, such as done and failed */
             readonly events: readonly string[];
+            /** @description address that is told, without its path, which may be secret */
             readonly url: string;
         };
-        /** @description What became of a job that was to be cancelled: ``cancelled`` is False where it was over already. */
+        /** @description What became of a job that was to be cancelled. */
         readonly CancelBody: {
+            /** @description false: it was over already */
             readonly cancelled: boolean;
+            /** @description id of the job */
             readonly job_id: string;
-            /** @enum {string} */
+            /**
+             * @description state of the job after that
+             * @enum {string}
+             */
             readonly state: "queued" | "running" | "done" | "failed" | "cancelled" | "dead";
         };
         /** @description The job was cancelled. */
@@ -304,36 +404,56 @@ export interface components {
         };
         /** @description A message of a session. Unknown fields are stored as metadata. An empty message is stored but cannot be found. */
         readonly ChatMessage: {
-            /** @default null */
+            /**
+             * @description when the message was written; without a zone, in UTC; null: the session's `started_at`
+             * @default null
+             */
             readonly created_at?: string | null;
-            /** @default null */
+            /**
+             * @description your own id of the message, unique in its session; null: its place in the session names it
+             * @default null
+             */
             readonly message_id?: string | null;
-            /** @default null */
+            /**
+             * @description who speaks, such as "user" or "assistant"; null: unknown
+             * @default null
+             */
             readonly role?: string | null;
+            /** @description what the message says */
             readonly text: string;
         } & {
             readonly [key: string]: unknown;
         };
-        /**
-         * @description A whole session. Unknown fields are stored as metadata.
-         *
-         *     A message without ``created_at`` gets the session's ``started_at``.
-         */
+        /** @description A whole session. Unknown fields are stored as metadata. */
         readonly ChatSession: {
+            /** @description all messages, oldest first; no `message_id` may occur twice */
             readonly messages: readonly components["schemas"]["ChatMessage"][];
-            /** @default null */
+            /**
+             * @description name of the session, which hits show; null: none
+             * @default null
+             */
             readonly name?: string | null;
+            /** @description your own id of the session, under which it is stored; the same id replaces it */
             readonly session_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description when the session began; without a zone, in UTC
+             */
             readonly started_at: string;
-            /** @default null */
+            /**
+             * @description name of the user whose session it is; null: unknown
+             * @default null
+             */
             readonly user_name?: string | null;
         } & {
             readonly [key: string]: unknown;
         };
         /** @description The one answer. */
         readonly Choice: {
-            /** @enum {string} */
+            /**
+             * @description stop: it is whole; length: it was cut, by its longest length or by the deadline
+             * @enum {string}
+             */
             readonly finish_reason: "stop" | "length";
             /**
              * @description always `0`
@@ -341,33 +461,41 @@ export interface components {
              * @constant
              */
             readonly index?: 0;
+            /** @description always null */
             readonly logprobs?: null;
+            /** @description the answer */
             readonly message: components["schemas"]["ReplyMessage"];
         };
-        /** @description A hit that the answer cites as [number], which is its place in the ranking, from 1. */
+        /** @description A hit that the answer cites as [number]. */
         readonly Citation: {
+            /** @description your own id of the hit, a text or a whole number; it is returned as it was given */
             readonly id: string | number;
+            /** @description number in the answer, which is the place of the hit in the ranking, from 1 */
             readonly number: number;
-            /** @default null */
+            /**
+             * @description page of the hit's document; null: the hit has none
+             * @default null
+             */
             readonly page?: number | null;
-            /** @default null */
+            /**
+             * @description title of the hit's document; null: the hit has none
+             * @default null
+             */
             readonly title?: string | null;
         };
-        /** @description A collection, and the kinds that it holds something of. */
+        /** @description A collection. */
         readonly CollectionBody: {
+            /** @description the kinds that it holds something of */
             readonly kinds: readonly ("modules" | "messages" | "conversations" | "reports" | "files")[];
+            /** @description the name that requests have for it */
             readonly name: string;
         };
-        /** @description The collections that the key may see. */
+        /** @description What a key may see. */
         readonly CollectionList: {
+            /** @description the collections that the key may see */
             readonly collections: readonly components["schemas"]["CollectionBody"][];
         };
-        /**
-         * @description Find out which files, given by path and hash of their content, are new or changed.
-         *
-         *     With ``remove``, the list is the whole code base: stored files that are not on it are dropped. ``vectors`` is as in
-         *     `IngestFiles`.
-         */
+        /** @description Find out which files of a code base are new or changed. */
         readonly CompareFiles: {
             /**
              * @description where the caller is told that the job has ended, by a signed POST; the origin must be one that QUERYMILL_CALLBACK_ORIGINS lists
@@ -376,8 +504,12 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
+            /** @description SHA-256 of each file's content by its path; of one with metadata, of content, NUL and metadata as JSON */
             readonly files: {
                 readonly [key: string]: string;
             };
@@ -390,15 +522,24 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit: normal or bulk
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default false */
+            /**
+             * @description whether the list is the whole code base, so that stored files that are not on it are dropped
+             * @default false
+             */
             readonly remove?: boolean;
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
                 readonly [key: string]: string;
             };
-            /** @default false */
+            /**
+             * @description whether the collection is searched by meaning from now on, as in `IngestFiles`
+             * @default false
+             */
             readonly vectors?: boolean;
             /**
              * @description version of the request; leave it out
@@ -406,35 +547,43 @@ export interface components {
              */
             readonly version?: number;
         };
-        /**
-         * @description The files to ingest, and the files that were dropped. ``total`` counts the files of the request.
-         *
-         *     ``pending`` counts the stored chunks that wait for a vector; a job that embeds them has been submitted. In a
-         *     collection without vectors no chunk waits.
-         */
+        /** @description The files to ingest, and the files that were dropped. ``total`` counts the files of the request. */
         readonly CompareFilesResult: {
+            /** @description paths of the files that are new or changed, and have to be ingested */
             readonly changed: readonly string[];
+            /** @description name of the collection that the files were compared with */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `compare_files` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "compare_files";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description number of stored chunks that wait for a vector, which a job embeds; 0 in a collection without vectors */
             readonly pending: number;
+            /** @description paths of the stored files that were dropped; empty without `remove` */
             readonly removed: readonly string[];
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -442,19 +591,26 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
         };
-        /** @description A reply. ``usage`` is left out where the chat model's provider does not say. */
+        /** @description A reply. */
         readonly Completion: {
+            /** @description the one answer */
             readonly choices: readonly components["schemas"]["Choice"][];
+            /** @description when the request came, in seconds since the epoch */
             readonly created: number;
+            /** @description id of the reply; no route takes it */
             readonly id: string;
+            /** @description the model that was asked, or the default collection of the key */
             readonly model: string;
             /**
              * @description always `chat.completion`
@@ -466,120 +622,189 @@ export interface components {
             readonly querymill: {
                 readonly [key: string]: unknown;
             };
+            /** @description tokens of the chat model; left out where its provider does not say */
             readonly usage?: components["schemas"]["Usage"] | null;
         };
-        /**
-         * @description A request. Its model is a collection, or a collection and a kind: ``filings`` or ``filings/reports``.
-         *
-         *     Without a model, the default collection of the key is asked. Its metadata and its user are labels of the jobs.
-         */
+        /** @description A request. */
         readonly CompletionRequest: {
-            /** @default null */
+            /**
+             * @description the longest answer, in tokens; outside of 16 to 4,000 the nearer of them, null: 500
+             * @default null
+             */
             readonly max_completion_tokens?: number | null;
-            /** @default null */
+            /**
+             * @description the longest answer, in tokens, where `max_completion_tokens` is not given
+             * @default null
+             */
             readonly max_tokens?: number | null;
+            /** @description the chat; the last message of the user is the question, and those before it are its history */
             readonly messages: readonly components["schemas"]["Message"][];
-            /** @default null */
+            /**
+             * @description labels of the jobs by name; what cannot be a label is left out
+             * @default null
+             */
             readonly metadata?: {
                 readonly [key: string]: unknown;
             } | null;
-            /** @default  */
+            /**
+             * @description a collection, a collection and a kind, as `filings/reports`, or `all`; empty: the default of the key
+             * @default
+             */
             readonly model?: string;
-            /** @default null */
+            /**
+             * @description how many answers: 1 or null
+             * @default null
+             */
             readonly n?: number | null;
-            /** @default null */
+            /**
+             * @description form of the answer: text
+             * @default null
+             */
             readonly response_format?: components["schemas"]["ResponseFormat"] | null;
-            /** @default false */
+            /**
+             * @description whether the answer comes as it is written, as Server-Sent Events; null: it does not
+             * @default false
+             */
             readonly stream?: boolean | null;
-            /** @default null */
+            /**
+             * @description how it is streamed
+             * @default null
+             */
             readonly stream_options?: components["schemas"]["StreamOptions"] | null;
-            /** @default null */
+            /**
+             * @description the label `user` of the jobs
+             * @default null
+             */
             readonly user?: string | null;
         } & {
             readonly [key: string]: unknown;
         };
-        /**
-         * @description A session with its best passage.
-         *
-         *     ``marks`` are the (start, end) places of the matched words in ``snippet``, which is cut from the message
-         *     ``message_id`` (None if the message has no id, or if only the session's name matched). ``message_number``, from 1,
-         *     and ``message_at`` are its place in the session and its time; None for a name. A session that only vectors found
-         *     shows its nearest passage, without marks.
-         *
-         *     The ``explanation`` holds every number needed to recompute ``score``. Its ``factors`` multiply to the score by
-         *     words. Where vectors were joined, the ranks by that score and by vectors are in ``joined``, and ``score`` is their
-         *     weighted sum. ``placed_by`` is the step of diversification that placed the hit, and ``placed_for`` the age or topic;
-         *     "age" with "newest" or "oldest" is the order of time that the question asked for.
-         *     ``metadata`` is that of the session, if the request asks for it or has a filter. ``source`` and ``line`` are the
-         *     file that the message was read from and its line there, if ingestion noted them.
-         */
+        /** @description A session with its best passage. */
         readonly ConversationHit: {
+            /** @description every number of the score: `factors` multiply to the score by words, `joined` has both ranks */
             readonly explanation: {
                 readonly [key: string]: unknown;
             };
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description time of the session's latest message, in UTC
+             */
             readonly last_active: string;
-            /** @default null */
+            /**
+             * @description line of the message in that file, from 1; null if ingestion did not note it
+             * @default null
+             */
             readonly line?: number | null;
-            /** @default [] */
+            /**
+             * @description places of the matched words in the snippet, as (start, end) in characters; empty if only vectors found it
+             * @default []
+             */
             readonly marks?: readonly (readonly [
                 number,
                 number
             ])[];
-            /** @default null */
+            /**
+             * @description time of the snippet's message, in UTC; null if the name is shown
+             * @default null
+             */
             readonly message_at?: string | null;
-            /** @default null */
+            /**
+             * @description id of the message that the snippet is from; null if it has none or the name is shown
+             * @default null
+             */
             readonly message_id?: string | null;
-            /** @default null */
+            /**
+             * @description place of the snippet's message in its session, from 1; null if the name is shown
+             * @default null
+             */
             readonly message_number?: number | null;
-            /** @default null */
+            /**
+             * @description metadata of the session; null unless the request asks for it or has a filter
+             * @default null
+             */
             readonly metadata?: {
                 readonly [key: string]: unknown;
             } | null;
+            /** @description name of the session; null if it was ingested without one */
             readonly name: string | null;
-            /** @enum {string} */
+            /**
+             * @description what placed the hit: its score, a step of diversification, or the order of time that was asked for
+             * @enum {string}
+             */
             readonly placed_by: "relevance" | "age" | "topic" | "order" | "score";
-            /** @default null */
+            /**
+             * @description age or topic that the hit was placed for, or "newest" or "oldest" of the order of time; else null
+             * @default null
+             */
             readonly placed_for?: string | null;
+            /** @description the formula of `scoring`; where vectors were joined, Σ weight / (10 + rank) over words and vectors */
             readonly score: number;
+            /** @description id of the session, as ingested */
             readonly session_id: string;
+            /** @description about 240 characters of the best message, or of the nearest passage if only vectors found the session; the session's name if only that matched */
             readonly snippet: string;
-            /** @default null */
+            /**
+             * @description file that the snippet's message was read from; null if ingestion did not note it
+             * @default null
+             */
             readonly source?: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description time at which the session began, in UTC
+             */
             readonly started_at: string;
+            /** @description user whose session it is; null if it was ingested without one */
             readonly user_name: string | null;
         };
-        /** @description The result of a `ConversationSearch`, in order; ``total`` counts the candidates. */
+        /** @description The result of a `ConversationSearch`. ``total`` counts the sessions that were ranked. */
         readonly ConversationResult: {
+            /** @description name of the collection that was searched */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description texts that were searched next to the question, by what wrote them */
             readonly expansion_texts?: {
                 readonly [key: string]: readonly string[];
             };
-            /** @default null */
+            /**
+             * @description what earlier turns added to the question; null: the request has no earlier turns
+             * @default null
+             */
             readonly history?: components["schemas"]["HistoryUse"] | null;
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `conversations` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "conversations";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description the question, as in the request */
             readonly query: string;
+            /** @description the sessions, best first */
             readonly results: readonly components["schemas"]["ConversationHit"][];
-            /** @enum {string} */
+            /**
+             * @description formula of the score by words, as in the request
+             * @enum {string}
+             */
             readonly scoring: "product" | "bounded" | "bm25";
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -587,15 +812,22 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description how the query was read, and what was changed in it */
             readonly understanding: components["schemas"]["Understanding"];
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
-            /** @default null */
+            /**
+             * @description why the session that the request names is not among the hits; null if it names none
+             * @default null
+             */
             readonly why_not?: components["schemas"]["Absence"] | null;
         };
         /**
@@ -766,80 +998,120 @@ export interface components {
              */
             readonly why_not?: string | null;
         };
-        /** @description What the fleet spent, today first, and the budgets of keys that have one. */
+        /** @description What the fleet spent. */
         readonly CostsBody: {
+            /** @description of each key that has a budget; empty for a key that may not see all collections */
             readonly budgets: readonly components["schemas"]["BudgetBody"][];
+            /** @description what was spent on each day, today first */
             readonly sums: readonly components["schemas"]["SumsBody"][];
         };
         /** @description A part of the request that the result lacks, and why. */
         readonly Degradation: {
-            /** @default null */
+            /**
+             * @description why, as a code for programs; null: the reason has no code
+             * @default null
+             */
             readonly code?: ("limit" | "deadline" | "slow" | "provider_down" | "provider_refused" | "store_down" | "pending" | "cut" | "lost" | "invalid" | "budget" | "bug") | null;
+            /** @description why the part is missing, in words */
             readonly reason: string;
+            /** @description name of the step that would have made the part; of a `search`, behind the kind/collection of its branch */
             readonly stage: string;
         };
-        /**
-         * @description A job that tells a caller: done if the address accepted the message, dead if it was given up.
-         *
-         *     ``reason`` says why the last attempt failed, and ``next_at`` when the next one is due.
-         */
+        /** @description A job that tells a caller. */
         readonly DeliveryBody: {
+            /** @description how often the address was called */
             readonly attempts: number;
+            /** @description when it was accepted or given up; null: it was not */
             readonly ended_at?: string | null;
+            /** @description id of the job that tells it */
             readonly job_id: string;
+            /** @description when the next attempt is due; null: none is */
             readonly next_at?: string | null;
-            /** @default  */
+            /**
+             * @description why the last attempt failed, in words; else empty
+             * @default
+             */
             readonly reason?: string;
-            /** @enum {string} */
+            /**
+             * @description done: the address accepted the message; dead: it was given up
+             * @enum {string}
+             */
             readonly state: "queued" | "running" | "done" | "failed" | "cancelled" | "dead";
         };
-        /**
-         * @description What a list tells of a document.
-         *
-         *     ``size`` counts ``unit``. ``pending`` counts the rows that wait for a vector. ``when`` is the time that the kind's
-         *     filter on a time looks at first: when a session began, when a report was published.
-         */
+        /** @description What a list tells of a document. */
         readonly DocumentCard: {
+            /** @description id of the document: of a session or module document its own, of a report its sha1, of a file its path */
             readonly id: string;
+            /** @description fields that were ingested with the document and that its kind does not know */
             readonly metadata?: {
                 readonly [key: string]: unknown;
             };
-            /** @default 0 */
+            /**
+             * @description rows of the document that wait for a vector
+             * @default 0
+             */
             readonly pending?: number;
+            /** @description length of the document, in `unit` */
             readonly size: number;
-            /** @default null */
+            /**
+             * @description title of a report, name of a session, path of a module's file; null: the document has none
+             * @default null
+             */
             readonly title?: string | null;
-            /** @enum {string} */
+            /**
+             * @description what `size` counts: messages of a session, pages of a report, characters of a module, bytes of a file
+             * @enum {string}
+             */
             readonly unit: "messages" | "pages" | "characters" | "bytes";
-            /** @default null */
+            /**
+             * @description time that the kind's filter on a time looks at first: when a session began, when a report was published; null: the document has no such time
+             * @default null
+             */
             readonly when?: string | null;
         };
-        /** @description A page of a list. ``total`` counts all documents that pass. ``cursor`` gives the next page, or is None. */
+        /** @description A page of a list. ``total`` counts all documents that pass the filter, on every page. */
         readonly DocumentList: {
+            /** @description collection that was listed */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default null */
+            /**
+             * @description where the next page begins; null: this page is the last
+             * @default null
+             */
             readonly cursor?: string | null;
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description documents of this page, in the order of their ids */
             readonly documents: readonly components["schemas"]["DocumentCard"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `list_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "list_documents";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @enum {string} */
+            /**
+             * @description kind of the documents
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -847,42 +1119,62 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
         };
-        /** @description A page of an export; ``total`` counts its documents. ``cursor`` gives the next page, or is None. */
+        /** @description A page of an export. ``total`` counts the documents of the page. */
         readonly DocumentPage: {
+            /** @description collection that is exported */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default null */
+            /**
+             * @description where the next page begins; null: this page is the last
+             * @default null
+             */
             readonly cursor?: string | null;
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description whole documents, each as ingestion reads it, in the order of their ids */
             readonly documents: readonly {
                 readonly [key: string]: unknown;
             }[];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `export_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "export_documents";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @enum {string} */
+            /**
+             * @description kind of the documents
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -890,16 +1182,20 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
         };
         /** @description The job ended, and its result is on the board. */
         readonly Done: {
+            /** @description whether the result lacks nothing; false if its `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description always `done` (enum property replaced by openapi-typescript)
@@ -910,10 +1206,9 @@ export interface components {
         /**
          * @description Drop documents for good: rows, words, vectors, ranks, and what the board still holds of them.
          *
-         *     With ``ids`` and a ``filter``, those of the ids that pass. With ``everything``, all documents of the retriever, and
-         *     the collection is listed under it no more. What was accepted before this job stays forgotten, even if its job runs
-         *     later. What is accepted after it stays. A filter is for the documents as they are when the job is accepted: a
-         *     version that was accepted before, passes, and comes late is forgotten with what it replaces.
+         *     What was accepted before this job stays forgotten, even if its job runs later. What is accepted after it stays. A
+         *     filter is for the documents as they are when the job is accepted: a version that was accepted before, passes, and
+         *     comes late is forgotten with what it replaces.
          */
         readonly DropDocuments: {
             /**
@@ -923,9 +1218,15 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
-            /** @default false */
+            /**
+             * @description drop all documents of the retriever, and list the collection under it no more; without ids or filter
+             * @default false
+             */
             readonly everything?: boolean;
             /** @description conditions that a document must meet, by field */
             readonly filter?: {
@@ -939,7 +1240,10 @@ export interface components {
                     readonly to?: number;
                 };
             };
-            /** @default [] */
+            /**
+             * @description ids of the documents to drop; with a `filter`, only those of them that pass it
+             * @default []
+             */
             readonly ids?: readonly string[];
             /**
              * @description always `drop_documents` (enum property replaced by openapi-typescript)
@@ -950,9 +1254,15 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default normal */
+            /**
+             * @description priority under a provider's rate limit
+             * @default normal
+             */
             readonly lane?: components["schemas"]["Lane"];
-            /** @enum {string} */
+            /**
+             * @description kind of the documents
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -966,34 +1276,52 @@ export interface components {
         };
         /** @description What was dropped. */
         readonly Dropped: {
+            /** @description forgotten, or absent if there was no such document */
             readonly outcome: string;
+            /** @description how many documents were dropped */
             readonly total: number;
         };
-        /** @description What was dropped. ``total`` counts the documents; ``outcome`` is "absent" if there was none. */
+        /** @description What was dropped. ``total`` counts the documents. */
         readonly DropResult: {
+            /** @description collection that they were dropped from */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `drop_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "drop_documents";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @enum {string} */
+            /**
+             * @description whether anything was dropped: "absent" if nothing was there to drop
+             * @enum {string}
+             */
             readonly outcome: "forgotten" | "absent";
-            /** @enum {string} */
+            /**
+             * @description kind of the documents
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -1001,10 +1329,13 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
@@ -1018,7 +1349,10 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
             /**
              * @description ids of the documents; empty for all of the collection
@@ -1034,9 +1368,15 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
-            /** @enum {string} */
+            /**
+             * @description kind of the documents
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
             /**
              * @description seconds to wait before embedding, so that further changes are embedded too
@@ -1054,33 +1394,47 @@ export interface components {
             readonly version?: number;
         };
         /**
-         * @description What embedding did. ``total`` counts the vectors made, ``pending`` the passages that still wait for one.
+         * @description What embedding did. ``total`` counts the vectors made.
          *
          *     ``degraded`` tells how many texts the provider refused. They are found by their words.
          */
         readonly EmbedDocumentsResult: {
+            /** @description collection that they are in */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `embed_documents` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "embed_documents";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description passages of the documents that still wait for a vector */
             readonly pending: number;
-            /** @enum {string} */
+            /**
+             * @description kind of the documents
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -1088,10 +1442,13 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
@@ -1099,31 +1456,40 @@ export interface components {
         /**
          * @description The vectors, or how many were stored. ``total`` is the number of texts.
          *
-         *     With ``into="result"``, ``vectors`` maps each id to its packed vector: base64 of ``dimensions`` little-endian
-         *     float32. `embedding` unpacks one. With ``into="table"``, ``written`` counts the rows written and ``unchanged`` the
-         *     rows that were stored before, which includes those that a killed attempt of the same job wrote.
+         *     `embedding` unpacks a vector.
          */
         readonly EmbedResult: {
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description numbers in each vector */
             readonly dimensions: number;
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `embed` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "embed";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description model that embedded the texts */
             readonly model: string;
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -1131,28 +1497,32 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
-            /** @default 0 */
+            /**
+             * @description rows that were stored before, and not embedded again; those that a killed attempt of the same job wrote are among them
+             * @default 0
+             */
             readonly unchanged?: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
+            /** @description vectors by the ids of their texts, each as base64 of `dimensions` little-endian float32; empty with `into="table"` */
             readonly vectors?: {
                 readonly [key: string]: string;
             };
-            /** @default 0 */
+            /**
+             * @description rows written to the table; 0 with `into="result"`
+             * @default 0
+             */
             readonly written?: number;
         };
-        /**
-         * @description Embed texts for one side of a search, as questions ("query") or as searchable texts ("passage").
-         *
-         *     With ``into="result"`` the vectors are returned. With ``into="table"`` they are stored in PostgreSQL
-         *     (`text_vectors`, by collection, id and model), and texts that are stored unchanged are not embedded again. The job
-         *     is durable: it has no deadline.
-         */
+        /** @description Embed texts for one side of a search. The job is durable: it has no deadline. */
         readonly EmbedTexts: {
             /**
              * @description where the caller is told that the job has ended, by a signed POST; the origin must be one that QUERYMILL_CALLBACK_ORIGINS lists
@@ -1161,14 +1531,19 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
             /**
+             * @description side of a search that the texts are on: questions ("query") or searchable texts ("passage")
              * @default passage
              * @enum {string}
              */
             readonly input_type?: "query" | "passage";
             /**
+             * @description where the vectors go: "result" returns them; "table" stores them in PostgreSQL (`text_vectors`, by collection, id and model), and does not embed again what is stored unchanged
              * @default result
              * @enum {string}
              */
@@ -1182,12 +1557,16 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
                 readonly [key: string]: string;
             };
+            /** @description texts to embed; no id may occur twice */
             readonly texts: readonly components["schemas"]["TextToEmbed"][];
             /**
              * @description version of the request; leave it out
@@ -1195,34 +1574,57 @@ export interface components {
              */
             readonly version?: number;
         };
-        /** @description How a job ended. It is done, and not ``complete``, if its result lacks a part. */
+        /** @description How a job ended. */
         readonly EndedJob: {
-            /** @default null */
+            /**
+             * @description why, as a code for programs; null: the reason has no code
+             * @default null
+             */
             readonly code?: ("limit" | "deadline" | "slow" | "provider_down" | "provider_refused" | "store_down" | "pending" | "cut" | "lost" | "invalid" | "budget" | "bug") | null;
+            /** @description collection of the job; of several, joined by commas */
             readonly collection: string;
-            /** @default true */
+            /**
+             * @description false: the job is done, and its result lacks a part
+             * @default true
+             */
             readonly complete?: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description when the job was submitted, in UTC
+             */
             readonly created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description when the job ended, in UTC
+             */
             readonly ended_at: string;
+            /** @description id of the job that ended */
             readonly job_id: string;
+            /** @description kind of the job */
             readonly kind: string;
+            /** @description labels that the job was submitted with */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description paths of the gateway by name: `job`, and `result` if the job is done */
             readonly links?: {
                 readonly [key: string]: string;
             };
-            /** @enum {string} */
+            /**
+             * @description how the job ended; "dead": it was given up, and can be replayed
+             * @enum {string}
+             */
             readonly state: "done" | "failed" | "cancelled" | "dead";
         };
-        /** @description An event of a job, with its id in the stream. ``data`` has the type of the event. */
+        /** @description An event of a job. */
         readonly EventBody: {
+            /** @description the event itself, with the fields of its type */
             readonly data: {
                 readonly [key: string]: unknown;
             };
+            /** @description its type, such as `done` */
             readonly event: string;
+            /** @description its id in the stream of the job, for `Last-Event-ID` or `after` */
             readonly id: string;
         };
         /** @description Return documents whole, as ingestion reads them. A page ends early where it has become long. */
@@ -1234,7 +1636,10 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description `cursor` of the page before, which this page goes on from; null: the first page
+             * @default null
+             */
             readonly cursor?: string | null;
             /**
              * @description seconds until the result is due
@@ -1267,9 +1672,15 @@ export interface components {
              * @default interactive
              */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default 200 */
+            /**
+             * @description documents on the page, at most
+             * @default 200
+             */
             readonly limit?: number;
-            /** @enum {string} */
+            /**
+             * @description kind of the documents
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -1295,8 +1706,12 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
+            /** @description sessions to extend; no session may occur twice */
             readonly documents: readonly components["schemas"]["SessionExtension"][];
             /**
              * @description always `extend` (enum property replaced by openapi-typescript)
@@ -1307,9 +1722,15 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default normal */
+            /**
+             * @description priority under a provider's rate limit
+             * @default normal
+             */
             readonly lane?: components["schemas"]["Lane"];
-            /** @enum {string} */
+            /**
+             * @description kind of the sessions
+             * @enum {string}
+             */
             readonly retriever: "messages" | "conversations";
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -1323,28 +1744,42 @@ export interface components {
         };
         /** @description The outcome of each session. */
         readonly ExtendResult: {
+            /** @description collection that the documents went into */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description what became of each document of the request, in order */
             readonly documents: readonly components["schemas"]["IngestedDocument"][];
-            /** @default [] */
+            /**
+             * @description ids of the jobs that make the missing vectors; empty: none is needed
+             * @default []
+             */
             readonly embedding_jobs?: readonly string[];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `extend` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "extend";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -1352,18 +1787,25 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
         };
         /** @description The job ended without a result. */
         readonly Failed: {
-            /** @default null */
+            /**
+             * @description why, as a code for programs; null: the reason has no code
+             * @default null
+             */
             readonly code?: ("limit" | "deadline" | "slow" | "provider_down" | "provider_refused" | "store_down" | "pending" | "cut" | "lost" | "invalid" | "budget" | "bug") | null;
+            /** @description why, in words */
             readonly reason: string;
             /**
              * @description always `failed` (enum property replaced by openapi-typescript)
@@ -1371,9 +1813,11 @@ export interface components {
              */
             readonly type: "failed";
         };
-        /** @description A document that its job could not store, and why. */
+        /** @description A document that its job could not store. */
         readonly FailedDocument: {
+            /** @description id of the document */
             readonly document: string;
+            /** @description why it could not be stored, in words; empty if that is unknown */
             readonly reason: string;
         };
         /** @description What is said of a hit. */
@@ -1388,32 +1832,49 @@ export interface components {
             /** @description 0: not relevant, 1: somewhat, 2: relevant, 3: exactly what was asked for */
             readonly relevance: number;
         };
-        /** @description A page of judgements; ``total`` counts all of them. ``cursor`` gives the next page, or is None. */
+        /** @description A page of judgements. ``total`` counts all judgements, on every page. */
         readonly FeedbackList: {
+            /** @description collection of the searches */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default null */
+            /**
+             * @description `after` of the next page; null: this page is the last
+             * @default null
+             */
             readonly cursor?: string | null;
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
+            /** @description judgements of this page, in the order of their searches */
             readonly judgements: readonly components["schemas"]["KeptJudgement"][];
             /**
              * @description always `list_feedback` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "list_feedback";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @enum {string} */
+            /**
+             * @description kind of the searches
+             * @enum {string}
+             */
             readonly of: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -1421,35 +1882,48 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
         };
         /** @description ``total`` counts the judgements that are kept. Those of documents that were deleted since are not. */
         readonly FeedbackResult: {
+            /** @description collection of the search */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `feedback` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "feedback";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -1457,93 +1931,129 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
         };
-        /**
-         * @description A file, how relevant it is, and which searches found it.
-         *
-         *     ``relevance`` is always to the query of the request. ``found_by`` names the searches that found the file, in
-         *     ``round``. ``score`` is the relevance, or in ``oneshot`` the fused rank. ``explanation`` holds every number needed
-         *     to recompute it. ``tokens`` is the cost of reading the whole file; ``excerpt`` are the lines most relevant to the
-         *     query, and ``cells`` those of a notebook that they are in, counted from 1. ``metadata`` is that of the file, if the
-         *     request has a filter. ``kind`` marks tests, documentation and generated files.
-         */
+        /** @description A file, how relevant it is, and which searches found it. */
         readonly FileHit: {
-            /** @enum {string} */
+            /**
+             * @description band of the relevance: high from 0.8, medium from 0.5, low from 0.2, else irrelevant
+             * @enum {string}
+             */
             readonly band: "high" | "medium" | "low" | "irrelevant";
-            /** @default [] */
+            /**
+             * @description cells of a notebook that the excerpt is in, from 1; empty for other files
+             * @default []
+             */
             readonly cells?: readonly number[];
+            /** @description lines of the definitions most relevant to the query; empty for a file with none of its words */
             readonly excerpt: readonly components["schemas"]["LineRange"][];
+            /** @description every number needed to recompute the relevance: formula, weights, evidence and bands */
             readonly explanation: {
                 readonly [key: string]: unknown;
             };
+            /** @description searches of this round that found the file, such as `words`, `vectors` or `name` with a name */
             readonly found_by: readonly string[];
             /**
+             * @description what the file is; tests, documentation and generated files rank below code unless asked for
              * @default code
              * @enum {string}
              */
             readonly kind?: "code" | "tests" | "documentation" | "generated";
-            /** @default null */
+            /**
+             * @description metadata of the file; null unless the request has a filter
+             * @default null
+             */
             readonly metadata?: {
                 readonly [key: string]: unknown;
             } | null;
+            /** @description path of the file relative to the root of the code base */
             readonly path: string;
+            /** @description 0 to 1, to the query of the request: calibrated evidence, or the number of a language model */
             readonly relevance: number;
+            /** @description round that found and evaluated the file, from 1 */
             readonly round: number;
+            /** @description the relevance; in `oneshot` the weighted reciprocal rank fusion of the searches that found the file */
             readonly score: number;
+            /** @description estimated tokens of the whole file */
             readonly tokens: number;
+            /** @description what the file has of the query, in one line */
             readonly why: string;
         };
-        /**
-         * @description The result of a `FileSearch`: high and medium files, best first. ``total`` counts them before ``top_n`` applies.
-         *
-         *     ``patterns`` are the names that later rounds searched; ``gaps`` are names that high files use and no retrieved file
-         *     defines. ``stop`` says why the search ended. ``files_read`` counts the files evaluated. ``context_files`` are the
-         *     files whose lines are in ``context``.
-         */
+        /** @description The result of a `FileSearch`. ``total`` counts its files before ``top_n`` applies. */
         readonly FileResult: {
+            /** @description name of the collection that was searched */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
+            /** @description the best definitions of the files returned and a map of the others, within context_budget; "" for 0 */
             readonly context: string;
+            /** @description paths of the files whose definitions are in the context */
             readonly context_files: readonly string[];
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description texts that were searched next to the question, by what wrote them */
             readonly expansion_texts?: {
                 readonly [key: string]: readonly string[];
             };
+            /** @description number of files that were evaluated */
             readonly files_read: number;
+            /** @description names that high files use and no retrieved file defines, those of most weight first; at most 20 */
             readonly gaps: readonly string[];
-            /** @default null */
+            /**
+             * @description what earlier turns added to the question; null: the request has no earlier turns
+             * @default null
+             */
             readonly history?: components["schemas"]["HistoryUse"] | null;
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `files` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "files";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default [] */
+            /**
+             * @description files of low relevance, best first; empty unless `return_low` is set, and in `oneshot`
+             * @default []
+             */
             readonly low?: readonly components["schemas"]["FileHit"][];
-            /** @enum {string} */
+            /**
+             * @description mode of the request
+             * @enum {string}
+             */
             readonly mode: "iterative" | "oneshot";
+            /** @description names that later rounds searched, in order */
             readonly patterns: readonly string[];
+            /** @description the question, as in the request */
             readonly query: string;
+            /** @description files of high and medium relevance, best first, and first of all those that the query names by path; in `oneshot` all evaluated files, by fused rank */
             readonly results: readonly components["schemas"]["FileHit"][];
+            /** @description what each round searched and found, in order */
             readonly rounds: readonly components["schemas"]["RoundSummary"][];
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -1551,16 +2061,24 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description why the search ended: enough, rounds, token budget, no new query, nothing added, one shot, a step failed or deadline */
             readonly stop: string;
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description what the job cost in tokens, and what reading the files would have cost */
             readonly token_account: components["schemas"]["TokenAccount"];
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
-            /** @default null */
+            /**
+             * @description why the file that the request names is not among the hits; null if it names none
+             * @default null
+             */
             readonly why_not?: components["schemas"]["Absence"] | null;
         };
         /**
@@ -1711,71 +2229,84 @@ export interface components {
              */
             readonly why_not?: string | null;
         };
-        /**
-         * @description How the fleet is. ``jobs`` are by kind; ``counts`` are the fleet's counters since the board was empty.
-         *
-         *     ``lately`` tells how jobs ended in the last ``minutes``, by kind.
-         */
+        /** @description How the fleet is. */
         readonly FleetBody: {
+            /** @description counters of the fleet by name, since the board was empty */
             readonly counts: {
                 readonly [key: string]: number;
             };
+            /** @description how many dead jobs there are, to be replayed or dropped */
             readonly dead_letters: number;
+            /** @description by kind: how many were submitted, how they ended, and how long they took (s), since the board was empty */
             readonly jobs: {
                 readonly [key: string]: {
                     readonly [key: string]: unknown;
                 };
             };
+            /** @description how jobs ended in the last `minutes`, by kind */
             readonly lately: {
                 readonly [key: string]: unknown;
             };
+            /** @description how many steps were taken from dead workers since the board was empty */
             readonly leases_lost: number;
+            /** @description of each provider's account: its circuit breaker, failures in a row, pause (s), and what was learned */
             readonly providers: readonly {
                 readonly [key: string]: unknown;
             }[];
+            /** @description of each queue: its workers and threads, the steps that wait and run, and how long the oldest waits (s) */
             readonly queues: readonly {
                 readonly [key: string]: unknown;
             }[];
+            /** @description by model: the last 50 calls that its provider refused, the latest first */
             readonly refusals: {
                 readonly [key: string]: readonly {
                     readonly [key: string]: unknown;
                 }[];
             };
+            /** @description the worker processes that are alive, with their queues, threads (`slots`), and threads at work (`busy`) */
             readonly workers: readonly {
                 readonly [key: string]: unknown;
             }[];
         };
-        /** @description What the fleet did by the minute, the earliest first. */
+        /** @description What the fleet did by the minute. */
         readonly FleetHistory: {
+            /** @description the last minutes, the earliest first; those without a worker are left out */
             readonly minutes: readonly components["schemas"]["FleetMinute"][];
         };
-        /**
-         * @description The queues at a time, in seconds since the epoch, and what the fleet did in the ``passed_s`` seconds before it.
-         *
-         *     That is about 60, more after a time without workers, and 0 if nothing is known of the time before. ``jobs`` are by
-         *     kind, ``counts`` are calls and tokens of providers, and processor time in ms.
-         */
+        /** @description The queues at a time, and what the fleet did before it. */
         readonly FleetMinute: {
+            /** @description that time by the board's clock, in seconds since the epoch */
             readonly at: number;
+            /** @description by name: calls and tokens of providers, and processor time in ms */
             readonly counts: {
                 readonly [key: string]: number;
             };
+            /** @description by kind: how many were submitted, how they ended, and how long they took (s) */
             readonly jobs: {
                 readonly [key: string]: {
                     readonly [key: string]: unknown;
                 };
             };
+            /** @description seconds that were counted: about 60, more after a time without workers, 0 if nothing is known of them */
             readonly passed_s: number;
+            /** @description of each queue: the steps that wait and run at that time, its threads, and the steps that were run */
             readonly queues: readonly {
                 readonly [key: string]: unknown;
             }[];
         };
-        /** @description A condition that a hit has to meet, and what became of the thing there. ``said`` has the numbers, or is "". */
+        /** @description A condition that a hit has to meet. */
         readonly Gate: {
+            /** @description what the condition is called, such as "band" or "limit" */
             readonly name: string;
-            /** @enum {string} */
+            /**
+             * @description whether the thing meets the condition; "unreached": it failed at an earlier one
+             * @enum {string}
+             */
             readonly outcome: "passed" | "failed" | "unreached";
-            /** @default  */
+            /**
+             * @description numbers that the outcome follows from, in words; empty: there is nothing to say
+             * @default
+             */
             readonly said?: string;
         };
         /**
@@ -1793,10 +2324,14 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
             /** @description id of the search */
             readonly job: string;
+            /** @description how relevant hits of the search are, each judged on its own */
             readonly judgements: readonly components["schemas"]["HitJudgement"][];
             /**
              * @description always `feedback` (enum property replaced by openapi-typescript)
@@ -1807,7 +2342,10 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default normal */
+            /**
+             * @description priority under a provider's rate limit
+             * @default normal
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -1819,18 +2357,22 @@ export interface components {
              */
             readonly version?: number;
         };
-        /**
-         * @description What the earlier turns of a chat added to a question.
-         *
-         *     ``weights`` are those of the texts that were added, which stand in ``expansion_texts`` under ``history``; a word of
-         *     the question weighs 1. ``left_out`` counts the oldest turns, which were not looked at.
-         */
+        /** @description What the earlier turns of a chat added to a question. */
         readonly HistoryUse: {
-            /** @default 0 */
+            /**
+             * @description how many of the oldest turns were not looked at
+             * @default 0
+             */
             readonly left_out?: number;
-            /** @enum {string} */
+            /**
+             * @description how the question refers back: by a word such as "it" ("reference"), by going on as "and …" does ("continuation"), by having hardly any word of its own ("few_words"); "no": it stands alone
+             * @enum {string}
+             */
             readonly refers: "reference" | "continuation" | "few_words" | "no";
-            /** @default [] */
+            /**
+             * @description weights of the texts that were added, which stand in `expansion_texts` under `history`, in their order; a word of the question weighs 1
+             * @default []
+             */
             readonly weights?: readonly number[];
         };
         /** @description How relevant a hit of a search is to its question. */
@@ -1854,8 +2396,11 @@ export interface components {
         };
         /** @description The ranking so far, before every step has finished. */
         readonly Hits: {
+            /** @description name of the step, or of its phase, that the ranking comes after */
             readonly after_stage: string;
+            /** @description the best of them, best first */
             readonly hits: readonly components["schemas"]["PartialHit"][];
+            /** @description hits in the ranking so far */
             readonly total: number;
             /**
              * @description always `hits` (enum property replaced by openapi-typescript)
@@ -1863,10 +2408,13 @@ export interface components {
              */
             readonly type: "hits";
         };
-        /** @description The best score that one query gave a hit, and the number of the passage with that score. */
+        /** @description A hit that one query found. */
         readonly HitSoFar: {
+            /** @description identifies the hit, in the form of the job's kind */
             readonly key: string;
+            /** @description number of the passage with that score */
             readonly passage: number;
+            /** @description the best score that the query gave the hit; higher is better */
             readonly score: number;
         };
         /** @description Ingest whole sessions, each in place of its stored version. What was added to it since is kept. */
@@ -1878,8 +2426,12 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
+            /** @description documents to store; no id may occur twice */
             readonly documents: readonly components["schemas"]["ChatSession"][];
             /**
              * @description always `ingest_conversations` (enum property replaced by openapi-typescript)
@@ -1890,7 +2442,10 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -1904,28 +2459,42 @@ export interface components {
         };
         /** @description The outcome of each session. Its ``total`` counts its messages. */
         readonly IngestConversationsResult: {
+            /** @description collection that the documents went into */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description what became of each document of the request, in order */
             readonly documents: readonly components["schemas"]["IngestedDocument"][];
-            /** @default [] */
+            /**
+             * @description ids of the jobs that make the missing vectors; empty: none is needed
+             * @default []
+             */
             readonly embedding_jobs?: readonly string[];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `ingest_conversations` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_conversations";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -1933,27 +2502,35 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
         };
-        /**
-         * @description What became of one document. ``reason`` says why it failed. The other documents of its job are not affected.
-         *
-         *     ``total`` counts its parts. ``superseded``: a newer version of it is stored. ``forgotten``: it
-         *     was dropped after the job had been accepted.
-         */
+        /** @description What became of one document. One that failed does not affect the other documents of its job. */
         readonly IngestedDocument: {
+            /** @description id of the document */
             readonly document: string;
-            /** @enum {string} */
+            /**
+             * @description what became of it; "superseded": a newer version is stored; "forgotten": it was dropped after the job had been accepted
+             * @enum {string}
+             */
             readonly outcome: "ingested" | "unchanged" | "superseded" | "forgotten" | "failed";
-            /** @default  */
+            /**
+             * @description why it failed, in words; empty: it did not fail
+             * @default
+             */
             readonly reason?: string;
-            /** @default 0 */
+            /**
+             * @description parts of the document, such as chunks, messages or modules; 0 if a kind does not count those of an unchanged one
+             * @default 0
+             */
             readonly total?: number;
         };
         /**
@@ -1971,8 +2548,12 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
+            /** @description documents to store; no id may occur twice */
             readonly documents: readonly components["schemas"]["SourceFile"][];
             /**
              * @description always `ingest_files` (enum property replaced by openapi-typescript)
@@ -1983,13 +2564,19 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
                 readonly [key: string]: string;
             };
-            /** @default false */
+            /**
+             * @description whether the whole collection is searched by meaning from now on; true once is enough
+             * @default false
+             */
             readonly vectors?: boolean;
             /**
              * @description version of the request; leave it out
@@ -2000,34 +2587,47 @@ export interface components {
         /**
          * @description The outcome of each file. Its ``total`` counts the chunks of one that was stored.
          *
-         *     ``symbols`` counts those of the files that were stored. ``pending`` counts the chunks of the whole collection that
-         *     waited for a vector when the job ended; none waits in a collection without vectors. ``embedding_jobs`` is empty:
-         *     nobody waits for the vectors of a code base.
+         *     ``embedding_jobs`` is empty: nobody waits for the vectors of a code base.
          */
         readonly IngestFilesResult: {
+            /** @description collection that the documents went into */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description what became of each document of the request, in order */
             readonly documents: readonly components["schemas"]["IngestedDocument"][];
-            /** @default [] */
+            /**
+             * @description ids of the jobs that make the missing vectors; empty: none is needed
+             * @default []
+             */
             readonly embedding_jobs?: readonly string[];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `ingest_files` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_files";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description chunks of the collection that waited for a vector when the job ended; 0 in a collection without vectors */
             readonly pending: number;
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -2035,11 +2635,15 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description number of definitions, imports, calls and types in the files that were stored */
             readonly symbols: number;
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
@@ -2057,8 +2661,12 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
+            /** @description documents to store; no id may occur twice */
             readonly documents: readonly components["schemas"]["ChatSession"][];
             /**
              * @description always `ingest_messages` (enum property replaced by openapi-typescript)
@@ -2069,7 +2677,10 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -2083,28 +2694,42 @@ export interface components {
         };
         /** @description The outcome of each session. Its ``total`` counts its passages: each message alone, and with its neighbours. */
         readonly IngestMessagesResult: {
+            /** @description collection that the documents went into */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description what became of each document of the request, in order */
             readonly documents: readonly components["schemas"]["IngestedDocument"][];
-            /** @default [] */
+            /**
+             * @description ids of the jobs that make the missing vectors; empty: none is needed
+             * @default []
+             */
             readonly embedding_jobs?: readonly string[];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `ingest_messages` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_messages";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -2112,10 +2737,13 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
@@ -2129,8 +2757,12 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
+            /** @description documents to store; no id may occur twice */
             readonly documents: readonly components["schemas"]["ModuleDocument"][];
             /**
              * @description always `ingest_modules` (enum property replaced by openapi-typescript)
@@ -2141,7 +2773,10 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -2155,28 +2790,42 @@ export interface components {
         };
         /** @description The outcome of each document. Its ``total`` counts the modules of one that was stored. */
         readonly IngestModulesResult: {
+            /** @description collection that the documents went into */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description what became of each document of the request, in order */
             readonly documents: readonly components["schemas"]["IngestedDocument"][];
-            /** @default [] */
+            /**
+             * @description ids of the jobs that make the missing vectors; empty: none is needed
+             * @default []
+             */
             readonly embedding_jobs?: readonly string[];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `ingest_modules` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_modules";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -2184,10 +2833,13 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
@@ -2201,8 +2853,12 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
+            /** @description documents to store; no id may occur twice */
             readonly documents: readonly components["schemas"]["Report"][];
             /**
              * @description always `ingest_reports` (enum property replaced by openapi-typescript)
@@ -2213,7 +2869,10 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -2227,28 +2886,42 @@ export interface components {
         };
         /** @description The outcome of each report. Its ``total`` counts the passages that were stored. */
         readonly IngestReportsResult: {
+            /** @description collection that the documents went into */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description what became of each document of the request, in order */
             readonly documents: readonly components["schemas"]["IngestedDocument"][];
-            /** @default [] */
+            /**
+             * @description ids of the jobs that make the missing vectors; empty: none is needed
+             * @default []
+             */
             readonly embedding_jobs?: readonly string[];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `ingest_reports` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ingest_reports";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -2256,46 +2929,62 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
         };
-        /**
-         * @description What became of a part: its job, and its ``result`` or its ``problem`` if there is one.
-         *
-         *     ``status`` is that of the answer if the job were submitted by itself: 202 if it goes on. A job that is done without
-         *     a ``result`` here has one behind its links. ``replayed`` says that the idempotency key led to an earlier job.
-         */
+        /** @description What became of a part. */
         readonly JobAnswer: {
+            /** @description the job; null: none was submitted */
             readonly job?: components["schemas"]["JobBody"] | null;
+            /** @description why nothing was submitted, or the job has no result; else null */
             readonly problem?: components["schemas"]["ProblemBody"] | null;
-            /** @default false */
+            /**
+             * @description whether the idempotency key led to an earlier job
+             * @default false
+             */
             readonly replayed?: boolean;
+            /** @description the result if it was there in time; a job that is done without one here has it behind its links */
             readonly result?: components["schemas"]["JobResult"] | null;
+            /** @description status of the answer if the job were submitted by itself: 202 if it goes on */
             readonly status: number;
         };
-        /** @description What became of each part, in the order of the parts. */
+        /** @description What became of all parts. */
         readonly JobAnswers: {
+            /** @description what became of each part, in the order of the parts */
             readonly jobs: readonly components["schemas"]["JobAnswer"][];
         };
-        /** @description A job at a glance. It is done, and not ``complete``, if its result lacks a part. */
+        /** @description A job at a glance. */
         readonly JobBody: {
+            /** @description collection that it is about; several are joined by commas */
             readonly collection: string;
-            /** @default true */
+            /**
+             * @description false: it is done, and its result lacks a part
+             * @default true
+             */
             readonly complete?: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description when it was submitted
+             */
             readonly created_at: string;
+            /** @description when its result is due; null: it has no deadline */
             readonly deadline_at: string | null;
             /**
              * @description what it asked and found is gone; what it did is kept for some days
              * @default false
              */
             readonly is_gone?: boolean;
+            /** @description id of the job, 32 hex digits */
             readonly job_id: string;
+            /** @description kind of its request, such as `messages` */
             readonly kind: string;
             /**
              * @description what its caller labelled it with
@@ -2304,31 +2993,41 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description addresses of the job: self, events, result, and its console page */
             readonly links: {
                 readonly [key: string]: string;
             };
-            /** @enum {string} */
+            /**
+             * @description done: it has a result; dead: it failed too often, and can be replayed or dropped
+             * @enum {string}
+             */
             readonly state: "queued" | "running" | "done" | "failed" | "cancelled" | "dead";
         };
-        /**
-         * @description A job with its steps.
-         *
-         *     ``request`` is what was asked, null if the board no longer has it, or if the key may not search the collection.
-         *     ``callers`` counts those that share its work. ``callback`` says whom its end is told, and what became of that. With
-         *     `hits=true`, ``hits`` are those of a job that is not over, by query, and ``queries`` maps each query to the step
-         *     that asked it; both are null for a key that may not search.
-         */
+        /** @description A job with its steps. */
         readonly JobDetail: {
+            /** @description whom its end is told, and what became of that; null: nobody */
             readonly callback?: components["schemas"]["CallbackBody"] | null;
+            /** @description how many jobs share its work, with itself */
             readonly callers: number;
+            /** @description why it ended without a result, such as `deadline`; null: it did not, or that is unknown */
             readonly code: string | null;
+            /** @description collection that it is about; several are joined by commas */
             readonly collection: string;
-            /** @default true */
+            /**
+             * @description false: it is done, and its result lacks a part
+             * @default true
+             */
             readonly complete?: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description when it was submitted
+             */
             readonly created_at: string;
+            /** @description when its result is due; null: it has no deadline */
             readonly deadline_at: string | null;
+            /** @description when it ended; null: it has not */
             readonly ended_at: string | null;
+            /** @description those of a job that is not over, by query; null without `hits=true` or the scope search */
             readonly hits?: {
                 readonly [key: string]: readonly components["schemas"]["HitSoFar"][];
             } | null;
@@ -2337,7 +3036,9 @@ export interface components {
              * @default false
              */
             readonly is_gone?: boolean;
+            /** @description id of the job, 32 hex digits */
             readonly job_id: string;
+            /** @description kind of its request, such as `messages` */
             readonly kind: string;
             /**
              * @description what its caller labelled it with
@@ -2346,69 +3047,86 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description priority under a provider's rate limit: interactive, normal or bulk */
             readonly lane: string;
+            /** @description addresses of the job: self, events, result, and its console page */
             readonly links: {
                 readonly [key: string]: string;
             };
+            /** @description the step that asked each query, while the job is not over; null without `hits=true` or the scope search */
             readonly queries?: {
                 readonly [key: string]: string;
             } | null;
+            /** @description why it ended without a result, in words; else empty */
             readonly reason: string;
+            /** @description what was asked; null: the board does not keep it, or the key lacks the scope search */
             readonly request: {
                 readonly [key: string]: unknown;
             } | null;
-            /** @enum {string} */
+            /**
+             * @description done: it has a result; dead: it failed too often, and can be replayed or dropped
+             * @enum {string}
+             */
             readonly state: "queued" | "running" | "done" | "failed" | "cancelled" | "dead";
+            /** @description the steps of its work so far */
             readonly steps: readonly components["schemas"]["StepBody"][];
         };
-        /** @description What a caller is told of a job that has ended. ``timestamp`` is when it ended. */
+        /** @description What a caller is told of a job that has ended. */
         readonly JobEndedMessage: {
+            /** @description the job, and how it ended */
             readonly data: components["schemas"]["EndedJob"];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description when the job ended, in UTC
+             */
             readonly timestamp: string;
+            /** @description "job." and how the job ended, such as "job.done" */
             readonly type: string;
-            /** @default 1 */
+            /**
+             * @description version of the message; a higher one may have further fields, and none fewer
+             * @default 1
+             */
             readonly version?: number;
         };
         readonly JobEvent: components["schemas"]["Queued"] | components["schemas"]["StageStarted"] | components["schemas"]["StageFinished"] | components["schemas"]["Hits"] | components["schemas"]["Progress"] | components["schemas"]["SearchRound"] | components["schemas"]["AnswerPart"] | components["schemas"]["Done"] | components["schemas"]["Failed"] | components["schemas"]["Cancelled"];
-        /**
-         * @description A page of jobs, newest first. ``next`` is the cursor of the next page.
-         *
-         *     The jobs since ``looked_back_to`` were looked at.
-         */
+        /** @description A page of jobs. */
         readonly JobList: {
+            /** @description those of the jobs looked at that fit, newest first */
             readonly jobs: readonly components["schemas"]["JobBody"][];
+            /** @description when the oldest job that was looked at was submitted; null: there was none */
             readonly looked_back_to: string | null;
+            /** @description cursor of the next page, for `before`; null: there is none */
             readonly next: string | null;
         };
         readonly JobRequest: components["schemas"]["ReportSearch"] | components["schemas"]["IngestReports"] | components["schemas"]["MessageSearch"] | components["schemas"]["IngestMessages"] | components["schemas"]["Extend"] | components["schemas"]["ModuleSearch"] | components["schemas"]["IngestModules"] | components["schemas"]["LearnLexicon"] | components["schemas"]["ConversationSearch"] | components["schemas"]["IngestConversations"] | components["schemas"]["RecomputeRanks"] | components["schemas"]["RankList"] | components["schemas"]["FileSearch"] | components["schemas"]["CompareFiles"] | components["schemas"]["IngestFiles"] | components["schemas"]["EmbedTexts"] | components["schemas"]["Rerank"] | components["schemas"]["AnswerQuestion"] | components["schemas"]["EmbedDocuments"] | components["schemas"]["Reembed"] | components["schemas"]["Reindex"] | components["schemas"]["ListDocuments"] | components["schemas"]["ShowDocument"] | components["schemas"]["ExportDocuments"] | components["schemas"]["DropDocuments"] | components["schemas"]["ListSetAside"] | components["schemas"]["GiveFeedback"] | components["schemas"]["ListFeedback"] | components["schemas"]["Search"] | components["schemas"]["TellCaller"];
         readonly JobResult: components["schemas"]["ReportResult"] | components["schemas"]["IngestReportsResult"] | components["schemas"]["MessageResult"] | components["schemas"]["IngestMessagesResult"] | components["schemas"]["ModuleResult"] | components["schemas"]["IngestModulesResult"] | components["schemas"]["LexiconResult"] | components["schemas"]["ConversationResult"] | components["schemas"]["IngestConversationsResult"] | components["schemas"]["RanksResult"] | components["schemas"]["RankListResult"] | components["schemas"]["FileResult"] | components["schemas"]["CompareFilesResult"] | components["schemas"]["IngestFilesResult"] | components["schemas"]["ExtendResult"] | components["schemas"]["EmbedResult"] | components["schemas"]["RerankResult"] | components["schemas"]["AnswerResult"] | components["schemas"]["EmbedDocumentsResult"] | components["schemas"]["ReembedResult"] | components["schemas"]["ReindexResult"] | components["schemas"]["DocumentList"] | components["schemas"]["ShownDocument"] | components["schemas"]["DocumentPage"] | components["schemas"]["DropResult"] | components["schemas"]["SetAsideResult"] | components["schemas"]["FeedbackResult"] | components["schemas"]["FeedbackList"] | components["schemas"]["SearchResult"] | components["schemas"]["ToldCaller"];
-        /**
-         * @description A hit of one kind in the ranking of all.
-         *
-         *     ``hit`` is what the search of its ``kind`` found in ``collection``, and ``rank`` its place there, from 1.
-         *     ``explanation`` holds every number that is needed to recompute the ``score`` by hand.
-         */
+        /** @description A hit of one kind in the ranking of all. */
         readonly JointHit: {
+            /** @description collection that it was found in */
             readonly collection: string;
+            /** @description every number that is needed to recompute the score by hand, with the formula */
             readonly explanation: {
                 readonly [key: string]: unknown;
             };
+            /** @description what the search of its kind found */
             readonly hit: components["schemas"]["ReportHit"] | components["schemas"]["ModuleDocumentHit"] | components["schemas"]["MessageHit"] | components["schemas"]["ConversationHit"] | components["schemas"]["FileHit"];
+            /** @description kind of the document */
             readonly kind: string;
+            /** @description place of the hit in its branch, from 1 */
             readonly rank: number;
+            /** @description worth of the hit, by its rank and the weight of its branch; comparable within this result only */
             readonly score: number;
         };
         /** @description The quality of an answer, as a chat model judges it. */
         readonly Judgement: {
-            /** @description How much of what the passages say about the question is in the answer. */
+            /** @description how much of what the passages say about the question is in the answer, from 0 to 1 */
             readonly complete: number;
-            /** @description How far the passages support the answer. */
+            /** @description how far the passages support the answer, from 0 (not at all) to 1 (completely) */
             readonly grounded: number;
-            /** @description How far it answers the question. */
+            /** @description how far it answers the question, from 0 to 1 */
             readonly relevant: number;
             /**
-             * @description The sentences of the answer that no passage supports, word for word.
+             * @description sentences of the answer that no passage supports, word for word
              * @default []
              */
             readonly unsupported?: readonly string[];
@@ -2443,18 +3161,28 @@ export interface components {
              */
             readonly rejected?: number;
         };
-        /** @description A judgement, with the search that it is about and when it was given. */
+        /** @description A judgement, with the search that it is about. */
         readonly KeptJudgement: {
+            /** @description request of the search */
             readonly asked: {
                 readonly [key: string]: unknown;
             };
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description when the judgement was given
+             */
             readonly at: string;
+            /** @description what else was said of the hit; empty: nothing */
             readonly comment: string;
+            /** @description id of the document that the hit is a part of */
             readonly document: string;
+            /** @description id of the hit, as the result of the search names it */
             readonly hit: string;
+            /** @description id of the search */
             readonly job: string;
+            /** @description page of a report or id of a message that is judged; empty: the document */
             readonly place: string;
+            /** @description 0: not relevant, 1: somewhat, 2: relevant, 3: exactly what was asked for */
             readonly relevance: number;
         };
         /**
@@ -2462,13 +3190,12 @@ export interface components {
          * @enum {string}
          */
         readonly Lane: "interactive" | "normal" | "bulk";
-        /**
-         * @description Learn a collection's lexicon again from all its documents: which words stand for which modules.
-         *
-         *     With ``background`` the job first waits a few seconds, because more documents often follow.
-         */
+        /** @description Learn a collection's lexicon again from all its documents: which words stand for which modules. */
         readonly LearnLexicon: {
-            /** @default false */
+            /**
+             * @description whether the job first waits for more documents: 2 s, and 1 ms for each document stored so far
+             * @default false
+             */
             readonly background?: boolean;
             /**
              * @description where the caller is told that the job has ended, by a signed POST; the origin must be one that QUERYMILL_CALLBACK_ORIGINS lists
@@ -2477,7 +3204,10 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
             /**
              * @description always `learn_lexicon` (enum property replaced by openapi-typescript)
@@ -2488,7 +3218,10 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit: normal or bulk
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -2503,38 +3236,52 @@ export interface components {
         /**
          * @description The fields of the request that would bring the thing in, and the place that it would have.
          *
-         *     The search was run with these fields, or its ranking was read further down: nothing is guessed. ``place`` is None
-         *     if it is certain only that the thing gets through the gate.
+         *     The search was run with these fields, or its ranking was read further down: nothing is guessed.
          */
         readonly Lever: {
+            /** @description fields of the request to change, with their values */
             readonly fields: {
                 readonly [key: string]: unknown;
             };
-            /** @default null */
+            /**
+             * @description place among the hits that the thing would have, from 1; null: it is certain only that the thing gets through the gate
+             * @default null
+             */
             readonly place?: number | null;
         };
         /** @description The lexicon that every worker uses from now on. ``total`` is its number of words. */
         readonly LexiconResult: {
+            /** @description name of the collection that the lexicon is of */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description number of documents in the collection, from which the lexicon is learned */
             readonly documents: number;
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `learn_lexicon` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "learn_lexicon";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -2542,18 +3289,24 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
+            /** @description number of the lexicon, which rises each time that one is learned */
             readonly version: number;
         };
-        /** @description Lines of a file, counted from 1; ``last`` is included. */
+        /** @description Lines of a file. */
         readonly LineRange: {
+            /** @description number of the first line, from 1 */
             readonly first: number;
+            /** @description number of the last line, which is included */
             readonly last: number;
         };
         /** @description List documents, with the exact number of all that pass the filter. */
@@ -2565,7 +3318,10 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description `cursor` of the page before, which this page goes on from; null: the first page
+             * @default null
+             */
             readonly cursor?: string | null;
             /**
              * @description seconds until the result is due
@@ -2598,9 +3354,15 @@ export interface components {
              * @default interactive
              */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default 100 */
+            /**
+             * @description documents on the page
+             * @default 100
+             */
             readonly limit?: number;
-            /** @enum {string} */
+            /**
+             * @description kind of the documents
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -2612,9 +3374,12 @@ export interface components {
              */
             readonly version?: number;
         };
-        /** @description List the judgements of a collection, in the order of their searches. ``after`` is the cursor of a former page. */
+        /** @description List the judgements of a collection, in the order of their searches. */
         readonly ListFeedback: {
-            /** @default null */
+            /**
+             * @description `cursor` of the page before, which this page goes on from; null: the first page
+             * @default null
+             */
             readonly after?: string | null;
             /**
              * @description where the caller is told that the job has ended, by a signed POST; the origin must be one that QUERYMILL_CALLBACK_ORIGINS lists
@@ -2662,14 +3427,12 @@ export interface components {
              */
             readonly version?: number;
         };
-        /**
-         * @description List the texts of a collection that a provider refused: they have no vector, and are found by their words.
-         *
-         *     ``of`` names a retriever, such as "messages"; None lists the texts of all. ``after`` is the ``cursor`` of an earlier
-         *     result.
-         */
+        /** @description List the texts of a collection that a provider refused: they have no vector, and are found by their words. */
         readonly ListSetAside: {
-            /** @default null */
+            /**
+             * @description `cursor` of the page before, which this page goes on from; null: the first page
+             * @default null
+             */
             readonly after?: string | null;
             /**
              * @description where the caller is told that the job has ended, by a signed POST; the origin must be one that QUERYMILL_CALLBACK_ORIGINS lists
@@ -2697,9 +3460,15 @@ export interface components {
              * @default interactive
              */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default 100 */
+            /**
+             * @description number of texts on the page
+             * @default 100
+             */
             readonly limit?: number;
-            /** @default null */
+            /**
+             * @description kind of the documents whose texts are listed, such as "messages"; null: all kinds
+             * @default null
+             */
             readonly of?: string | null;
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -2711,115 +3480,170 @@ export interface components {
              */
             readonly version?: number;
         };
-        /** @description How many documents a filter matches. */
+        /** @description What would be dropped. */
         readonly Matches: {
+            /** @description how many documents the filter matches, or all of the kind without one */
             readonly matches: number;
         };
-        /** @description A message of the chat. Of its parts, the texts are read. */
+        /** @description A message of the chat. */
         readonly Message: {
-            /** @default null */
+            /**
+             * @description its text, or its parts, of which the texts are read; null: none
+             * @default null
+             */
             readonly content?: string | readonly {
                 readonly [key: string]: unknown;
             }[] | null;
+            /** @description who wrote it; only messages of `user` and `assistant` are read */
             readonly role: string;
         } & {
             readonly [key: string]: unknown;
         };
-        /**
-         * @description A message, or a message with its neighbours (``vector_type`` "context").
-         *
-         *     ``similarity`` is calibrated, and ``band`` names its range. ``raw_similarity`` is the cosine itself, or None if the
-         *     hit's vector was not compared; its similarity is then 0.5. ``score`` orders the hits that were found the same
-         *     way, and ``explanation`` holds every number needed to recompute it. ``must_use`` is set by presets that ask for it.
-         *
-         *     The content is the whole text. If a long text was found by the vector of one of its passages, ``explanation`` has it
-         *     as ``passage``: ``start`` and ``end`` in characters, and its ``number`` of so many ``passages``, from 0.
-         *     ``metadata`` is that of the session and of the message, if the request asks for it or has a filter.
-         *     ``message_number`` is the message's place in its session, from 1. ``source`` and ``line`` are the file that it was
-         *     read from and its line there, if ingestion noted them.
-         */
+        /** @description A message, alone or with its neighbours. */
         readonly MessageHit: {
-            /** @enum {string} */
+            /**
+             * @description range of the similarity: exact 1, high from 0.8, medium from 0.6, low from 0.4, else unrelated; uncalibrated if the model has no measured profile
+             * @enum {string}
+             */
             readonly band: "exact" | "high" | "medium" | "low" | "unrelated" | "uncalibrated";
+            /** @description the whole text that was found */
             readonly content: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description time of the message, in UTC
+             */
             readonly created_at: string;
+            /** @description every number needed to recompute the score; `passage` has the place in a long text, in characters */
             readonly explanation: {
                 readonly [key: string]: unknown;
             };
+            /** @description what found the text: its vector, words of the question, or the whole question as a substring */
             readonly found_by: readonly ("vector" | "words" | "substring")[];
-            /** @default null */
+            /**
+             * @description line of the message in that file, from 1; null if ingestion did not note it
+             * @default null
+             */
             readonly line?: number | null;
+            /** @description id of the message, as ingested; null if it has none */
             readonly message_id: string | null;
-            /** @default null */
+            /**
+             * @description place of the message in its session, from 1; null if it is unknown
+             * @default null
+             */
             readonly message_number?: number | null;
+            /** @description role of the message's author, such as user or assistant; null if it was ingested without one */
             readonly message_role: string | null;
-            /** @default null */
+            /**
+             * @description metadata of the session and the message; null unless the request asks for it or has a filter
+             * @default null
+             */
             readonly metadata?: {
                 readonly [key: string]: unknown;
             } | null;
-            /** @default false */
+            /**
+             * @description whether the hit reaches the similarity from which its preset says that it must be used
+             * @default false
+             */
             readonly must_use?: boolean;
+            /** @description the cosine to the question, -1 to 1; null if no vector was compared */
             readonly raw_similarity: number | null;
+            /** @description orders hits found the same way: Σ weight / (rrf_k + rank), the similarity, or the BM25 of a text search */
             readonly score: number;
+            /** @description id of the session that the message is of */
             readonly session_id: string;
+            /** @description name of the session; null if it was ingested without one */
             readonly session_name: string | null;
+            /** @description the cosine to the question, calibrated to the scale of thresholds; 0.5 if no vector was compared */
             readonly similarity: number;
-            /** @default null */
+            /**
+             * @description file that the message was read from; null if ingestion did not note it
+             * @default null
+             */
             readonly source?: string | null;
+            /** @description user whose session it is; null if it was ingested without one */
             readonly user_name: string | null;
+            /** @description id of the text that was found, unique in the collection and the same after every ingestion */
             readonly vector_id: string;
-            /** @enum {string} */
+            /**
+             * @description "message" for a message alone, "context" for one with its neighbours
+             * @enum {string}
+             */
             readonly vector_type: "message" | "context";
         };
         /**
-         * @description The result of a `MessageSearch`, best hit first.
+         * @description The result of a `MessageSearch`.
          *
-         *     ``total`` counts the hits that passed the threshold, before the cut to ``limit``. ``total_is_exact`` tells whether
-         *     every row was examined. ``best_below_threshold`` is the best similarity if the threshold removed every hit.
-         *     ``skipped`` counts rows without a vector of the question's model. Of these, rows that have words of the question are
-         *     among the hits, at similarity 0.5, and those with its rare words keep up to a fifth of the places. While rows wait
-         *     for a vector, ``degraded`` says how many. ``searched`` tells how vectors were compared, or is None if they
-         *     were not; ``why`` then gives the reason. ``uncalibrated`` tells that the model has no measured profile, so that
-         *     similarities are raw cosines, which say nothing from one model to another.
+         *     ``total`` counts the hits that passed the threshold, before the cut to ``limit``. Rows without a vector that have
+         *     words of the question are among the hits, at similarity 0.5, and those with its rare words keep up to a fifth of the
+         *     places. While rows wait for a vector, ``degraded`` says how many.
          */
         readonly MessageResult: {
-            /** @default null */
+            /**
+             * @description the highest similarity there is if the threshold removed every hit, else null
+             * @default null
+             */
             readonly best_below_threshold?: number | null;
+            /** @description name of the collection that was searched */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description texts that were searched next to the question, by what wrote them */
             readonly expansion_texts?: {
                 readonly [key: string]: readonly string[];
             };
-            /** @default null */
+            /**
+             * @description what earlier turns added to the question; null: the request has no earlier turns
+             * @default null
+             */
             readonly history?: components["schemas"]["HistoryUse"] | null;
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `messages` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "messages";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @enum {string} */
+            /**
+             * @description "vector" for vectors alone, "hybrid" for words joined with vectors, "text" if no vector was compared
+             * @enum {string}
+             */
             readonly mode: "vector" | "text" | "hybrid";
+            /** @description the question, as in the request */
             readonly query: string;
+            /** @description the messages, best first */
             readonly results: readonly components["schemas"]["MessageHit"][];
-            /** @default null */
+            /**
+             * @description how vectors were compared: "exact" if every one was, "approximate" by an index; null without vectors
+             * @default null
+             */
             readonly searched?: ("exact" | "approximate") | null;
+            /** @description the one session that was searched; null for all */
             readonly session_id: string | null;
+            /** @description lowest calibrated similarity of a hit by its vector, 0 to 1; null if none was set */
             readonly similarity_threshold: number | null;
-            /** @default 0 */
+            /**
+             * @description number of rows without a vector of the question's model, counted up to 10,000 in each vector ranking
+             * @default 0
+             */
             readonly skipped?: number;
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -2827,19 +3651,32 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description whether every row was examined; if not, the total is a lower bound */
             readonly total_is_exact: boolean;
-            /** @default false */
+            /**
+             * @description whether the model has no measured profile, so that similarities are its raw cosines and cannot be compared with those of another model
+             * @default false
+             */
             readonly uncalibrated?: boolean;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
-            /** @default null */
+            /**
+             * @description why the search did without vectors; null if it did not
+             * @default null
+             */
             readonly why?: string | null;
-            /** @default null */
+            /**
+             * @description why the message that the request names is not among the hits; null if it names none
+             * @default null
+             */
             readonly why_not?: components["schemas"]["Absence"] | null;
         };
         /**
@@ -3033,16 +3870,24 @@ export interface components {
         };
         /** @description The modules and the description of a document's code. Unknown fields are stored as metadata. */
         readonly MetaInfo: {
-            /** @default  */
+            /**
+             * @description what the code does, in words, which is searched; may be empty
+             * @default
+             */
             readonly description?: string;
+            /** @description dotted names of the modules that the code uses; the bare word vtk does not count */
             readonly vtkjs_modules: readonly string[];
         } & {
             readonly [key: string]: unknown;
         };
         /** @description A collection as a model. If it holds several kinds, each has a model of its own, too. */
         readonly Model: {
-            /** @default 0 */
+            /**
+             * @description always 0, as that is unknown
+             * @default 0
+             */
             readonly created?: number;
+            /** @description a collection, a collection and a kind, as `filings/reports`, or `all` */
             readonly id: string;
             /**
              * @description always `model`
@@ -3050,7 +3895,10 @@ export interface components {
              * @constant
              */
             readonly object?: "model";
-            /** @default querymill */
+            /**
+             * @description always `querymill`
+             * @default querymill
+             */
             readonly owned_by?: string;
         };
         /** @description What calls of one model took, and what they cost. */
@@ -3074,8 +3922,9 @@ export interface components {
             /** @description tokens of the replies; estimated where the provider does not say */
             readonly output_tokens: number;
         };
-        /** @description The collections that the key may search. */
+        /** @description What the key may search. */
         readonly ModelList: {
+            /** @description the collections as models; with several models, `all` is one too */
             readonly data: readonly components["schemas"]["Model"][];
             /**
              * @description always `list`
@@ -3086,83 +3935,111 @@ export interface components {
         };
         /** @description A code document to ingest. Unknown fields are stored as metadata. */
         readonly ModuleDocument: {
+            /** @description text of the code, which is searched and returned */
             readonly code: string;
-            /** @default null */
+            /**
+             * @description id of the document, of which 0 is one, too; null makes file_path the id
+             * @default null
+             */
             readonly faiss_id?: number | bigint | null;
+            /** @description path of the code, without control characters; the id of a document without faiss_id */
             readonly file_path: string;
+            /** @description modules and description of the code */
             readonly meta_info: components["schemas"]["MetaInfo"];
         } & {
             readonly [key: string]: unknown;
         };
-        /**
-         * @description A code document.
-         *
-         *     ``score`` is the module score if only that channel was searched. Otherwise it is the weighted RRF of the channels
-         *     that found the document; ``channels`` holds its rank and score in each. ``explanation`` and ``match_explanation``
-         *     hold every number needed to recompute the score by hand. ``rerank_score`` is the same number under its older name.
-         */
+        /** @description A code document. */
         readonly ModuleDocumentHit: {
+            /** @description for each channel that found the document its rank, from 1, and its score there: the module score, the score by words or the cosine */
             readonly channels: {
                 readonly [key: string]: {
                     readonly [key: string]: number;
                 };
             };
+            /** @description text of the code */
             readonly code: string;
+            /** @description what the code does, as ingested; may be empty */
             readonly description: string;
+            /** @description id of the document: its faiss_id, or else its file_path */
             readonly document: number | bigint | string;
+            /** @description formula of the score, with the weights of the channels */
             readonly explanation: {
                 readonly [key: string]: unknown;
             };
+            /** @description path of the code, as ingested */
             readonly file_path: string;
+            /** @description for each part of the request its weight and the modules of it that the document has; empty if the module channel did not find the document */
             readonly match_explanation: readonly {
                 readonly [key: string]: unknown;
             }[];
+            /** @description modules that the request asks for and the document has, each once */
             readonly matched_keywords: readonly string[];
+            /** @description the unknown fields that the document was ingested with */
             readonly metadata: {
                 readonly [key: string]: unknown;
             };
+            /** @description dotted names of the modules that the code uses */
             readonly modules: readonly string[];
+            /** @description the same number as score, under its older name */
             readonly rerank_score: number;
+            /** @description module score if only modules were searched, else Σ weight / (60 + rank) over the channels that found it */
             readonly score: number;
         };
-        /**
-         * @description The result of a `ModuleSearch`, best hit first.
-         *
-         *     ``total`` is the length of the ranking before the cut to ``top_k``. ``searched_by`` names the branch that the
-         *     result comes from. ``unknown_modules`` are the classes that the request names and that no document uses.
-         */
+        /** @description The result of a `ModuleSearch`. ``total`` is the length of the ranking before the cut to ``top_k``. */
         readonly ModuleResult: {
+            /** @description name of the collection that was searched */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description texts that were searched next to the question, by what wrote them */
             readonly expansion_texts?: {
                 readonly [key: string]: readonly string[];
             };
-            /** @default null */
+            /**
+             * @description what earlier turns added to the question; null: the request has no earlier turns
+             * @default null
+             */
             readonly history?: components["schemas"]["HistoryUse"] | null;
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `modules` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "modules";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description number of the collection's lexicon; 0 if none was learned yet */
             readonly lexicon_version: number;
+            /** @description the request and the best documents for a model that writes code, within prompt_tokens; "" for 0 */
             readonly prompt: string;
+            /** @description the request in words, as given */
             readonly query: string;
+            /** @description what recall by modules found for each part of the request */
             readonly raw_history: readonly components["schemas"]["RawRecall"][];
+            /** @description the whole ranking, before the cut to top_k */
             readonly reranked_history: readonly components["schemas"]["RankedDocument"][];
+            /** @description the documents, best first */
             readonly results: readonly components["schemas"]["ModuleDocumentHit"][];
+            /** @description branch that the result comes from: "split" if a chat model found parts, else "original" */
             readonly searched_by: string;
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -3170,16 +4047,25 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
-            /** @default [] */
+            /**
+             * @description modules that the request names by path or class name and that no document uses
+             * @default []
+             */
             readonly unknown_modules?: readonly string[];
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
-            /** @default null */
+            /**
+             * @description why the document that the request names is not among the hits; null if it names none
+             * @default null
+             */
             readonly why_not?: components["schemas"]["Absence"] | null;
         };
         /**
@@ -3308,71 +4194,106 @@ export interface components {
         };
         /** @description What went wrong. */
         readonly OpenAIError: {
+            /** @description what is wrong as a word that programs read, such as model_not_found */
             readonly code?: string | null;
+            /** @description what is wrong, in words */
             readonly message: string;
+            /** @description the first field that breaks a rule; null: none does */
             readonly param?: string | null;
+            /** @description invalid_request_error, authentication_error, permission_error, rate_limit_error, or server_error */
             readonly type: string;
         };
         /** @description An error as it is answered. */
         readonly OpenAIErrorBody: {
+            /** @description what went wrong */
             readonly error: components["schemas"]["OpenAIError"];
         };
-        /**
-         * @description A part of an attempt, in the order in which the parts were done.
-         *
-         *     Of its ``ms`` milliseconds it waited ``waited_ms`` for a provider's limit. ``calls`` counts provider calls,
-         *     ``cached`` values that were found in a cache, ``shared`` those that came from calls of other workers. ``costs`` is
-         *     what its calls cost, by model.
-         */
+        /** @description A part of an attempt. */
         readonly PartBody: {
-            /** @default 0 */
+            /**
+             * @description how many values it found in a cache
+             * @default 0
+             */
             readonly cached?: number;
-            /** @default 0 */
+            /**
+             * @description how many calls of providers it made
+             * @default 0
+             */
             readonly calls?: number;
-            /** @default [] */
+            /**
+             * @description what its calls cost, with one entry for each model
+             * @default []
+             */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
+            /** @description how long it took, in ms */
             readonly ms: number;
-            /** @default 0 */
+            /**
+             * @description how many values it got from calls of other workers
+             * @default 0
+             */
             readonly shared?: number;
-            /** @default 0 */
+            /**
+             * @description how much of that it waited for a provider's limit, in ms
+             * @default 0
+             */
             readonly waited_ms?: number;
+            /** @description what was done: route, expand, embed, search, rerank, write, judge, fuse, or a word of the job's kind */
             readonly what: string;
         };
-        /**
-         * @description A hit of the ranking so far: its key and its current score.
-         *
-         *     The best ones of reports and messages come with the beginning of their ``text``, those of reports with their
-         *     ``page``.
-         */
+        /** @description A hit of the ranking so far. */
         readonly PartialHit: {
+            /** @description id of the hit: of a file its path, of a rerank your own, of a `search` kind/collection#rank */
             readonly key: string;
-            /** @default null */
+            /**
+             * @description page of the hit's report; null for other kinds
+             * @default null
+             */
             readonly page?: number | null;
+            /** @description current score of the hit, of the kind's own scale; of a file its relevance, from 0 to 1 */
             readonly score: number;
-            /** @default null */
+            /**
+             * @description beginning of the text of the best hits, up to 300 characters; null: not told
+             * @default null
+             */
             readonly text?: string | null;
-            /** @default null */
+            /**
+             * @description title of the hit's report; null for other kinds
+             * @default null
+             */
             readonly title?: string | null;
         };
-        /** @description A problem as it is answered. */
+        /** @description A problem as it is answered. What is not known of it is left out. */
         readonly ProblemBody: {
+            /** @description why that job has no result, such as `deadline` */
             readonly code?: string | null;
+            /** @description what is wrong with this request, in words */
             readonly detail: string;
+            /** @description the fields that break rules, each with its rule */
             readonly errors?: readonly components["schemas"]["BrokenRule"][];
+            /** @description id of the job that the problem is about */
             readonly job_id?: string | null;
+            /** @description addresses of that job */
             readonly links?: {
                 readonly [key: string]: string;
             };
+            /** @description id of the request, as the log of the gateway has it */
             readonly request_id: string;
+            /** @description state of that job */
             readonly state?: string | null;
+            /** @description HTTP status of the response */
             readonly status: number;
+            /** @description what every problem of this type is, in words */
             readonly title: string;
+            /** @description address of the page that explains this type of problem */
             readonly type: string;
         };
-        /** @description How far a long step has come, in units that depend on the step. */
+        /** @description How far a long step has come. */
         readonly Progress: {
+            /** @description what is done, in units that depend on the step, such as documents, texts or passages */
             readonly done: number;
+            /** @description name of the step */
             readonly stage: string;
+            /** @description what there is to do, in the same units */
             readonly total: number;
             /**
              * @description always `progress` (enum property replaced by openapi-typescript)
@@ -3382,6 +4303,7 @@ export interface components {
         };
         /** @description The job was accepted. */
         readonly Queued: {
+            /** @description names of the job's first steps; more may be added later */
             readonly stages: readonly string[];
             /**
              * @description always `queued` (enum property replaced by openapi-typescript)
@@ -3389,34 +4311,46 @@ export interface components {
              */
             readonly type: "queued";
         };
-        /** @description A document's place in the whole ranking, before the cut to ``top_k``. ``channels`` holds its ranks, from 1. */
+        /** @description A document's place in the whole ranking, before the cut to ``top_k``. */
         readonly RankedDocument: {
+            /** @description rank in each channel that found the document, from 1; equal scores share a rank */
             readonly channels: {
                 readonly [key: string]: number;
             };
+            /** @description id of the document: its faiss_id, or else its file_path */
             readonly document: number | bigint | string;
+            /** @description place in the ranking, from 1 */
             readonly rank: number;
+            /** @description the score that the ranking is ordered by, rounded to 6 places */
             readonly score: number;
         };
-        /**
-         * @description A session with its rank: ``0.2 base + 0.2 depth + 0.3 reference + 0.2 quality + 0.1 recency``.
-         *
-         *     ``references`` is the weighted count of references to it: 1 for an explicit one, and ½ for an implicit one.
-         */
+        /** @description A session with its rank and the parts of it. */
         readonly RankedSession: {
+            /** @description part for its length, 0 to 1: messages / 50, at most 1 */
             readonly base: number;
+            /** @description part for its technical depth, 0 to 1: distinct technical keywords / 20, at most 1 */
             readonly depth: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description time of the session's latest message, in UTC
+             */
             readonly last_active: string;
+            /** @description name of the session; null if it was ingested without one */
             readonly name: string | null;
+            /** @description part for its outcome: 1 if its problem was solved, else 0.5 */
             readonly quality: number;
+            /** @description importance of the session, 0 to 1: 0.2 base + 0.2 depth + 0.3 reference + 0.2 quality + 0.1 recency */
             readonly rank: number;
+            /** @description part for its age, 0 to 1: exp(-days / 90), with the days since last_active */
             readonly recency: number;
+            /** @description part for references from later sessions, 0 to 1: references / 5, at most 1; or its PageRank, scaled */
             readonly reference: number;
+            /** @description weighted count of references to the session: 1 for an explicit one, ½ for an implicit one */
             readonly references: number;
+            /** @description id of the session, as ingested */
             readonly session_id: string;
         };
-        /** @description List the sessions with the highest ranks as of ``now``. None is the time at which the job runs. */
+        /** @description List the sessions with the highest ranks. */
         readonly RankList: {
             /**
              * @description where the caller is told that the job has ended, by a signed POST; the origin must be one that QUERYMILL_CALLBACK_ORIGINS lists
@@ -3444,9 +4378,15 @@ export interface components {
              * @default interactive
              */
             readonly lane?: components["schemas"]["Lane"];
-            /** @default 20 */
+            /**
+             * @description maximum number of sessions returned
+             * @default 20
+             */
             readonly limit?: number;
-            /** @default null */
+            /**
+             * @description time as of which recency is computed; null is the time at which the job runs
+             * @default null
+             */
             readonly now?: string | null;
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -3458,28 +4398,39 @@ export interface components {
              */
             readonly version?: number;
         };
-        /** @description The result of a `RankList`, highest rank first. ``waiting`` counts the sessions that changed since the update. */
+        /** @description The result of a `RankList`. */
         readonly RankListResult: {
+            /** @description name of the collection whose sessions are listed */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `ranks` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "ranks";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description the sessions, highest rank first */
             readonly results: readonly components["schemas"]["RankedSession"][];
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -3487,44 +4438,61 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
+            /** @description number of sessions that changed since the last update of the ranks */
             readonly waiting: number;
         };
         /**
          * @description The result of an update or a rebuild.
          *
-         *     For an update, ``total`` and ``references`` count what changed. For a rebuild, they count all sessions and
-         *     references, and ``version`` is the version that it activated.
+         *     ``total`` counts the sessions: those whose references were updated, or all of them in a rebuild.
          */
         readonly RanksResult: {
+            /** @description name of the collection whose ranks were computed */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `recompute_ranks` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "recompute_ranks";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description number of references between sessions: those that an update changed, or all of them in a rebuild */
             readonly references: number;
-            /** @enum {string} */
+            /**
+             * @description "changed" after an update of the changed sessions, "all" after a rebuild
+             * @enum {string}
+             */
             readonly scope: "changed" | "all";
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -3532,46 +4500,62 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
-            /** @default null */
+            /**
+             * @description version of the ranks that the rebuild activated; null for an update
+             * @default null
+             */
             readonly version?: number | null;
         };
-        /** @description What recall found for one sub-query, before fusion: the number of documents, and the first of them. */
+        /** @description What recall by modules found for one part of the request, before scoring and fusion. */
         readonly RawRecall: {
+            /** @description text of the part */
             readonly description: string;
+            /** @description ids of the best of these documents, best first, at most `candidates` */
             readonly documents: readonly (number | bigint | string)[];
+            /** @description modules that the part asks for */
             readonly modules: readonly components["schemas"]["AskedModule"][];
+            /** @description share of the part in all weights, 0 to 1 */
             readonly normalized_weight: number;
+            /** @description number of documents that have one of these modules; 0 if modules were not searched */
             readonly total: number;
+            /** @description weight of the part, as given */
             readonly weight: number;
         };
-        /** @description A document that was read as it is: its id, what it says or was said to be, and what of it was not read. */
+        /** @description A document that was read as it is. */
         readonly ReadDocument: {
+            /** @description whom it is about: given, else proposed by the document; null: neither */
             readonly company: string | null;
+            /** @description format that was recognised, such as pdf */
             readonly format: string;
+            /** @description id of the report: the one that was given, else a hash of the content */
             readonly id: string;
+            /** @description how many pages, slides, sheets or sections were read */
             readonly pages: number;
+            /** @description period that it covers, such as 2022 Q3: given, else proposed by the document; null: neither */
             readonly period: string | null;
+            /** @description day of publication, such as 2022-05-20: given, else proposed by the document; null: neither */
             readonly published_at: string | null;
+            /** @description what was left out or read otherwise, where and why; at most 100 */
             readonly remarks: readonly string[];
+            /** @description title of the report: given, else proposed by the document, else its id */
             readonly title: string;
         };
-        /**
-         * @description Compute how sessions refer to each other, and their ranks.
-         *
-         *     ``scope="changed"`` updates the sessions that changed. ``scope="all"`` rebuilds everything in ``parts``, which
-         *     workers share, and activates the result at once. ``mode`` is for a rebuild: it computes the reference part from
-         *     the count of references or from PageRank, and later updates keep to it. With ``background``, an update waits a
-         *     moment for further changes.
-         */
+        /** @description Compute how sessions refer to each other, and their ranks. */
         readonly RecomputeRanks: {
-            /** @default false */
+            /**
+             * @description whether an update first waits a second for further changes
+             * @default false
+             */
             readonly background?: boolean;
             /**
              * @description where the caller is told that the job has ended, by a signed POST; the origin must be one that QUERYMILL_CALLBACK_ORIGINS lists
@@ -3580,7 +4564,10 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
             /**
              * @description always `recompute_ranks` (enum property replaced by openapi-typescript)
@@ -3591,16 +4578,24 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit: normal or bulk
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
             /**
+             * @description for a rebuild: the reference part from the count of references or from PageRank; later updates keep to it
              * @default count
              * @enum {string}
              */
             readonly mode?: "count" | "pagerank";
-            /** @default 2 */
+            /**
+             * @description number of steps of a rebuild, which workers share
+             * @default 2
+             */
             readonly parts?: number;
             /**
+             * @description "changed" updates the sessions that changed; "all" rebuilds everything and activates the result at once
              * @default all
              * @enum {string}
              */
@@ -3630,7 +4625,10 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
             /**
              * @description always `reembed` (enum property replaced by openapi-typescript)
@@ -3641,11 +4639,17 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
             /** @description the EMBEDDING_MODEL of the workers; its vectors may have any dimension */
             readonly model: string;
-            /** @enum {string} */
+            /**
+             * @description kind of the documents
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -3658,33 +4662,47 @@ export interface components {
             readonly version?: number;
         };
         /**
-         * @description The collection is searched by ``model`` now. ``total`` counts the vectors made by the job.
+         * @description The collection is searched by another model now. ``total`` counts the vectors made by the job.
          *
          *     ``degraded`` tells how many texts the provider refused. They are found by their words.
          */
         readonly ReembedResult: {
+            /** @description collection that they are in */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `reembed` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "reembed";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description model that the collection is searched by now */
             readonly model: string;
-            /** @enum {string} */
+            /**
+             * @description kind of the documents
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -3692,10 +4710,13 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
@@ -3715,19 +4736,22 @@ export interface components {
             /** @description rule that it breaks */
             readonly rule: string;
         };
-        /**
-         * @description A text that a provider refused.
-         *
-         *     ``document`` and ``passage`` are its ids. ``model`` is the model that refused it, and ``reason`` says why in the
-         *     provider's words, without anything of the text.
-         */
+        /** @description A text that a provider refused. */
         readonly RefusedText: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description when the model refused it
+             */
             readonly at: string;
+            /** @description id of the document that the text is in */
             readonly document: string;
+            /** @description embedding model that refused the text */
             readonly model: string;
+            /** @description kind of the document */
             readonly of: string;
+            /** @description id of the text's passage in the document */
             readonly passage: string;
+            /** @description why, in the provider's words, without anything of the text */
             readonly reason: string;
         };
         /**
@@ -3743,7 +4767,10 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
             /**
              * @description always `reindex` (enum property replaced by openapi-typescript)
@@ -3754,9 +4781,15 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default bulk */
+            /**
+             * @description priority under a provider's rate limit
+             * @default bulk
+             */
             readonly lane?: components["schemas"]["Lane"];
-            /** @enum {string} */
+            /**
+             * @description kind of the documents whose text index is rebuilt
+             * @enum {string}
+             */
             readonly of: "modules" | "messages" | "conversations" | "files" | "reports";
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -3768,44 +4801,59 @@ export interface components {
              */
             readonly version?: number;
         };
-        /**
-         * @description ``total`` counts the texts indexed. ``outcome`` is "fresh" if the index was already up to date.
-         *
-         *     ``previous`` maps each index that was rebuilt to the version of the tokeniser that had built it. ``version`` built
-         *     it now, and ``changes`` says what this version reads differently.
-         *
-         *     ``pending`` counts the passages of conversations that wait for a vector; a job that embeds them has been submitted.
-         */
+        /** @description ``total`` counts the texts indexed. */
         readonly ReindexResult: {
-            /** @default  */
+            /**
+             * @description what this version reads differently; empty: nothing was rebuilt
+             * @default
+             */
             readonly changes?: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `reindex` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "reindex";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @enum {string} */
+            /**
+             * @description kind of the documents
+             * @enum {string}
+             */
             readonly of: "modules" | "messages" | "conversations" | "files" | "reports";
-            /** @enum {string} */
+            /**
+             * @description whether the index was rebuilt; "fresh": it was up to date
+             * @enum {string}
+             */
             readonly outcome: "reindexed" | "fresh";
-            /** @default 0 */
+            /**
+             * @description passages of conversations that wait for a vector; a job that embeds them has been submitted
+             * @default 0
+             */
             readonly pending?: number;
+            /** @description version of the tokeniser that had built each index that was rebuilt, by the name of the index */
             readonly previous?: {
                 readonly [key: string]: number;
             };
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -3813,26 +4861,38 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
-            /** @default 0 */
+            /**
+             * @description version of the tokeniser that builds indexes now
+             * @default 0
+             */
             readonly version?: number;
         };
-        /** @description A line that was not accepted: its number from 1, the field and the rule that it breaks. */
+        /** @description A line that was not accepted. */
         readonly RejectedLine: {
+            /** @description the field, with a dot before each name or number below it */
             readonly field: string;
+            /** @description its number, from 1; 0 for a whole file */
             readonly line: number;
+            /** @description the rule, in words */
             readonly rule: string;
         };
         /** @description The answer. */
         readonly ReplyMessage: {
+            /** @description a citation for every [n] that names a source */
             readonly annotations: readonly components["schemas"]["Annotation"][];
+            /** @description its text, with [n] where it cites a source */
             readonly content: string;
+            /** @description always null */
             readonly refusal?: null;
             /**
              * @description always `assistant`
@@ -3841,97 +4901,137 @@ export interface components {
              */
             readonly role?: "assistant";
         };
-        /**
-         * @description A report to ingest. Unknown fields are stored as metadata.
-         *
-         *     Without ``sha1`` the id is a hash of the pages' texts. Without ``title`` it is the first line of the first page.
-         *     ``company`` is None if the report is of no company, or of one that nobody knows.
-         */
+        /** @description A report to ingest. Unknown fields are stored as metadata. */
         readonly Report: {
-            /** @default [] */
+            /**
+             * @description other names of the company that questions may use, such as a ticker or its Chinese name
+             * @default []
+             */
             readonly aliases?: readonly string[];
-            /** @default null */
+            /**
+             * @description company that the report is about, by which questions are routed; null if there is none or it is unknown
+             * @default null
+             */
             readonly company?: string | null;
+            /** @description the pages of the report, in any order */
             readonly pages: readonly components["schemas"]["ReportPage"][];
-            /** @default null */
+            /**
+             * @description period that the report covers, such as 2022 or FY2021 Q3; null if there is none
+             * @default null
+             */
             readonly period?: string | null;
-            /** @default null */
+            /**
+             * @description day of publication, whose year stands in for a missing period; null if it is unknown
+             * @default null
+             */
             readonly published_at?: string | null;
+            /** @description id of the report; if it is left out, the SHA-1 of the pages' texts */
             readonly sha1?: string;
+            /** @description title that hits show; if it is left out, the first line of the first page */
             readonly title?: string;
         } & {
             readonly [key: string]: unknown;
         };
-        /**
-         * @description A page or a chunk of a report.
-         *
-         *     ``score`` is the fused score, ``similarity`` the largest inner product alone. ``explanation`` holds every
-         *     number that is needed to recompute the score by hand. ``metadata`` is None unless the request asks for it, and
-         *     ``relevance`` unless the hit was reranked and judged; then the score combines both.
-         */
+        /** @description A page or a chunk of a report. */
         readonly ReportHit: {
+            /** @description company of the report; null if it has none */
             readonly company: string | null;
+            /** @description id of the report */
             readonly document: string;
+            /** @description formula of the score, and every number needed to recompute it */
             readonly explanation: {
                 readonly [key: string]: unknown;
             };
-            /** @default null */
+            /**
+             * @description metadata of the report; null unless the request asks for it or has a filter
+             * @default null
+             */
             readonly metadata?: {
                 readonly [key: string]: unknown;
             } | null;
+            /** @description number of the page, as ingested, or of the passage in its report, from 0 */
             readonly number: number;
+            /** @description number of the page that it is or is from, as ingested */
             readonly page: number;
+            /** @description period of the report, as ingested; null if it has none */
             readonly period: string | null;
-            /** @default null */
+            /**
+             * @description relevance to the question that a judge gave, 0 to 1; null if the hit was not judged
+             * @default null
+             */
             readonly relevance?: number | null;
+            /** @description 1 / (10 + rank by words) + 0.25 / (10 + rank by vectors); of vectors alone max inner product × inner_factor × (1 + 0.2 × (queries − 1)); after a rerank relevance and similarity combined */
             readonly score: number;
+            /** @description largest inner product of the hit and a query; 0 if no vector found it */
             readonly similarity: number;
+            /** @description text of the page or passage */
             readonly text: string;
+            /** @description title of the report */
             readonly title: string;
-            /** @enum {string} */
+            /**
+             * @description "page" with return_parent_pages, else "chunk", a passage of a page
+             * @enum {string}
+             */
             readonly unit: "page" | "chunk";
         };
-        /** @description One page of a report, as text. */
+        /** @description One page of a report. */
         readonly ReportPage: {
+            /** @description number of the page, unique in its report, as hits and citations give it */
             readonly page: number;
+            /** @description text of the page, which is split into passages; NUL characters become blanks */
             readonly text: string;
         };
-        /**
-         * @description The result of a `ReportSearch`, best hit first. ``total`` is the number of hits before the cut to top_n.
-         *
-         *     ``answer`` is None unless it was requested and written. Its citations number the hits, from 1. ``terms`` has the
-         *     terms of the question that the glossary knows, each with the words that were searched for it.
-         */
+        /** @description The result of a `ReportSearch`. ``total`` is the number of hits before the cut to top_n. */
         readonly ReportResult: {
-            /** @default null */
+            /**
+             * @description answer from the hits, whose citations number them from 1; null unless it was requested and written
+             * @default null
+             */
             readonly answer?: components["schemas"]["WrittenAnswer"] | null;
+            /** @description name of the collection that was searched */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description texts that were searched next to the question, by what wrote them */
             readonly expansion_texts?: {
                 readonly [key: string]: readonly string[];
             };
-            /** @default null */
+            /**
+             * @description what earlier turns added to the question; null: the request has no earlier turns
+             * @default null
+             */
             readonly history?: components["schemas"]["HistoryUse"] | null;
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `reports` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "reports";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description the question, as in the request */
             readonly query: string;
+            /** @description the pages or passages, best first */
             readonly results: readonly components["schemas"]["ReportHit"][];
+            /** @description reports that were searched, and why */
             readonly routing: components["schemas"]["Routing"];
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -3939,17 +5039,24 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description terms of the question that the glossary knows, each with the words that were searched for it */
             readonly terms?: {
                 readonly [key: string]: string;
             };
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
-            /** @default null */
+            /**
+             * @description why the report, page or passage that the request names is not among the hits; null if it names none
+             * @default null
+             */
             readonly why_not?: components["schemas"]["Absence"] | null;
         };
         /**
@@ -4141,8 +5248,7 @@ export interface components {
         /**
          * @description Judge the relevance of each hit to a query, and order the hits by relevance and similarity combined.
          *
-         *     ``hits`` is a ranking, best first. Hits without a judgement keep their order, below the judged ones. ``top_n`` is
-         *     the number of hits returned; without it all are returned. Each batch of hits is a step.
+         *     Hits without a judgement keep their order, below the judged ones. Each batch of hits is a step.
          */
         readonly Rerank: {
             /**
@@ -4153,6 +5259,7 @@ export interface components {
             /** @description name of the collection */
             readonly collection: string;
             /**
+             * @description how the score is made: "product", relevance × similarity; "weighted", 0.7 × relevance + 0.3 × similarity
              * @default product
              * @enum {string}
              */
@@ -4162,6 +5269,7 @@ export interface components {
              * @default 30
              */
             readonly deadline?: number;
+            /** @description ranking to reorder, best first; no id may occur twice */
             readonly hits: readonly components["schemas"]["RerankCandidate"][];
             /**
              * @description always `rerank` (enum property replaced by openapi-typescript)
@@ -4177,12 +5285,16 @@ export interface components {
              * @default interactive
              */
             readonly lane?: components["schemas"]["Lane"];
+            /** @description the question that the hits are judged by */
             readonly query: string;
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
                 readonly [key: string]: string;
             };
-            /** @default null */
+            /**
+             * @description number of hits returned; null: all
+             * @default null
+             */
             readonly top_n?: number | null;
             /**
              * @description version of the request; leave it out
@@ -4190,52 +5302,67 @@ export interface components {
              */
             readonly version?: number;
         };
-        /** @description A hit to judge. ``score`` is its similarity to the query; higher is better. */
+        /** @description A hit to judge. */
         readonly RerankCandidate: {
+            /** @description your own id of the hit, a text or a whole number; it is returned as it was given */
             readonly id: string | number;
+            /** @description similarity of the hit to the query, as its retriever computed it; higher is better */
             readonly score: number;
+            /** @description what the hit says, which the judge reads */
             readonly text: string;
         };
-        /**
-         * @description A hit after the rerank.
-         *
-         *     ``score`` combines relevance and similarity. A hit without a judgement has no relevance, and its score is its
-         *     similarity alone, which cannot be compared with the scores of the judged hits above it. ``explanation`` holds
-         *     every number that is needed to recompute the score by hand, and the hit's ``rank`` in the request, from 1.
-         */
+        /** @description A hit after the rerank. */
         readonly RerankedHit: {
+            /** @description every number that is needed to recompute the score by hand, with the formula, and the `rank` of the hit in the request, from 1 */
             readonly explanation: {
                 readonly [key: string]: unknown;
             };
+            /** @description your own id of the hit, a text or a whole number; it is returned as it was given */
             readonly id: string | number;
+            /** @description whether the hit was judged */
             readonly judged: boolean;
+            /** @description how far the hit answers the query, as the judge says, from 0 (not at all) to 1; null: not judged */
             readonly relevance: number | null;
+            /** @description relevance and similarity combined; of a hit without a judgement, its similarity alone, which cannot be compared with the scores of the judged hits above it */
             readonly score: number;
+            /** @description `score` of the hit in the request */
             readonly similarity: number;
         };
-        /** @description The result of a `Rerank`, best hit first. ``total`` is the number of hits before the cut to top_n. */
+        /** @description The result of a `Rerank`. ``total`` is the number of hits before the cut to top_n. */
         readonly RerankResult: {
+            /** @description collection of the request */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `rerank` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "rerank";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description the question that the hits were judged by */
             readonly query: string;
+            /** @description reordered hits, best first: the judged ones, then the others in their order */
             readonly results: readonly components["schemas"]["RerankedHit"][];
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -4243,10 +5370,13 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
@@ -4308,25 +5438,41 @@ export interface components {
             /** @description the texts, nearest first */
             readonly records: readonly components["schemas"]["RetrievalRecord"][];
         };
-        /** @description One round: its queries, the number of files it evaluated, their number in each band, and the gaps left. */
+        /** @description One round of search and evaluation. */
         readonly RoundSummary: {
+            /** @description number of these files by band of relevance: high, medium, low, irrelevant */
             readonly bands: {
                 readonly [key: string]: number;
             };
+            /** @description number of files that the round evaluated */
             readonly evaluated: number;
+            /** @description names that high files use and no retrieved file defines, after the round, those of most weight first */
             readonly gaps: readonly string[];
+            /** @description searches of the round, such as `words`, `vectors`, or `name`, `pattern` or `glob` with what it searched */
             readonly queries: readonly string[];
+            /** @description number of the round, from 1 */
             readonly round: number;
         };
         /** @description The reports that were searched, and why. */
         readonly Routing: {
-            /** @default [] */
+            /**
+             * @description companies that the question is about and the collection has; empty if it is about none
+             * @default []
+             */
             readonly companies?: readonly string[];
+            /** @description number of reports that were searched */
             readonly documents: number;
-            /** @default null */
+            /**
+             * @description the periods that the question asks about, even without a report of them; null if it names none
+             * @default null
+             */
             readonly period?: string | null;
+            /** @description how the reports were chosen, in words */
             readonly reason: string;
-            /** @default false */
+            /**
+             * @description whether all reports were searched, because neither company nor period narrowed the search
+             * @default false
+             */
             readonly whole_collection?: boolean;
         };
         /**
@@ -4451,57 +5597,80 @@ export interface components {
              */
             readonly version?: number;
         };
-        /**
-         * @description How a branch went: how many hits it found in all, and how many ms after submission it ended.
-         *
-         *     ``weight`` is what the branch is worth for this question: see `JointHit`. It is None if the branch found nothing.
-         *     ``reason`` says why it failed, or why it was spared.
-         */
+        /** @description How a branch went. */
         readonly SearchedBranch: {
+            /** @description collection that it searched */
             readonly collection: string;
+            /** @description kind of documents that it searched */
             readonly kind: string;
-            /** @default null */
+            /**
+             * @description milliseconds from the submission of the job until the branch ended; null: it was spared
+             * @default null
+             */
             readonly ms?: number | null;
-            /** @default null */
+            /**
+             * @description why it failed or was spared, in words; null: it is done
+             * @default null
+             */
             readonly reason?: string | null;
-            /** @enum {string} */
+            /**
+             * @description how the branch ended; "spared": it was not asked, because those asked first say enough of the question
+             * @enum {string}
+             */
             readonly state: "done" | "failed" | "spared";
-            /** @default 0 */
+            /**
+             * @description hits that it found in all, before the cut to its limit
+             * @default 0
+             */
             readonly total?: number;
-            /** @default null */
+            /**
+             * @description what the branch is worth for this question: how much of the question its first hits say, from 0 to 1, times a factor of the kind; null: it found nothing
+             * @default null
+             */
             readonly weight?: number | null;
         };
-        /**
-         * @description The result of a `Search`, best hit first. ``total`` counts the hits of all branches before the cut.
-         *
-         *     ``routing`` says why some branches were asked before the others, and whether these were asked, too. It is None if
-         *     all were asked at once.
-         */
+        /** @description The result of a `Search`. ``total`` counts the hits of all branches before the cut. */
         readonly SearchResult: {
+            /** @description how the search of each kind in each collection went */
             readonly branches: readonly components["schemas"]["SearchedBranch"][];
+            /** @description collections that were searched */
             readonly collections: readonly string[];
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `search` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "search";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description the question */
             readonly query: string;
+            /** @description hits of all branches, best first; kind by kind with `group` */
             readonly results: readonly components["schemas"]["JointHit"][];
-            /** @default null */
+            /**
+             * @description why some branches were asked before the others, and whether these were asked, too; null: all were asked at once
+             * @default null
+             */
             readonly routing?: string | null;
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -4509,30 +5678,37 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
         };
-        /**
-         * @description One round of an iterative search: its queries, the number of files it judged, and its results.
-         *
-         *     ``bands`` counts the files of this round by band. ``files`` are its high and medium files, best first. ``gaps``
-         *     are names that high files use but no retrieved file defines. ``stop`` says why no further round follows.
-         */
+        /** @description One round of an iterative search of files. */
         readonly SearchRound: {
+            /** @description number of these files by band of relevance: high, medium, low, irrelevant */
             readonly bands: {
                 readonly [key: string]: number;
             };
+            /** @description number of files that the round judged */
             readonly evaluated: number;
+            /** @description high and medium files of the round, best first */
             readonly files: readonly components["schemas"]["PartialHit"][];
+            /** @description names that high files use but no retrieved file defines */
             readonly gaps: readonly string[];
+            /** @description what the round searched for */
             readonly queries: readonly string[];
+            /** @description number of the round */
             readonly round: number;
-            /** @default null */
+            /**
+             * @description why no further round follows; null: one does
+             * @default null
+             */
             readonly stop?: string | null;
             /**
              * @description always `search_round` (enum property replaced by openapi-typescript)
@@ -4544,44 +5720,70 @@ export interface components {
          * @description New messages of a session, or edited ones.
          *
          *     Of `messages`: they come after the ``after`` messages that are stored. Of `conversations`: each has an id, and
-         *     replaces the stored message with this id, or else is added at the end. A new session without ``started_at`` begins
-         *     with its earliest message.
+         *     replaces the stored message with this id, or else is added at the end.
          */
         readonly SessionExtension: {
-            /** @default null */
+            /**
+             * @description messages: how many are stored
+             * @default null
+             */
             readonly after?: number | null;
+            /** @description new or edited messages, in their order */
             readonly messages: readonly components["schemas"]["ChatMessage"][];
-            /** @default null */
+            /**
+             * @description conversations: the new name; null: the stored one stays
+             * @default null
+             */
             readonly name?: string | null;
+            /** @description id of the session that is extended */
             readonly session_id: string;
-            /** @default null */
+            /**
+             * @description conversations: when the session began; null: the stored time stays, and a new session begins with its earliest message
+             * @default null
+             */
             readonly started_at?: string | null;
-            /** @default null */
+            /**
+             * @description conversations: the new name of the user; null: the stored one stays
+             * @default null
+             */
             readonly user_name?: string | null;
         };
-        /** @description Texts that were refused, in the order of their ids. ``total`` counts all of them, and ``cursor`` lists on. */
+        /** @description Texts that were refused. ``total`` counts all of them, on every page. */
         readonly SetAsideResult: {
+            /** @description collection that was listed */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default null */
+            /**
+             * @description `after` of the next page; null: this page is the last
+             * @default null
+             */
             readonly cursor?: string | null;
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `list_set_aside` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "list_set_aside";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -4589,12 +5791,18 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
-            /** @default [] */
+            /**
+             * @description texts of this page, in the order of their ids
+             * @default []
+             */
             readonly texts?: readonly components["schemas"]["RefusedText"][];
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
@@ -4613,6 +5821,7 @@ export interface components {
              * @default 30
              */
             readonly deadline?: number;
+            /** @description id of the document: of a session or module document its own, of a report its sha1, of a file its path */
             readonly id: string;
             /**
              * @description always `show_document` (enum property replaced by openapi-typescript)
@@ -4628,7 +5837,10 @@ export interface components {
              * @default interactive
              */
             readonly lane?: components["schemas"]["Lane"];
-            /** @enum {string} */
+            /**
+             * @description kind of the document
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -4642,31 +5854,46 @@ export interface components {
         };
         /** @description One document. ``total`` is 1. */
         readonly ShownDocument: {
+            /** @description collection that the document is in */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description the whole document, as ingestion reads it */
             readonly document: {
                 readonly [key: string]: unknown;
             };
+            /** @description id of the document */
             readonly id: string;
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `show_document` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "show_document";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
-            /** @enum {string} */
+            /**
+             * @description kind of the document
+             * @enum {string}
+             */
             readonly retriever: "modules" | "messages" | "conversations" | "reports" | "files";
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -4674,52 +5901,87 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
         };
-        /** @description A file of a code base. Its path is relative to the root. Unknown fields are stored as metadata. */
+        /** @description A file of a code base. Unknown fields are stored as metadata. */
         readonly SourceFile: {
+            /** @description the text of the file; NUL characters become blanks */
             readonly content: string;
+            /** @description path of the file relative to the root, with / between names; it is the id of the file */
             readonly path: string;
         } & {
             readonly [key: string]: unknown;
         };
-        /** @description A word as it was written, and the word of the collection that was searched instead. */
+        /** @description A word of the query whose spelling was corrected. */
         readonly SpellingCorrection: {
+            /** @description the word of the collection that was searched instead */
             readonly read_as: string;
+            /** @description the word as it is in the query */
             readonly written: string;
         };
-        /** @description How one step of a job went. Times are in milliseconds. */
+        /** @description How one step of a job went. */
         readonly Stage: {
+            /** @description how many times a worker has started the step; 0: none has */
             readonly attempt: number;
-            /** @default null */
+            /**
+             * @description why, as a code for programs; null: the reason has no code
+             * @default null
+             */
             readonly code?: ("limit" | "deadline" | "slow" | "provider_down" | "provider_refused" | "store_down" | "pending" | "cut" | "lost" | "invalid" | "budget" | "bug") | null;
-            /** @default null */
+            /**
+             * @description milliseconds from the start of the last attempt to the end of the step; null: it has not ended
+             * @default null
+             */
             readonly ms?: number | null;
+            /** @description the step, such as "search" or "batch-01" */
             readonly name: string;
-            /** @default null */
+            /**
+             * @description why the step failed, in words; null: it did not
+             * @default null
+             */
             readonly reason?: string | null;
-            /** @enum {string} */
+            /**
+             * @description how the step stands; one that is "waiting" or "running" was cut when the job ended
+             * @enum {string}
+             */
             readonly state: "waiting" | "running" | "done" | "failed";
+            /** @description milliseconds that each phase of the step took, by the phase's name */
             readonly timing?: {
                 readonly [key: string]: number;
             };
         };
-        /** @description A step ended: it is done, it failed with a reason, or it will be retried. */
+        /** @description A step ended, or an attempt at it. */
         readonly StageFinished: {
-            /** @default null */
+            /**
+             * @description why, as a code for programs; null: the reason has no code
+             * @default null
+             */
             readonly code?: ("limit" | "deadline" | "slow" | "provider_down" | "provider_refused" | "store_down" | "pending" | "cut" | "lost" | "invalid" | "budget" | "bug") | null;
-            /** @default null */
+            /**
+             * @description milliseconds that its work took; null: unknown, or it will be retried
+             * @default null
+             */
             readonly ms?: number | null;
-            /** @default null */
+            /**
+             * @description why it failed or will be retried, in words; null: no reason was given
+             * @default null
+             */
             readonly reason?: string | null;
+            /** @description name of the step */
             readonly stage: string;
-            /** @enum {string} */
+            /**
+             * @description how it ended; "retrying": a further attempt follows
+             * @enum {string}
+             */
             readonly state: "done" | "failed" | "retrying";
             /**
              * @description always `stage_finished` (enum property replaced by openapi-typescript)
@@ -4729,7 +5991,9 @@ export interface components {
         };
         /** @description A worker started a step. */
         readonly StageStarted: {
+            /** @description number of the attempt at it, from 1 */
             readonly attempt: number;
+            /** @description name of the step */
             readonly stage: string;
             /**
              * @description always `stage_started` (enum property replaced by openapi-typescript)
@@ -4737,59 +6001,84 @@ export interface components {
              */
             readonly type: "stage_started";
         };
-        /** @description Whether the process is alive or ready. */
+        /** @description How the process is. */
         readonly Status: {
-            /** @enum {string} */
+            /**
+             * @description ok: it is alive; ready: it takes requests
+             * @enum {string}
+             */
             readonly status: "ok" | "ready";
         };
-        /**
-         * @description A step of a job. ``put_back`` counts why it was put back, by cause.
-         *
-         *     ``attempt`` counts all attempts, of which ``attempts`` has the last 20, the first one first.
-         */
+        /** @description A step of a job. */
         readonly StepBody: {
+            /** @description how many attempts there were, with the one that is running */
             readonly attempt: number;
+            /** @description the last 20 attempts, the first one first */
             readonly attempts?: readonly components["schemas"]["AttemptBody"][];
+            /** @description why it failed, lacks something or was put back last, such as `provider_down`; null if that is unknown */
             readonly code?: string | null;
+            /** @description when it ended as done or failed; null: it has not */
             readonly ended_at?: string | null;
+            /** @description name of the step, unique in its job */
             readonly name: string;
+            /** @description how often it was put back, by cause: deaths (of workers), failures, outages, conflicts, pauses */
             readonly put_back?: {
                 readonly [key: string]: number;
             };
+            /** @description when it last began to wait for a worker; null if that is unknown */
             readonly queued_at?: string | null;
-            /** @default  */
+            /**
+             * @description why it failed or was put back last, in words; else empty
+             * @default
+             */
             readonly reason?: string;
+            /** @description when its last attempt began; null: no attempt has */
             readonly started_at?: string | null;
-            /** @enum {string} */
+            /**
+             * @description waiting: no worker runs it, also between two attempts; done and failed are final
+             * @enum {string}
+             */
             readonly state: "waiting" | "running" | "done" | "failed";
-            /** @default  */
+            /**
+             * @description name of the worker process that took it last; empty if that is unknown
+             * @default
+             */
             readonly worker?: string;
         };
         /** @description How a reply is streamed. */
         readonly StreamOptions: {
-            /** @default null */
+            /**
+             * @description whether the stream ends with the tokens of the chat model
+             * @default null
+             */
             readonly include_usage?: boolean | null;
         } & {
             readonly [key: string]: unknown;
         };
-        /**
-         * @description A job that was submitted.
-         *
-         *     It ``starts_work`` unless an idempotency key led to an earlier job, or identical work was in flight.
-         */
+        /** @description A job that was submitted. */
         readonly SubmittedBody: {
+            /** @description collection that it is about; several are joined by commas */
             readonly collection: string;
-            /** @default true */
+            /**
+             * @description false: it is done, and its result lacks a part
+             * @default true
+             */
             readonly complete?: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description when it was submitted
+             */
             readonly created_at: string;
+            /** @description when its result is due; null: it has no deadline */
             readonly deadline_at: string | null;
             /**
              * @description what it asked and found is gone; what it did is kept for some days
              * @default false
              */
             readonly is_gone?: boolean;
+            /** @description id of the job, 32 hex digits */
             readonly job_id: string;
+            /** @description kind of its request, such as `messages` */
             readonly kind: string;
             /**
              * @description what its caller labelled it with
@@ -4798,11 +6087,16 @@ export interface components {
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description addresses of the job: self, events, result, and its console page */
             readonly links: {
                 readonly [key: string]: string;
             };
+            /** @description false: an idempotency key led to an earlier job, or identical work was in flight */
             readonly starts_work: boolean;
-            /** @enum {string} */
+            /**
+             * @description done: it has a result; dead: it failed too often, and can be replayed or dropped
+             * @enum {string}
+             */
             readonly state: "queued" | "running" | "done" | "failed" | "cancelled" | "dead";
         };
         /** @description A part of the request with its weight. A plain string is a part of weight 5. */
@@ -4822,15 +6116,18 @@ export interface components {
              * @enum {string}
              */
             readonly by: "model" | "key" | "collection" | "label";
+            /** @description what they cost, with one entry for each model and currency */
             readonly costs: readonly components["schemas"]["ModelCost"][];
             /** @description the date, in UTC */
             readonly day: string;
             /** @description the key's id ((no key): who has the board's address), the collection, or the label as name=value; (others) for those that cost least; empty for all */
             readonly name: string;
         };
-        /** @description A term of the query, and the synonyms that were searched as well, at a lower weight. */
+        /** @description A term of the query with its synonyms. */
         readonly SynonymsOf: {
+            /** @description words that were searched as well, at a third of the weight */
             readonly synonyms: readonly string[];
+            /** @description the term as it was searched */
             readonly term: string;
         };
         /**
@@ -4847,7 +6144,10 @@ export interface components {
             readonly callback?: components["schemas"]["Callback"] | null;
             /** @description name of the collection of the job that has ended; the names of all that it searched */
             readonly collection: string;
-            /** @default null */
+            /**
+             * @description always null: the job has no deadline
+             * @default null
+             */
             readonly deadline?: null;
             /**
              * @description always `tell_caller` (enum property replaced by openapi-typescript)
@@ -4863,6 +6163,7 @@ export interface components {
              * @default normal
              */
             readonly lane?: components["schemas"]["Lane"];
+            /** @description what the address is told, as the body of the POST */
             readonly message: components["schemas"]["JobEndedMessage"];
             /** @description one label, which the job gets too: the jobs of the collection with this label that the same caller submitted before, and that have not ended, are cancelled */
             readonly supersedes?: {
@@ -4879,63 +6180,87 @@ export interface components {
         /**
          * @description A text, and the id that its vector is stored under.
          *
-         *     ``document`` is the id of the document that the text is a part of, in any retriever. Callers that cut documents must
-         *     name it: the stored vector then goes when the document is forgotten. Without it, a vector goes only with a document
-         *     that has the id of the text, or that holds the whole text as one of its own, such as a message or a page.
+         *     Callers that cut documents must name the ``document``: the stored vector then goes when the document is forgotten.
+         *     Without it, a vector goes only with a document that has the id of the text, or that holds the whole text as one of
+         *     its own, such as a message or a page.
          */
         readonly TextToEmbed: {
-            /** @default null */
+            /**
+             * @description id of the document that the text is a part of, in any retriever; null: of none
+             * @default null
+             */
             readonly document?: string | null;
+            /** @description your own id of the text, by which its vector is returned or stored; unique in the request */
             readonly id: string;
+            /** @description text to embed */
             readonly text: string;
         };
         /**
          * @description The estimated cost of the job in tokens, next to the cost of reading files.
          *
-         *     ``spent`` is ``context`` (the joined text) plus ``listing`` (path, relevance and why of every file returned) plus
-         *     ``judged`` (read and written by a language model to evaluate; 0 for the default evaluator). The other fields are
-         *     what reading would cost: ``returned_excerpts`` the excerpts of the files returned, ``returned_files`` these files
-         *     whole, ``one_shot`` every candidate of the first round, and ``all_candidates`` every candidate of the job.
-         *
-         *     An agent without this search would rather read ``grep``, 20 lines around each line of the first candidates with one
-         *     of the request's two rarest words, and then ``top_files``, the best five files whole.
+         *     An agent without this search would read ``grep`` and then ``top_files``.
          */
         readonly TokenAccount: {
+            /** @description tokens of every file that the job evaluated, read whole */
             readonly all_candidates: number;
+            /** @description tokens of the joined text of the result */
             readonly context: number;
-            /** @default 0 */
+            /**
+             * @description tokens of 20 lines around each line of the first round's files with one of the query's two rarest words
+             * @default 0
+             */
             readonly grep?: number;
+            /** @description tokens that a language model read and wrote to evaluate; 0 for the default evaluator */
             readonly judged: number;
+            /** @description tokens of path, relevance and why of every file returned */
             readonly listing: number;
+            /** @description tokens of every file that the first round evaluated, read whole */
             readonly one_shot: number;
+            /** @description tokens of the excerpts of the files returned */
             readonly returned_excerpts: number;
+            /** @description tokens of the files returned, read whole */
             readonly returned_files: number;
+            /** @description tokens that the job cost: context + listing + judged */
             readonly spent: number;
-            /** @default 0 */
+            /**
+             * @description tokens of the best five files returned, read whole
+             * @default 0
+             */
             readonly top_files?: number;
         };
-        /** @description That an address has accepted what it was told, with its ``status``. ``message_id`` is the `webhook-id`. */
+        /** @description That an address has accepted what it was told. ``total`` is 1. */
         readonly ToldCaller: {
+            /** @description collection of the job that has ended; of several, joined by commas */
             readonly collection: string;
+            /** @description whether the result lacks nothing: false if `degraded` names anything */
             readonly complete: boolean;
             /**
              * @description what the job's own calls of models cost, by model; a cached answer costs nothing
              * @default []
              */
             readonly costs?: readonly components["schemas"]["ModelCost"][];
-            /** @default [] */
+            /**
+             * @description parts of the request that the result lacks; empty: none
+             * @default []
+             */
             readonly degraded?: readonly components["schemas"]["Degradation"][];
+            /** @description id of the job that has this result */
             readonly job_id: string;
             /**
              * @description always `tell_caller` (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             readonly kind: "tell_caller";
+            /** @description labels that the job was submitted with; left out if it has none */
             readonly labels?: {
                 readonly [key: string]: string;
             };
+            /** @description id of the message, which the address got in the header `webhook-id` */
             readonly message_id: string;
-            /** @default [] */
+            /**
+             * @description how each step of the job went; empty for kinds that do not report it
+             * @default []
+             */
             readonly stages?: readonly components["schemas"]["Stage"][];
             /**
              * @description always `done`
@@ -4943,11 +6268,15 @@ export interface components {
              * @constant
              */
             readonly state?: "done";
+            /** @description status of HTTP with which the address accepted the message */
             readonly status: number;
+            /** @description milliseconds by name; `queued_ms` is the time from the submission until a worker began */
             readonly timing?: {
                 readonly [key: string]: number;
             };
+            /** @description how many there are in all of what this kind counts; of a search, hits before the cut to its limit */
             readonly total: number;
+            /** @description calls of model providers (`provider_calls`) and their `tokens`; of these the answers' (`completion_tokens`) where the provider says; empty for kinds that call none */
             readonly usage?: {
                 readonly [key: string]: number;
             };
@@ -4962,111 +6291,145 @@ export interface components {
             /** @description what was said */
             readonly text: string;
         };
-        /**
-         * @description How a query was understood, and everything that was changed in it.
-         *
-         *     ``searched`` is the text whose words were searched. ``dropped`` are the filler words. An ``importance`` above 0.6
-         *     makes the ``mode`` deep: more candidates, more hits, and synonyms.
-         */
+        /** @description How a query was understood, and everything that was changed in it. */
         readonly Understanding: {
-            /** @default [] */
+            /**
+             * @description words whose spelling was corrected
+             * @default []
+             */
             readonly corrections?: readonly components["schemas"]["SpellingCorrection"][];
-            /** @default [] */
+            /**
+             * @description filler words of the query, which were not searched
+             * @default []
+             */
             readonly dropped?: readonly string[];
+            /** @description 0 to 1, in tenths: for its length, technical keywords, how or why, and code */
             readonly importance: number;
-            /** @enum {string} */
+            /**
+             * @description what the query asks for, by its cue words; "recap" if it has none
+             * @enum {string}
+             */
             readonly intent: "debug" | "how_to" | "explain" | "code_lookup" | "decision" | "recap";
+            /** @description keywords of the text that was searched: technical terms first, then other words with a meaning */
             readonly keywords: readonly string[];
-            /** @enum {string} */
+            /**
+             * @description "deep" if the importance is above 0.6: more candidates, more hits and synonyms; else "normal"
+             * @enum {string}
+             */
             readonly mode: "normal" | "deep";
+            /** @description the text whose words were searched: the query without time and filler, spelling corrected */
             readonly searched: string;
-            /** @default [] */
+            /**
+             * @description terms whose synonyms were searched as well
+             * @default []
+             */
             readonly synonyms?: readonly components["schemas"]["SynonymsOf"][];
-            /** @default null */
+            /**
+             * @description the time that the query names; null if it names none or time_filter is off
+             * @default null
+             */
             readonly time?: components["schemas"]["UnderstoodTime"] | null;
         };
-        /** @description Only sessions with a message from ``start`` (inclusive) to ``end`` (exclusive) were searched; None is open. */
+        /** @description The time that a query names. Sessions with a message within it come first, or are the only ones. */
         readonly UnderstoodTime: {
+            /** @description moment at which the time ends (exclusive), in UTC; null if it has no end */
             readonly end: string | null;
+            /** @description the words of the query that name the time */
             readonly phrase: string;
+            /** @description first moment of the time, in UTC; null if it has no beginning */
             readonly start: string | null;
         };
-        /**
-         * @description What became of the lines of an upload. Accepted documents are stored by the jobs of the batch.
-         *
-         *     ``documents`` names those that were read as they are, such as a PDF.
-         */
+        /** @description What became of the lines of an upload. */
         readonly UploadBody: {
+            /** @description how many documents were accepted; the jobs of the batch store them */
             readonly accepted: number;
+            /** @description id of the batch, for `/v1/batches/{batch}` */
             readonly batch: string;
+            /** @description what was read as it is, such as a PDF; empty for lines */
             readonly documents?: readonly components["schemas"]["ReadDocument"][];
+            /** @description the first 100 of those */
             readonly first_rejected: readonly components["schemas"]["RejectedLine"][];
+            /** @description addresses of the batch, and of the documents of its kind */
             readonly links: {
                 readonly [key: string]: string;
             };
+            /** @description how many lines were not accepted */
             readonly rejected: number;
         };
-        /**
-         * @description What became of an upload whose ingestion has ended: its jobs by state, and the documents that are stored.
-         *
-         *     ``failed`` counts those that could not be stored though others of their job were.
-         */
+        /** @description What became of an upload whose ingestion has ended. */
         readonly UploadOutcome: {
+            /** @description how many documents were accepted; the jobs of the batch store them */
             readonly accepted: number;
+            /** @description id of the batch, for `/v1/batches/{batch}` */
             readonly batch: string;
+            /** @description what was read as it is, such as a PDF; empty for lines */
             readonly documents?: readonly components["schemas"]["ReadDocument"][];
+            /** @description how many could not be stored though others of their job were */
             readonly failed: number;
+            /** @description the first 100 of those */
             readonly first_failed: readonly components["schemas"]["FailedDocument"][];
+            /** @description the first 100 of those */
             readonly first_rejected: readonly components["schemas"]["RejectedLine"][];
+            /** @description how many jobs of the batch are in each state */
             readonly jobs: {
                 readonly [key: string]: number;
             };
+            /** @description addresses of the batch, and of the documents of its kind */
             readonly links: {
                 readonly [key: string]: string;
             };
+            /** @description how many lines were not accepted */
             readonly rejected: number;
+            /** @description how many documents are stored */
             readonly stored: number;
         };
-        /** @description Where in the message a source is cited, in characters, and the source. */
+        /** @description Where in the message a source is cited, and the source. */
         readonly UrlCitation: {
+            /** @description where it ends, one after its last character */
             readonly end_index: number;
+            /** @description where the [n] begins in the content, in characters from 0 */
             readonly start_index: number;
+            /** @description title of the source */
             readonly title: string;
+            /** @description address of the source */
             readonly url: string;
         };
-        /** @description The tokens of the chat model that wrote the answer. */
+        /** @description The tokens of the chat model that wrote the answer, as its provider counts them. */
         readonly Usage: {
+            /** @description tokens that it wrote */
             readonly completion_tokens: number;
+            /** @description tokens that it was sent */
             readonly prompt_tokens: number;
+            /** @description both together */
             readonly total_tokens: number;
         };
         /** @description An answer. Every [number] in ``text`` is one of ``citations``. */
         readonly WrittenAnswer: {
-            /** @description The cited hits, in order of appearance. Empty if the answer says that the passages hold none. */
+            /** @description cited hits, in order of appearance; empty if the answer says that the passages hold no answer */
             readonly citations: readonly components["schemas"]["Citation"][];
             /**
-             * @description None if none was requested, or if it failed (then ``degraded`` says why).
+             * @description quality of the answer; null: none was requested, or it failed (then `degraded` says why)
              * @default null
              */
             readonly judgement?: components["schemas"]["Judgement"] | null;
             /**
-             * @description The language of the question.
+             * @description language of the question
              * @enum {string}
              */
             readonly language: "en" | "zh";
-            /** @description Number of hits that the model was shown, best first. */
+            /** @description number of hits that the model was shown, best first */
             readonly passages: number;
             /**
-             * @description put together of sentences and table rows of the hits, not written by a chat model
+             * @description put together of sentences and table rows of the hits, not written by a chat model: none is configured, or it failed (then `degraded` says why)
              * @default false
              */
             readonly quoted?: boolean;
             /**
-             * @description Numbers that named no passage and were removed.
+             * @description numbers that named no passage and were removed
              * @default []
              */
             readonly removed_citations?: readonly number[];
-            /** @description What the chat model wrote, without citations of passages that do not exist; or a quotation. */
+            /** @description what the chat model wrote, without citations of passages that do not exist; or a quotation */
             readonly text: string;
         };
     };
