@@ -249,7 +249,7 @@ def test_many_coroutines_wait_at_once(gateway_of_client: GatewayHere, filings: s
             assert [result.job_id for result in results] == [job.id for job in jobs]
             async with aclosing(jobs[0].events(timeout=60)) as events:
                 assert [event.type async for event in events][-1] == "done"
-            assert (await mill.list("reports", collection=filings)).total == 3
+            assert (await mill.list("reports", collection=filings)).total >= 3  # other tests share the collection
             assert jobs[3].id in [job.id for job in await mill.recent(limit=100)]
             assert (await jobs[0].picture()).record.state == "done"
 
