@@ -46,7 +46,8 @@ def count(database: psycopg.Connection, statement: str, collection: str) -> int:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", [LOADED[0], *(pytest.param(kind, marks=pytest.mark.nightly) for kind in LOADED[1:])])
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", LOADED)
 def test_documents_whose_loading_is_killed_are_stored_once_in_their_newest_version(
     kind: Retriever,
     querymill: CommandLine,

@@ -238,10 +238,8 @@ def test_the_stores_hold_what_the_accepted_writes_give_in_their_order(
     assert (tally.lost, tally.doubled) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["conversations", *(pytest.param(kind, marks=pytest.mark.nightly) for kind in SHAPES if kind != "conversations")],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", SHAPES)
 def test_the_machine_notices_workers_that_ignore_versions(
     ground: Ground, kinds: Mapping[Retriever, Kind], tally_of: Callable[..., Tally], kind: Retriever
 ) -> None:

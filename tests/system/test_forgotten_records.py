@@ -82,6 +82,7 @@ def test_a_drop_of_one_document_leaves_the_records_of_all_writes_and_of_other_se
     assert people.places_of(gone.canaries, people.in_valkey(deployment.settings.redis_url)) == []
 
 
+@pytest.mark.nightly
 def test_a_drop_by_filter_and_of_everything_leave_how_writes_ended(
     worker: WorkerProcess, deployment: Deployment, mill: Querymill
 ) -> None:

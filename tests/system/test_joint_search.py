@@ -214,7 +214,8 @@ def test_the_console_asks_everything(guarded: GatewayHere, keyring: Keyring, peo
         wrong = send("/console/search/search", query=person.text, collections="nowhere")
         assert (wrong.status_code, "holds nothing of this kind" in wrong.text) == (422, True)
         job = send("/console/search/search", query=person.text, collections=mine).url.path
-        browser.get(f"/v1/jobs/{job.rpartition('/')[2]}?wait=30", headers={"Authorization": f"Bearer {written}"})
+        ended = f"/v1/jobs/{job.rpartition('/')[2]}/result?wait=30"
+        assert browser.get(ended, headers={"Authorization": f"Bearer {written}"}).status_code == 200
         shown = look(job)
         assert {f"{kind} in {mine}" in shown.text for kind in KINDS} == {True}
         edited = look(f"/console/search/search?job={job.rpartition('/')[2]}")
