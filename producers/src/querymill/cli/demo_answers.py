@@ -46,7 +46,7 @@ def answer_two(mill: Querymill, question: str, known: str, console: Console) -> 
     """Answer a question, then one that means nothing without it."""
     first = answer(mill, question, known, console)
     console.print(
-        "   The chat model from the wheel (135 million parameters) is too small to answer. Answers are quotations:\n"
+        "   The chat model from the wheel (135 million parameters) writes no answers here. Answers are quotations:\n"
         "   the sentences and table rows that say most of the question. With OPENAI_BASE_URL and CHAT_MODEL a model\n"
         "   of your own writes them, and a quotation stands in where it fails."
     )

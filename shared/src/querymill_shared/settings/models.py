@@ -85,7 +85,7 @@ class ModelSettings(BaseSettings):
         Literal["written", "quoted"],
         Field(
             description="written: CHAT_MODEL writes answers, and where it fails they are quotations; quoted: they are"
-            " put together of sentences and table rows of the hits, for a chat model that is too small to answer",
+            " put together of sentences and table rows of the hits, for a chat model that is to write no answers",
         ),
     ] = "written"
     querymill_embedding_dimensions: Annotated[
