@@ -120,7 +120,7 @@ def test_an_ingestion_killed_half_way_embeds_nothing_twice(
     openai_server.script.embeddings = lambda request: Answer(embedded(request).body, after_s=0.2)
     pages = [{"page": n, "text": f"page {n} tells of subject {n}"} for n in range(40)]
     report = Report.model_validate({"sha1": "long", "title": "t", "company": "Longish", "pages": pages})
-    request = IngestReports(collection="filings", documents=(report,))
+    request = IngestReports(collection="longish", documents=(report,))
     job = embedding_after(mill, mill.submit(request))
     while len(openai_server.seen("embeddings")) < 3:
         time.sleep(0.02)
@@ -131,4 +131,4 @@ def test_an_ingestion_killed_half_way_embeds_nothing_twice(
     texts = [text for asked in openai_server.seen("embeddings") for text in asked["input"] if text in wanted]
     assert set(texts) == wanted
     assert len(texts) <= 40 + 8  # at most the batch that was under way is embedded again
-    assert scores(mill, search("what does Longish tell of subject 39", hyde=False))
+    assert scores(mill, search("what does Longish tell of subject 39", collection="longish", hyde=False))

@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import kombu
 import kombu.pools
 import pytest
 
 from querymill import Querymill
-from querymill_shared.broker import _CONFIRMED
+from querymill_shared.broker import _CONFIRMED, QUEUE_ARGUMENTS
 from querymill_shared.contracts.embed import EmbedTexts
 from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.doorbell import Doorbell
+from querymill_shared.queues import Queue
 from querymill_shared.settings import Settings
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.plain_listener import plain_listener
@@ -39,6 +41,10 @@ def tls() -> Iterator[Tls]:
 @pytest.fixture(scope="module")
 def address(tls: Tls) -> Iterator[str]:
     with rabbit(tls=tls) as server:
+        with kombu.Connection(server.url()) as connection:
+            for queue in Queue:  # as a worker does
+                declared = kombu.Queue(queue, queue_arguments=dict(QUEUE_ARGUMENTS), channel=connection.default_channel)
+                declared.queue_declare()
         yield server.tls_url
 
 
