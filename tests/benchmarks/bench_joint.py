@@ -29,7 +29,8 @@ from tests.benchmarks.provider import SLOW
 DOCUMENTS: Final = {"messages": 100, "conversations": 100, "reports": 20, "files": 150, "modules": 200}
 ROUNDS: Final = 40
 COLLECTION: Final = "bench"
-#: Threads of the worker: each branch has one, and some are free.
+#: Worker processes: one for each core, as steps are computed in Python, and their threads.
+WORKERS: Final = os.cpu_count() or 1
 THREADS: Final = 12
 TARGETS = {"joint_over_slowest": ("<=", 1.1)}
 
@@ -41,14 +42,17 @@ def main() -> int:
         "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "EMBEDDING_MODEL": "multilingual-e5-small",
         "EMBEDDING_RPM": "1000000", "EMBEDDING_TPM": "1000000000",
     }  # fmt: skip
-    programs = [provider(port, SLOW), worker("joint", "search,expand,ingest,embed,ranks", THREADS, environment)]
+    workers = [
+        worker(f"joint-{number}", "search,expand,ingest,embed,ranks", THREADS, environment) for number in range(WORKERS)
+    ]
+    programs = [provider(port, SLOW), *workers]
 
     def prepare(known: Mapping[str, str]) -> None:
         migrate(known["DATABASE_URL"])
 
     with temporary_stack(parts={StackPart.VALKEY, StackPart.POSTGRES}, programs=programs, prepare=prepare) as stack:
         url = stack.environment()["REDIS_URL"]
-        workers_ready(url, 1, within_s=600)
+        workers_ready(url, WORKERS, within_s=600)
         with Querymill(settings=Settings(redis_url=url)) as mill:
             for kind, count in DOCUMENTS.items():
                 load(mill, kind, COLLECTION, range(count))
