@@ -4960,7 +4960,7 @@ export interface components {
              * @default null
              */
             readonly relevance?: number | null;
-            /** @description 1 / (10 + rank by words) + 0.25 / (10 + rank by vectors); of vectors alone max inner product × inner_factor × (1 + 0.2 × (queries − 1)); after a rerank relevance and similarity combined */
+            /** @description 1 / (10 + rank by words) + 0.5 / (10 + rank by vectors); of vectors alone max inner product × inner_factor × (1 + 0.2 × (queries − 1)); after a rerank relevance and similarity combined */
             readonly score: number;
             /** @description largest inner product of the hit and a query; 0 if no vector found it */
             readonly similarity: number;

@@ -38,9 +38,9 @@ def test_each_batch_is_a_step_and_reads_its_own_hits(world: World) -> None:
 
 def test_hits_without_a_judgement_stay_below_the_judged_ones(world: World) -> None:
     world.ingest(report("a1", *PAGES))
-    world.judge.rule = lambda text: 0.01 if "part 9 " in text else None
+    world.judge.rule = lambda text: 0.01 if "part 8 " in text else None
     result = reranked(world, top_n=5)
-    assert (result.results[0].page, result.results[0].relevance) == (9, 0.01)
+    assert (result.results[0].page, result.results[0].relevance) == (8, 0.01)
     assert [hit.relevance for hit in result.results[1:]] == [None] * 4
     assert "not judged" in result.results[1].explanation["rerank"]["reason"]
     assert [part.stage for part in result.degraded] == ["rerank-01"]

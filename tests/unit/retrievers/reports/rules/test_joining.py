@@ -31,7 +31,7 @@ def test_two_orders_are_joined_by_their_ranks() -> None:
     words = order_by_words([WordsHit("q", page(name), 0, 9.0 - n) for n, name in enumerate("xyv")])
     ranking = joined(fusion, words)
     assert [hit.key.document for hit in ranking] == ["v", "x", "y", "w"]
-    scores = [1 / 13 + 0.25 / 11, 1 / 11, 1 / 12, 0.25 / 12]
+    scores = [1 / 13 + 0.5 / 11, 1 / 11, 1 / 12, 0.5 / 12]
     assert [hit.score for hit in ranking] == pytest.approx(scores, abs=1e-6)
     assert ranking[1].similarity == 0.0
     why = explain_ranked(ranking[1], inner_factor=1.0)

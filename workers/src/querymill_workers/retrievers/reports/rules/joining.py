@@ -9,7 +9,7 @@ from querymill_workers.retrievers.reports.rules.routing import Side
 from querymill_workers.text.rank_fusion import reciprocal_rank_fusion
 
 #: What a rank in either order weighs, and the constant of the formula. Measured: tests/quality/reports.md.
-WEIGHTS: Final[Mapping[str, float]] = {"words": 1.0, "vectors": 0.25}
+WEIGHTS: Final[Mapping[str, float]] = {"words": 1.0, "vectors": 0.5}
 K: Final = 10
 _SHOWN_PLACES: Final = 6
 
@@ -61,10 +61,10 @@ def order_by_words(found: Iterable[WordsHit]) -> list[FusedPassage]:
 
 
 def joined(fusion: Sequence[FusedPassage], by_words: Sequence[FusedPassage]) -> list[RankedHit]:
-    """Join two orders by weighted reciprocal ranks: ``1 / (10 + words_rank) + 0.25 / (10 + vectors_rank)``.
+    """Join two orders by weighted reciprocal ranks: ``1 / (10 + words_rank) + 0.5 / (10 + vectors_rank)``.
 
     What only one of them has gets nothing from the other. A hit that is third by words and first by vectors scores
-    1/13 + 0.25/11 = 0.0997, more than one that is second by words alone (1/12 = 0.0833). Ties break on the key.
+    1/13 + 0.5/11 = 0.1224, more than one that is second by words alone (1/12 = 0.0833). Ties break on the key.
     """
     of_fusion, of_words = {hit.key: hit for hit in fusion}, {hit.key: hit for hit in by_words}
     keys = {key.encoded(): key for key in (*of_fusion, *of_words)}
