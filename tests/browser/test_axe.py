@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -22,6 +24,9 @@ PATHS: Final = (
     "/collections/{collection}/conversations/ranks", "/ingestions", "/ingestions/none", "/dead", "/providers",
     "/workers", "/sign-in",
 )  # fmt: skip
+#: What nobody gets past.
+MAIN: Final = ("", "/search/reports", "/jobs/{job}?hit=1")
+SEEN: Final = tuple(product(("light", "dark"), (1280, 375)))
 #: Opens what is closed, and asks axe. What a page repeats is named once.
 FIND: Final = """async () => {
   document.querySelectorAll("details").forEach((each) => { each.open = true; });
@@ -52,23 +57,22 @@ def faults_of(page: Page, axe: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "width"),
+    ("scheme", "width", "paths"),
     [
-        ("dark", 375),
-        pytest.param("light", 1280, marks=pytest.mark.nightly),
-        pytest.param("light", 375, marks=pytest.mark.nightly),
-        pytest.param("dark", 1280, marks=pytest.mark.nightly),
+        pytest.param("dark", 375, MAIN, id="dark-375-main"),
+        *(pytest.param(*seen, PATHS, id="{}-{}".format(*seen), marks=pytest.mark.nightly) for seen in SEEN),
     ],
 )
 def test_no_page_has_a_serious_fault(
-    open_page: OpenPage, axe: str, mill: Querymill, filings: str, openai_server: OpenAIServer, width: int, scheme: Any
-) -> None:
+    open_page: OpenPage, axe: str, mill: Querymill, filings: str, openai_server: OpenAIServer,
+    width: int, scheme: Any, paths: Sequence[str],
+) -> None:  # fmt: skip
     job = mill.submit(ReportSearch(query=f"how many ships {uuid4().hex[:6]}", collection=filings, hyde=True))
     job.result(timeout=30)
     faults: dict[str, list[str]] = {}
     # Its policy lets no script in from elsewhere, and axe is one.
     with open_page("/console", width=width, scheme=scheme, bypass_csp=True) as page:
-        for path in PATHS:
+        for path in paths:
             at = path.format(job=job.id, collection=filings)
             page.goto(f"/console{at}")
             if found := faults_of(page, axe):

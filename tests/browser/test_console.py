@@ -77,6 +77,7 @@ def test_a_search_is_asked_watched_and_its_citation_followed(
         expect(page.locator("mark")).to_contain_text("the fleet counts nine ships")
 
 
+@pytest.mark.nightly  # by day: a search that is asked, above
 def test_a_question_is_asked_by_enter_and_edited(open_page: OpenPage, filings: str, opened: threading.Event) -> None:
     opened.set()
     asked = uuid4().hex[:6]
@@ -173,6 +174,7 @@ def test_a_page_goes_on_after_the_gateway_was_restarted(
             assert main_of(page) == live
 
 
+@pytest.mark.nightly  # by day: raw events on a phone, below, and test_pictures.py
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])
 def test_no_page_is_wider_than_the_screen(open_page: OpenPage, filings: str, width: int, scheme: str) -> None:
     paths = (
@@ -201,6 +203,7 @@ BROKEN_WORDS = """() => {
 }"""
 
 
+@pytest.mark.nightly
 def test_no_word_of_a_table_is_broken_on_a_phone(
     open_page: OpenPage, filings: str, quiet_mill: Querymill, quiet_gateway: GatewayHere
 ) -> None:

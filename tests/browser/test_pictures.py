@@ -14,6 +14,7 @@ from tests.fixtures import documents
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import GatewayHere
+from tests.fixtures.short_forms import crossed
 
 expect.set_options(timeout=PATIENCE_MS)
 TEXT = "The icebreaker Ymer was repaired in Karlskrona and sails again since May"
@@ -42,8 +43,7 @@ def reader(deployment: Deployment, worker: WorkerProcess, folder: Path) -> str:
     return f"/console/collections/sheets/reports/{id_}"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 375])
+@pytest.mark.parametrize(("width", "scheme"), crossed([1280, 375], ["light", "dark"]))
 def test_the_page_stands_beside_its_text(
     open_page: OpenPage, console: GatewayHere, reader: str, width: int, scheme: Any
 ) -> None:

@@ -14,9 +14,10 @@ from querymill_shared.settings import Settings
 from tests.browser.conftest import OpenPage
 from tests.fakes.openai_server import Answer, OpenAIServer
 from tests.fixtures.gateways import GatewayHere
+from tests.fixtures.short_forms import all_at_night
 
 PAGES = [{"page": 1, "text": "nine ships sail"}]
-SIZES = pytest.mark.parametrize("width", [1280, 375])
+SIZES = pytest.mark.parametrize("width", all_at_night([1280, 375], short=[1280]))
 
 
 def answers(found: Locator, *said: str) -> None:

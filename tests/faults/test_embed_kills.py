@@ -101,6 +101,7 @@ def test_a_backfill_killed_everywhere_has_each_vector_once(
     assert max(asked.values()) <= 1 + 2  # the worker's kills; those of the command line cost nothing
 
 
+@pytest.mark.nightly  # by day: system/services/test_embed.py, which runs again
 def test_a_line_torn_by_a_kill_costs_no_text(
     querymill: CommandLine, victim: WorkerProcess, openai_server: OpenAIServer, tmp_path: Path, texts: dict[str, str]
 ) -> None:

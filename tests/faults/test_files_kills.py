@@ -49,6 +49,7 @@ def vectors(pool: Pool) -> Vectors:
     return vectors_in(pool, FleetCounters(None))["files"]
 
 
+@pytest.mark.nightly
 def test_a_code_base_killed_half_way_is_taken_in_whole(
     querymill: CommandLine,
     victim: WorkerProcess,

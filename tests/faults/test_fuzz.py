@@ -108,7 +108,7 @@ def test_no_message_on_a_channel_stops_a_worker(
 step_names = st.sampled_from(("original", "@deadline", "@settle", "@", "hyde", "")) | st.text(max_size=10)
 
 
-@FUZZ
+@settings(FUZZ, max_examples=settings.default.max_examples // 4)  # type: ignore[union-attr]
 @given(
     shard=st.sampled_from(keys.SHARDS), step=step_names, other=st.binary(max_size=40),
     how=st.sampled_from(("a step of a job", "a step of no job", "bytes")), score=st.floats(allow_nan=False),

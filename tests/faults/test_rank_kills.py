@@ -34,6 +34,7 @@ def store(database_url: str) -> Iterator[Store]:
         yield Store(PostgresConversations(pool), PostgresRanks(pool))
 
 
+@pytest.mark.nightly
 def test_a_rebuild_survives_the_death_of_its_workers(victim: WorkerProcess, mill: Querymill, store: Store) -> None:
     collection, chosen = f"talks-{uuid4().hex[:12]}", random.Random(5)
     drafts = [draft(f"s{n:03}", " ".join(chosen.sample(WORDS, 12)), day=n / 24) for n in range(SESSIONS)]

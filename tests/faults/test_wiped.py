@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from querymill import UnknownCollection
 from querymill_shared.contracts.vectors import Reembed
 from tests.fixtures.faults import Ground
 from tests.fixtures.tallies import Tally, until
 
 
+@pytest.mark.nightly  # by day: system/test_poison.py, where a bell was lost
 def test_a_broker_that_forgets_its_messages_loses_no_job(ground: Ground, tally_of: Callable[..., Tally]) -> None:
     tally = tally_of("broker wiped")
     with ground.fleet(2):
@@ -24,6 +27,7 @@ def test_a_broker_that_forgets_its_messages_loses_no_job(ground: Ground, tally_o
     assert tally.recovery_s <= 30
 
 
+@pytest.mark.nightly  # by day: test_emptied_board.py
 def test_new_work_goes_on_after_the_board_forgot_everything(ground: Ground, tally_of: Callable[..., Tally]) -> None:
     tally = tally_of("board wiped")
 

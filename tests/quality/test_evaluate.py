@@ -103,10 +103,16 @@ def test_two_releases_are_not_mixed(plan: Plan, mill: MemoryMill) -> None:
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [
-        (["/nowhere"], "DATA: /nowhere must be a folder that holds evaluation sets"),
+        pytest.param(
+            ["/nowhere"], "DATA: /nowhere must be a folder that holds evaluation sets", marks=pytest.mark.nightly
+        ),
         (["."], "DATA: . must hold at least one set that is asked for"),
-        ([".", "--sets", "songs"], "SETS: 'songs' is not one of: vtkjs_examples, locomo"),
-        ([".", "--kind", "songs"], "KIND: 'songs' is not one of: reports, modules"),
+        pytest.param(
+            [".", "--sets", "songs"], "SETS: 'songs' is not one of: vtkjs_examples, locomo", marks=pytest.mark.nightly
+        ),
+        pytest.param(
+            [".", "--kind", "songs"], "KIND: 'songs' is not one of: reports, modules", marks=pytest.mark.nightly
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_refused_with_the_rule(tmp_path: Path, arguments: list[str], rule: str) -> None:

@@ -19,6 +19,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.short_forms import all_at_night
 
 
 def write(path: Path, *reports: dict[str, Any] | str) -> Path:
@@ -101,7 +102,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
 
 
 @pytest.mark.usefixtures("filings")
-@pytest.mark.parametrize(("arguments", "message"), WRONG)
+@pytest.mark.parametrize(("arguments", "message"), all_at_night(WRONG, short=WRONG[::3]))
 def test_wrong_use_exits_with_two_and_says_what(
     querymill: CommandLine, arguments: tuple[str, ...], message: str
 ) -> None:
@@ -189,6 +190,7 @@ def test_the_reason_of_a_job_does_nothing_to_the_terminal(querymill: CommandLine
     assert json.loads(told.stdout)["reason"] == "[/x]\x1b]0;PWN\x07\x9b2J"
 
 
+@pytest.mark.nightly  # by day: test_doctor.py
 def test_doctor_masks_secrets_and_mends_what_does_not_answer(deployment: Deployment) -> None:
     settings = deployment.environment | {
         "MONGODB_URI": "mongodb://u:hidden@127.0.0.1:1/x",
@@ -204,6 +206,7 @@ def test_doctor_masks_secrets_and_mends_what_does_not_answer(deployment: Deploym
     assert "hidden" not in run.stdout
 
 
+@pytest.mark.nightly  # by day: unit/versions, unit/producers
 def test_of_a_document_that_stands_in_a_file_several_times_the_last_line_counts(
     querymill: CommandLine, database: psycopg.Connection, worker: WorkerProcess, tmp_path: Path
 ) -> None:
@@ -245,7 +248,7 @@ def test_files_come_from_a_pipe_as_json_lines(querymill: CommandLine, worker: Wo
         assert json.loads(run.stdout)[expected] == 1
 
 
-@pytest.mark.parametrize("command", ["worker", "migrate", "gateway", "jobs"])
+@pytest.mark.parametrize("command", all_at_night(["worker", "migrate", "gateway", "jobs"], short=["worker", "jobs"]))
 def test_a_setting_that_breaks_a_rule_is_one_line_in_every_command(command: str) -> None:
     run = CommandLine({"REDIS_URL": "127.0.0.1:6379"})(command)
     assert (run.returncode, run.stdout) == (2, "")

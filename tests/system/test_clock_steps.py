@@ -26,6 +26,7 @@ from tests.fixtures.clocks import SteppedServer, stepped_server
 from tests.fixtures.command_line import NO_MODELS
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.people import Person
+from tests.fixtures.short_forms import crossed
 
 KINDS: tuple[Retriever, ...] = get_args(Retriever)
 
@@ -106,8 +107,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("case", "kind"), crossed(CASES, KINDS))
 def test_what_is_written_and_dropped_after_a_step_is_what_stands(fleet: Fleet, kind: Retriever, case: str) -> None:
     before, step, seconds = CASES[case]
     fleet.server.step(before)

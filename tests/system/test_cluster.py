@@ -132,11 +132,12 @@ def as_one(cluster: ValkeyCluster, key: str) -> None:
 
 MOVES = [
     pytest.param(by_keys, "0a", id="two shards by keys"),
-    pytest.param(by_keys, SHARDS, id="all by keys", marks=pytest.mark.nightly),
-    pytest.param(as_one, SHARDS, id="all as one", marks=pytest.mark.nightly),
+    pytest.param(by_keys, SHARDS, id="all by keys"),
+    pytest.param(as_one, SHARDS, id="all as one"),
 ]
 
 
+@pytest.mark.nightly  # by day: a cluster that moves keys, contract/board
 @pytest.mark.parametrize(("move", "shards"), MOVES)
 def test_none_is_lost_or_doubled_while_slots_move(
     fleet: Fleet, cluster: ValkeyCluster, database: psycopg.Connection, move: Callable[[ValkeyCluster, str], None],
@@ -309,6 +310,7 @@ def test_a_backup_has_the_jobs_of_all_servers_and_is_restored_over_others(
         assert [kept.id for kept in Keyring(client).all()] == [key.id]
 
 
+@pytest.mark.nightly
 def test_a_worker_whose_broker_is_a_cluster_says_so_and_ends(deployment: Deployment, valkeys: ValkeyCluster) -> None:
     environment = os.environ | deployment.environment | {"REDIS_URL": valkeys.url, "CELERY_BROKER_URL": ""}
     command = [sys.executable, "-m", "querymill", "worker"]

@@ -169,6 +169,7 @@ def test_a_look_up_of_what_is_not_stored_is_no_failed_job(fleet: Fleet, kind: An
     assert "All is well." in fleet.overview()
 
 
+@pytest.mark.nightly  # by day: a look-up, above
 def test_other_mistakes_of_callers_are_no_failed_jobs_either(fleet: Fleet) -> None:
     files = (SourceFile(path="a.py", content="def margin(): ..."),)
     fleet.mill.submit(IngestFiles(collection="code", documents=files)).result(timeout=30)

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -35,6 +36,7 @@ from tests.fakes.proxy import Network, network
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.deployment import Deployment, finished
+from tests.fixtures.short_forms import all_at_night
 
 #: The second attempt comes at once, and further ones after seconds.
 SOON_S = 15.0
@@ -154,8 +156,9 @@ def ended(ground: Ground, request: JobRequest) -> float:
     return time.monotonic() - begun
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize(
+    ("times", "name"), all_at_night([*product((1, 3), CASES)], short=[(1, "modules"), (3, "messages")])
+)
 def test_a_connection_that_is_cut_as_the_result_is_read_costs_no_search(ground: Ground, name: str, times: int) -> None:
     server, needle, request = CASES[name]
     # The driver of MongoDB reads once more by itself.
@@ -165,7 +168,12 @@ def test_a_connection_that_is_cut_as_the_result_is_read_costs_no_search(ground: 
     assert trap.left == 0
 
 
-@pytest.mark.parametrize("name", [name for name, (server, *_) in CASES.items() if server == "DATABASE_URL"])
+@pytest.mark.parametrize(
+    "name",
+    all_at_night(
+        [name for name, (server, *_) in CASES.items() if server == "DATABASE_URL"], short=["reports", "messages"]
+    ),
+)
 def test_a_backend_that_is_ended_as_the_result_is_read_costs_no_search(ground: Ground, name: str) -> None:
     server, needle, request = CASES[name]
     trap = ground.nets[server].lay(needle, times=2, act=ground.end_backend, spared=SPARED.get(name, 0))
@@ -173,7 +181,7 @@ def test_a_backend_that_is_ended_as_the_result_is_read_costs_no_search(ground: G
     assert trap.left == 0
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", all_at_night(CASES, short=["modules", "reports"]))
 @pytest.mark.parametrize("script", ["finish", "settle"])
 def test_a_connection_to_the_board_that_is_cut_as_the_search_ends_costs_no_search(
     ground: Ground, name: str, script: str

@@ -292,6 +292,7 @@ def said(request: dict[str, Any]) -> Answer:
     return chat_stream("Oh", " kay") if request.get("stream") else chat_answer(judgement())
 
 
+@pytest.mark.nightly  # by day: test_trial.py
 def test_a_model_is_called_as_the_workers_call_it(tried: Diagnosis, openai_server: OpenAIServer) -> None:
     openai_server.script.rerank = lambda _: Answer(b'{"results": [{"index": 1, "relevance_score": 0.25}]}')
     shown = tried(RERANK_BASE_URL=openai_server.url, RERANK_MODEL="judge")
@@ -312,6 +313,7 @@ DEAF = "; it embeds questions and passages alike, although the model tells them 
 MODELS = ("chat models", "embedding models", "rerank endpoint")
 
 
+@pytest.mark.nightly  # by day: test_trial.py
 def test_a_model_that_does_not_serve_the_workers_is_a_finding(tried: Diagnosis, openai_server: OpenAIServer) -> None:
     openai_server.script.embeddings = lambda _: Answer(b"<html>", headers={"Content-Type": "text/html"})
     shown = tried(OPENAI_BASE_URL="http://127.0.0.1:1/v1", EMBEDDING_BASE_URL=openai_server.url)
@@ -320,6 +322,7 @@ def test_a_model_that_does_not_serve_the_workers_is_a_finding(tried: Diagnosis, 
     assert (shown["chat models"].ok, shown["embedding models"].ok) == (False, False)
 
 
+@pytest.mark.nightly  # by day: the findings each alone, in this file
 def test_a_board_that_is_away_hides_no_other_finding(tried: Diagnosis, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = lambda _: Answer(b"{}", status=401)
     shown = tried(REDIS_URL="redis://127.0.0.1:1/0")
@@ -336,6 +339,7 @@ def test_a_proxy_that_no_call_needs_is_named_and_fails_nothing(tried: Diagnosis)
     assert "write socks5://" in shown["HTTP_PROXY"].mend
 
 
+@pytest.mark.nightly  # by day: test_proxies.py, and the next test
 def test_a_proxy_that_a_call_needs_fails_that_call(tried: Diagnosis, openai_server: OpenAIServer) -> None:
     away = "http://models.provider.invalid/v1"
     shown = tried(EMBEDDING_BASE_URL=away, HTTP_PROXY="socks4://127.0.0.1:9")

@@ -12,6 +12,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.people import Person, document
+from tests.fixtures.short_forms import named_at_night
 
 
 @pytest.fixture
@@ -76,7 +77,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "code", "said"), WRONG, ids=[" ".join(arguments) for arguments, _, _ in WRONG])
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    named_at_night(
+        {" ".join(wrong[0]): wrong for wrong in WRONG},
+        short=["list modules --cursor rubbish", "show modules nobody", "drop modules"],
+    ),
+)
 @pytest.mark.usefixtures("worker")
 def test_wrong_use_is_named(querymill: CommandLine, arguments: tuple[str, ...], code: int, said: str) -> None:
     ended = querymill(*arguments, "--collection", "nowhere")

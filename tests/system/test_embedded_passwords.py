@@ -14,6 +14,7 @@ import redis
 
 from querymill_embedded import Stack, StackPart, temporary_stack
 from querymill_embedded.postgres import SUPERUSER, programs_folder, server_account
+from tests.fixtures.short_forms import all_at_night
 from tests.fixtures.stacks import kept
 
 __all__ = ["kept"]
@@ -41,7 +42,7 @@ def passwords_of(environment: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("user", [SUPERUSER, "querymill", "nobody"])
+@pytest.mark.parametrize("user", all_at_night([SUPERUSER, "querymill", "nobody"], short=["querymill"]))
 def test_postgres_refuses_whoever_has_no_password(stack: Stack, user: str) -> None:
     url = without_password(stack.environment()["DATABASE_URL"], user=user)
     with pytest.raises(psycopg.OperationalError, match="no password supplied"):

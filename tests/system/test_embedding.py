@@ -47,7 +47,7 @@ def listed(querymill: CommandLine, collection: str) -> list[tuple[str, str, str]
 
 
 @pytest.mark.usefixtures("worker")
-@pytest.mark.parametrize("kind", INGESTS)
+@pytest.mark.parametrize("kind", all_at_night(INGESTS, short=["modules"]))
 def test_a_refused_text_is_listed_and_tried_again_by_reembed(
     mill: Querymill, querymill: CommandLine, openai_server: OpenAIServer, kind: Retriever
 ) -> None:
@@ -71,8 +71,9 @@ def test_a_refused_text_is_listed_and_tried_again_by_reembed(
     assert f"no {kind} in" in wrong.stderr
 
 
+@pytest.mark.nightly  # by day: unit/vectors/test_reembedding.py
 @pytest.mark.usefixtures("worker")
-@pytest.mark.parametrize("kind", all_at_night(INGESTS, short=["reports", "conversations"]))
+@pytest.mark.parametrize("kind", INGESTS)
 def test_a_collection_that_grows_while_it_changes_its_model_ends_with_the_new_one(
     mill: Querymill, moved: Deployment, openai_server: OpenAIServer, kind: Retriever
 ) -> None:

@@ -68,11 +68,13 @@ def printed(environment: dict[str, str], path: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.nightly  # by day: system/adapters
 def test_the_chain_of_langchain_quotes_the_best_page(filings: str, environment: dict[str, str]) -> None:
     said = printed(environment, "langchain_chain/chain.py", filings, QUESTION)
     assert said == f"[1] Nordhav Shipping 2022, page 2: {PAGE}\n"
 
 
+@pytest.mark.nightly  # by day: gateway/test_agents.py
 def test_the_agent_searches_reads_and_names_the_place(filings: str, environment: dict[str, str]) -> None:
     said = printed(environment, "mcp_agent/agent.py", filings, QUESTION)
     assert said.startswith("From reports:filings/a1#p2:\n")

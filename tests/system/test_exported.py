@@ -13,7 +13,6 @@ from tests.fakes.openai_server import Answer, OpenAIServer, embedded
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import finished
 from tests.fixtures.people import ingestion, search
-from tests.fixtures.short_forms import all_at_night
 
 KINDS: tuple[Retriever, ...] = get_args(Retriever)
 REFUSED: Final = "unreadable to the provider"
@@ -112,7 +111,8 @@ def answers(mill: Querymill, kind: Retriever, collection: str) -> list[Any]:
     return [*found, sorted((text.document, text.passage, text.reason) for text in refused.texts)]
 
 
-@pytest.mark.parametrize("kind", all_at_night(KINDS, short=["messages"]))
+@pytest.mark.nightly  # by day: contract/documents/test_export.py, test_forgotten.py
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_export_of_everything_that_a_document_can_hold_gives_the_same_answers(
     worker: WorkerProcess, mill: Querymill, kind: Retriever
 ) -> None:

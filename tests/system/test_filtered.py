@@ -25,6 +25,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures import filters
 from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.people import ASKED_AT, ingestion
+from tests.fixtures.short_forms import all_at_night
 
 KINDS: tuple[Retriever, ...] = get_args(Retriever)
 #: Few enough for the candidates of every kind.
@@ -120,7 +121,7 @@ def stored(deployment: Deployment, worker: WorkerProcess) -> Iterator[tuple[Quer
         yield mill, collection, lines
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", all_at_night(KINDS, short=["reports", "conversations", "modules"]))
 def test_a_filter_leaves_what_passes_it_however_conditions_are_combined(
     stored: tuple[Querymill, str, dict[Retriever, Any]], kind: Retriever
 ) -> None:
@@ -167,7 +168,7 @@ def pages_of(mill: Querymill, kind: Retriever, collection: str) -> list[str]:
             return ids
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", all_at_night(KINDS, short=["messages", "modules"]))
 def test_a_list_under_a_filter_is_whole_while_others_write(
     stored: tuple[Querymill, str, dict[Retriever, Any]], kind: Retriever
 ) -> None:

@@ -30,6 +30,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures import people
 from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.people import Person, document, document_id, ingestion, search
+from tests.fixtures.short_forms import all_at_night
 
 KINDS: tuple[Retriever, ...] = get_args(Retriever)
 #: How each kind is told who is to be forgotten.
@@ -157,6 +158,7 @@ def sampled_in_the_end(person: Person, deployment: Deployment) -> list[str]:
         time.sleep(1)
 
 
+@pytest.mark.nightly  # by day: a person, above; drops by ids, test_forgotten_records.py
 def test_nothing_is_left_of_documents_that_are_dropped_by_their_ids(
     stack: Stack, deployment: Deployment, fleet: WorkerProcess, mill: Querymill
 ) -> None:
@@ -177,6 +179,7 @@ def test_nothing_is_left_of_documents_that_are_dropped_by_their_ids(
     ]
 
 
+@pytest.mark.nightly  # by day: the samples of a person, above
 def test_no_sample_is_left_of_a_file_that_is_not_in_its_code_base_any_more(
     deployment: Deployment, fleet: WorkerProcess, mill: Querymill
 ) -> None:
@@ -211,7 +214,7 @@ def test_nothing_is_left_of_a_collection_that_is_dropped(
     assert left_of(ada, stack, deployment, fleet) == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", all_at_night(KINDS, short=["files"]))
 def test_a_write_that_waited_comes_too_late(deployment: Deployment, mill: Querymill, kind: Retriever) -> None:
     """It was accepted before the person was forgotten, and is carried out afterwards."""
     collection, ada, bob = f"late-{uuid4().hex[:8]}", Person.new(), Person.new()
@@ -227,7 +230,7 @@ def test_a_write_that_waited_comes_too_late(deployment: Deployment, mill: Querym
         assert [card.id for card in mill.list(kind, collection=collection).documents] == [document_id(kind, bob)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", all_at_night(KINDS, short=["messages", "files"]))
 def test_an_export_ingested_into_another_collection_gives_the_same_answers(
     worker: WorkerProcess, mill: Querymill, kind: Retriever
 ) -> None:

@@ -101,6 +101,7 @@ def test_a_drop_by_filter_and_of_everything_leave_how_writes_ended(
         assert people.places_of(ada.canaries, people.in_valkey(deployment.settings.redis_url)) == []
 
 
+@pytest.mark.nightly  # by day: the drop of one document, above
 def test_a_search_beside_a_drop_is_readable_afterwards_and_heard_to_its_end(
     worker: WorkerProcess, mill: Querymill, openai_server: OpenAIServer, gateway: GatewayProcess
 ) -> None:

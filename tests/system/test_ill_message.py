@@ -17,6 +17,7 @@ SAID = "failed to encode response: json: unsupported value: NaN"
 NAN = Answer(json.dumps({"error": {"message": SAID, "type": "api_error"}}).encode(), status=500)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("worker")
 def test_one_ill_message_costs_its_session_no_other_vector_and_other_collections_nothing(
     mill: Querymill, querymill: CommandLine, openai_server: OpenAIServer, tmp_path: Path

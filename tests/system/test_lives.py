@@ -84,6 +84,7 @@ def test_a_worker_that_comes_back_under_its_name_does_not_wait_for_the_lease(
     assert recovery_s < 6, "of the lease of 10 s more is left on a machine at rest"
 
 
+@pytest.mark.nightly  # by day: the leases, contract/board
 def test_no_step_is_taken_from_a_worker_that_is_only_busy(environment: dict[str, str], mill: Querymill) -> None:
     with (
         WorkerProcess(environment, name="busy", threads=8, app="tests.fakes.busy_worker"),

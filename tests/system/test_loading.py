@@ -9,6 +9,7 @@ from querymill import Querymill
 from querymill_shared.contracts.filters import Retriever
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.loading import LOADED, id_of, load_of, search_of
+from tests.fixtures.short_forms import all_at_night
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def found(mill: Querymill, kind: Retriever, collection: str, word: str) -> int:
     return sum(f"the {word} of" in hit.model_dump_json() for hit in hits)
 
 
-@pytest.mark.parametrize("kind", LOADED)
+@pytest.mark.parametrize("kind", all_at_night(LOADED, short=["reports", "conversations"]))
 def test_documents_of_one_job_are_stored_found_and_replaced_one_by_one(
     mill: Querymill, kind: Retriever, collection: str
 ) -> None:
@@ -46,7 +47,7 @@ def test_documents_of_one_job_are_stored_found_and_replaced_one_by_one(
     assert mill.list(kind, collection=collection).total == 3
 
 
-@pytest.mark.parametrize("kind", LOADED)
+@pytest.mark.parametrize("kind", all_at_night(LOADED, short=["reports", "conversations"]))
 def test_what_was_forgotten_is_loaded_anew_and_the_others_stay(
     mill: Querymill, kind: Retriever, collection: str
 ) -> None:

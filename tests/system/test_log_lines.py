@@ -112,7 +112,10 @@ def test_every_line_of_a_worker_is_json_from_the_first_to_the_last(deployment: D
 
 @pytest.mark.parametrize(
     ("wrong", "named"),
-    [({"QUERYMILL_LEASE_S": "HUNTER"}, "querymill_lease_s"), ({"REDIS_URL": "amqp://x:HUNTER@h"}, "redis_url")],
+    [
+        ({"QUERYMILL_LEASE_S": "HUNTER"}, "querymill_lease_s"),
+        pytest.param({"REDIS_URL": "amqp://x:HUNTER@h"}, "redis_url", marks=pytest.mark.nightly),
+    ],
 )
 def test_a_worker_that_refuses_its_settings_says_so_in_one_line(wrong: dict[str, str], named: str) -> None:
     command = [sys.executable, "-P", "-m", "querymill_workers", "worker"]

@@ -77,6 +77,7 @@ class Gate:
         self._open.set()
 
 
+@pytest.mark.nightly
 def test_150_threads_of_one_worker_do_not_want_for_a_connection(
     deployment: Deployment, filings: str, openai_server: OpenAIServer
 ) -> None:

@@ -154,6 +154,7 @@ def test_a_database_that_falls_silent_holds_up_no_deadline_and_no_ingestion(
         assert time.monotonic() - begun < RECOVERY_S
 
 
+@pytest.mark.nightly
 def test_a_board_that_falls_silent_costs_seconds(
     environment: dict[str, str], mill: Querymill, board_net: Network, openai_server: OpenAIServer
 ) -> None:

@@ -40,7 +40,13 @@ def take_the_elections(server: redis.Redis, _: str) -> None:
     server.set(keys.SWEEPERS, "no hash")
 
 
-@pytest.mark.parametrize("poison", [poison_a_member, replace_a_due_list, take_the_elections])
+@pytest.mark.parametrize(
+    "poison",
+    [
+        poison_a_member,
+        *(pytest.param(poison, marks=pytest.mark.nightly) for poison in (replace_a_due_list, take_the_elections)),
+    ],
+)
 def test_a_job_whose_bell_was_lost_is_answered_beside_poison(
     board: ValkeyBoard,
     mill: Querymill,
@@ -79,7 +85,9 @@ def submit_mangled(
     return job_id
 
 
-@pytest.mark.parametrize("mangle", MANGLED)
+@pytest.mark.parametrize(
+    "mangle", [raise_the_version, *(pytest.param(mangle, marks=pytest.mark.nightly) for mangle in MANGLED[1:])]
+)
 def test_a_search_that_no_worker_can_read_fails_at_its_deadline(
     board: ValkeyBoard,
     mill: Querymill,
@@ -96,7 +104,9 @@ def test_a_search_that_no_worker_can_read_fails_at_its_deadline(
     assert board_client.ttl(keys.of_job(job_id, "job")[0]) > 0
 
 
-@pytest.mark.parametrize("mangle", MANGLED)
+@pytest.mark.parametrize(
+    "mangle", [*(pytest.param(mangle, marks=pytest.mark.nightly) for mangle in MANGLED[:2]), cut_the_text]
+)
 def test_an_ingestion_waits_for_a_worker_that_can_read_it(
     deployment: Deployment,
     board: ValkeyBoard,

@@ -15,6 +15,7 @@ from tests.fixtures.command_line import NO_MODELS, WORKER, CommandLine
 from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.people import Person, document, ingestion, search
 from tests.fixtures.poolers import pooler
+from tests.fixtures.short_forms import all_at_night
 
 KINDS: tuple[Retriever, ...] = ("reports", "messages", "conversations", "files", "modules")
 REFUSED = [
@@ -24,7 +25,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("mode", ["transaction", pytest.param("session", marks=pytest.mark.nightly)])
+@pytest.mark.nightly  # by day: contract/postgres/test_poolers.py
+@pytest.mark.parametrize("mode", ["transaction", "session"])
 def test_a_fleet_behind_pgbouncer_stores_and_finds_every_kind(
     deployment: Deployment, openai_server: OpenAIServer, mode: str
 ) -> None:
@@ -52,7 +54,7 @@ def test_a_fleet_behind_pgbouncer_stores_and_finds_every_kind(
         assert not re.search(r"prepared statement|unsupported startup|DuplicatePrepared", logs)
 
 
-@pytest.mark.parametrize(("settings", "options", "variables", "said"), REFUSED)
+@pytest.mark.parametrize(("settings", "options", "variables", "said"), all_at_night(REFUSED, short=REFUSED[:1]))
 def test_a_worker_refuses_to_start_and_doctor_says_why(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch,
     settings: dict[str, str], options: str, variables: dict[str, str], said: str,

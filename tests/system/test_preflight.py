@@ -34,7 +34,8 @@ def test_a_server_that_may_evict_is_refused(deployment: Deployment) -> None:
 OWN = HOSTS[-1]
 
 
-@pytest.mark.parametrize("pool", [pytest.param("prefork", marks=pytest.mark.nightly), "solo"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("pool", ["prefork", "solo"])
 def test_a_pool_that_no_broker_but_redis_can_serve_is_refused_and_leaves_nothing_there(
     deployment: Deployment, shared_rabbit: Rabbit, pool: str
 ) -> None:
@@ -97,7 +98,11 @@ def crowded(tmp_path: Path) -> Path:
 @pytest.mark.usefixtures("openai_server")
 @pytest.mark.parametrize(
     ("command", "codes"),
-    [("migrate --check", {0}), ("doctor", {0, 1, 3}), ("worker --queues search", {75})],  # 75: it finds no database
+    [
+        pytest.param("migrate --check", {0}, marks=pytest.mark.nightly),
+        pytest.param("doctor", {0, 1, 3}, marks=pytest.mark.nightly),
+        ("worker --queues search", {75}),  # it finds no database
+    ],
 )
 def test_what_a_command_starts_imports_nothing_from_the_working_folder(
     deployment: Deployment, crowded: Path, command: str, codes: set[int]

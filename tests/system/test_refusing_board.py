@@ -18,7 +18,7 @@ from tests.fixtures.command_line import NO_MODELS, CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import GatewayHere
 from tests.fixtures.refusing_boards import WAYS, RefusingBoard, refusing, refusing_board
-from tests.fixtures.short_forms import all_at_night
+from tests.fixtures.short_forms import all_at_night, crossed
 
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 TOOL_CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
@@ -68,7 +68,7 @@ def asked(url: str, job_id: str) -> dict[str, httpx.Response]:
         }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", all_at_night(WAYS, short=["MISCONF", "BUSY"]))
 def test_no_route_takes_a_refusal_for_a_defect(settings: Settings, server: RefusingBoard, way: str) -> None:
     with GatewayHere(settings) as gateway, Querymill(settings=settings) as mill:
         job = mill.submit(texts("before"))
@@ -93,8 +93,7 @@ def test_a_tool_of_mcp_says_that_the_board_is_away(settings: Settings, server: R
         assert "cannot be reached just now" in answer.text
 
 
-@pytest.mark.parametrize("way", ["NOREPLICAS", "MASTERDOWN"])
-@pytest.mark.parametrize("command", ["search", "keys"])
+@pytest.mark.parametrize(("command", "way"), crossed(["search", "keys"], ["NOREPLICAS", "MASTERDOWN"]))
 def test_commands_end_with_3_and_name_the_remedy(
     environment: dict[str, str], server: RefusingBoard, way: str, command: str
 ) -> None:

@@ -27,6 +27,7 @@ from tests.fixtures.clusters import own_cluster
 from tests.fixtures.command_line import NO_MODELS, CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import GatewayHere
+from tests.fixtures.short_forms import all_at_night
 from tests.fixtures.tallies import until
 
 #: The size of the disk that the tables are on. A new database and the schema take two thirds of it.
@@ -163,7 +164,7 @@ REFUSALS: dict[str, Callable[[SmallDatabase], AbstractContextManager[None]]] = {
 }
 
 
-@pytest.mark.parametrize("said", REFUSALS)
+@pytest.mark.parametrize("said", all_at_night(REFUSALS, short=["ReadOnlySqlTransaction"]))
 def test_writes_wait_and_searches_go_on_while_the_database_takes_no_writes(
     database: SmallDatabase, http: httpx.Client, openai_server: OpenAIServer, said: str
 ) -> None:
@@ -214,6 +215,7 @@ def test_a_read_of_a_database_that_is_away_is_503_until_it_is_back(
     assert listed(http).status_code == 200
 
 
+@pytest.mark.nightly
 def test_commands_of_a_machine_name_a_server_that_takes_no_writes(
     database: SmallDatabase, environment: dict[str, str]
 ) -> None:

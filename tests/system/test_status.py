@@ -113,6 +113,7 @@ def deserted(deployment: Deployment, board: ValkeyBoard) -> CommandLine:
     return CommandLine(deployment.environment | NO_MODELS | {"REDIS_URL": url})
 
 
+@pytest.mark.nightly  # by day: an ingestion, below
 def test_a_search_that_no_worker_will_end_says_so(deserted: CommandLine) -> None:
     run = deserted("search", "reports", "how many ships", "--collection", "filings", "--deadline", "1", "--json")
     assert run.returncode == 1

@@ -35,6 +35,7 @@ from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.chats import session
 from tests.fixtures.deployment import COLLECTION, Deployment, finished
+from tests.fixtures.short_forms import named_at_night
 from tests.fixtures.tallies import until
 
 LONG = "what did the fleet report about the harbour in the winter of that year and why "
@@ -79,7 +80,7 @@ FLOODS: dict[str, Callable[[str, str], MessageSearch | ReportSearch]] = {
 
 
 @pytest.mark.usefixtures("filings")
-@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS.keys())
+@pytest.mark.parametrize("flood", named_at_night(FLOODS, short=["patient"]))
 def test_a_short_question_is_answered_soon_while_another_tenants_long_ones_wait(
     mill: Querymill,
     openai_server: OpenAIServer,
@@ -175,6 +176,7 @@ def answer_of(mill: Querymill, request: Any) -> dict[str, Any]:
     return result.model_dump(mode="json", exclude=OF_ONE_RUN)  # type: ignore[no-any-return]
 
 
+@pytest.mark.nightly  # by day: the walls, contract/retrievers
 def test_another_collection_changes_no_answer_not_even_at_the_same_time(
     mill: Querymill, tenants: tuple[str, str]
 ) -> None:

@@ -22,6 +22,7 @@ from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import running_gateway
 from tests.fixtures.guarded_boards import PASSWORD, GuardedBoard, guarded_board, need_program
+from tests.fixtures.short_forms import all_at_night
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,9 @@ def texts(name: str) -> EmbedTexts:
 
 @pytest.mark.parametrize(
     "kind",
-    ["TLS", "TLS to the board, a socket to the broker", "a socket to the board, TLS to the broker"],
+    all_at_night(
+        ["TLS", "TLS to the board, a socket to the broker", "a socket to the board, TLS to the broker"], short=["TLS"]
+    ),
 )
 def test_jobs_of_every_client_are_answered(
     kind: str, deployment: Deployment, demanding: GuardedBoard, openai_server: OpenAIServer
@@ -83,8 +86,8 @@ def test_jobs_of_every_client_are_answered(
     ("what", "setting"),
     [
         pytest.param("worker", "REDIS_URL", marks=pytest.mark.nightly),
-        ("worker", "CELERY_BROKER_URL"),
-        ("gateway", "REDIS_URL"),
+        pytest.param("worker", "CELERY_BROKER_URL", marks=pytest.mark.nightly),
+        pytest.param("gateway", "REDIS_URL", marks=pytest.mark.nightly),
         ("doctor", "REDIS_URL"),
     ],
 )

@@ -71,6 +71,7 @@ def hears(url: str, caplog: pytest.LogCaptureFixture) -> bool:
     return "is not rung yet" not in caplog.text
 
 
+@pytest.mark.nightly  # by day: bells of a client over TLS, below
 def test_a_fleet_rings_over_tls(deployment: Deployment, openai_server: OpenAIServer, address: str, tls: Tls) -> None:
     environment = deployment.environment | {"CELERY_BROKER_URL": f"{address}?{shown(tls)}"}
     environment["QUERYMILL_RING_GRACE_S"] = "30"  # a bell that is not heard is missed

@@ -12,6 +12,7 @@ from tests.fakes.answers import judgement
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream, embedding_answer, refusing
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.short_forms import named_at_night
 
 
 def said(request: dict[str, object]) -> Answer:
@@ -111,7 +112,9 @@ UNFIT: dict[str, tuple[Answer, str, str, bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("answer", "chat", "embeddings", "reached"), UNFIT.values(), ids=UNFIT.keys())
+@pytest.mark.parametrize(
+    ("answer", "chat", "embeddings", "reached"), named_at_night(UNFIT, short=["a page", "no money left", "a wrong key"])
+)
 def test_a_model_whose_replies_are_of_no_use_is_not_fit(
     settings: Settings, openai_server: OpenAIServer, answer: Answer, chat: str, embeddings: str, *, reached: bool
 ) -> None:

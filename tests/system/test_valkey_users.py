@@ -33,6 +33,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import NO_MODELS, CommandLine
 from tests.fixtures.deployment import Deployment, finish_embedding
 from tests.fixtures.gateways import GatewayHere, ask, running_gateway
+from tests.fixtures.short_forms import all_at_night
 
 FILE = Path(__file__).parents[2] / "deploy" / "valkey" / "users.acl"
 NOBODYS = "#" + "0" * 64
@@ -148,6 +149,7 @@ def test_the_file_as_it_is_lets_nobody_in() -> None:
     assert all(f" on {NOBODYS} " in line for line in others)
 
 
+@pytest.mark.nightly
 def test_every_step_of_the_demo_is_shown_and_finds_something(server: Server, samples: str) -> None:
     """The demo is tried here, where it shows at the same time that jobs of every kind may do what they must."""
     assert server.refused() == set()
@@ -244,7 +246,12 @@ def test_a_keeper_makes_keys_and_a_gateway_asks_for_them(server: Server, deploym
 
 
 @pytest.mark.parametrize(
-    ("role", "command"), [("keeper", ("status",)), ("keeper", ("doctor", "--json")), ("worker", ("keys", "list"))]
+    ("role", "command"),
+    [
+        ("keeper", ("status",)),
+        pytest.param("keeper", ("doctor", "--json"), marks=pytest.mark.nightly),
+        ("worker", ("keys", "list")),
+    ],
 )
 def test_an_operator_with_the_address_of_another_role_is_told_whose_to_use(
     server: Server, deployment: Deployment, role: str, command: tuple[str, ...]
@@ -307,7 +314,13 @@ def test_the_doctor_as_a_worker_says_whether_there_are_keys(server: Server, depl
     assert server.refused() == set()
 
 
-@pytest.mark.parametrize("command", [("status",), ("jobs",), ("jobs", "--state", "failed")])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("status",),
+        *(pytest.param(words, marks=pytest.mark.nightly) for words in (("jobs",), ("jobs", "--state", "failed"))),
+    ],
+)
 def test_the_commands_that_look_at_the_fleet_run_as_the_gateway(
     server: Server, samples: str, deployment: Deployment, command: tuple[str, ...]
 ) -> None:
@@ -401,7 +414,7 @@ def test_every_command_of_the_boards_scripts_is_allowed(server: Server, role: st
     assert refused - WITHHELD - {(caller, "command", "restore") for caller in ("producer", "gateway")} == set()
 
 
-@pytest.mark.parametrize("role", ["producer", "worker", "gateway"])
+@pytest.mark.parametrize("role", all_at_night(["producer", "worker", "gateway"], short=["gateway"]))
 def test_a_dead_job_is_replayed_by_every_role_that_submits(server: Server, deployment: Deployment, role: str) -> None:
     with closing(ValkeyBoard.connect(of_role(deployment, server, "worker").settings)) as board:
         dead, _ = board.submit(search(f"a question of a {role}"))[:2]

@@ -189,6 +189,7 @@ def test_the_former_release_reads_what_this_one_writes(
     assert read.stdout == ""
 
 
+@pytest.mark.nightly  # by day: a former client, below
 def test_a_new_client_is_served_by_a_former_worker(fleet: Fleet) -> None:
     fleet.former_worker()
     mill, collection = fleet.mill(), new_collection()

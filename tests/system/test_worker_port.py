@@ -111,6 +111,7 @@ def lives_and_is_ready(watched: Watched, *, for_s: float) -> bool:
     return True
 
 
+@pytest.mark.nightly  # by day: a worker that cannot begin, below
 def test_a_worker_lives_and_is_ready_although_the_board_is_away(watched: Watched) -> None:
     watched.board.suspend()
     assert lives_and_is_ready(watched, for_s=3 * LEASE_S)

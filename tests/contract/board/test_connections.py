@@ -16,6 +16,7 @@ import redis
 from querymill_shared.board import connections, sockets
 from querymill_shared.board.connections import open_async_commands, open_commands
 from tests.fixtures.certificates import Authority
+from tests.fixtures.short_forms import all_at_night
 
 CALLERS = 40
 #: The server answers a pop from an empty list after this long, in seconds: 40 callers on two connections take a second.
@@ -121,6 +122,11 @@ def test_a_caller_that_gives_up_leaves_its_turn_to_the_next(valkey_url: str) -> 
     assert asyncio.run(ask())
 
 
+@pytest.mark.parametrize(
+    "silent_url",
+    all_at_night(["TCP", "a socket", "TLS that is never agreed on", "TLS"], short=["TCP", "TLS"]),
+    indirect=True,
+)
 def test_threads_give_up_if_the_server_answers_nobody(silent_url: str) -> None:
     with open_commands(silent_url, max_connections=1) as client, ThreadPoolExecutor(4) as callers:
         asked = [callers.submit(outcome, client.ping) for _ in range(4)]

@@ -115,7 +115,7 @@ def test_every_retriever_is_tried() -> None:
 
 
 @pytest.mark.parametrize("retriever", LINES)
-@settings(max_examples=6)
+@settings(max_examples=max(2, settings.default.max_examples // 20))  # type: ignore[union-attr]
 @given(st.data())
 def test_what_is_exported_and_dropped_comes_back_the_same(
     ports: Ports, retriever: Retriever, data: st.DataObject

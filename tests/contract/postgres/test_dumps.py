@@ -13,6 +13,7 @@ from psycopg import errors, sql
 from querymill_workers.postgres import row_security
 from querymill_workers.postgres.migrate import check, migrate
 from tests.fixtures.clusters import own_cluster, run_program
+from tests.fixtures.short_forms import crossed
 from tests.fixtures.tenant_rows import fill
 
 TABLES: Final = (
@@ -84,8 +85,7 @@ def counts(server: str, database: str, *, walled: bool = False) -> Mapping[str, 
     return {name: row[0][0] for name, row in zip(names, rows, strict=True)}
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(("role", "form"), crossed(ROLES, FORMS))
 def test_a_dump_is_complete_or_fails(server: str, source: str, tmp_path: Path, role: str, form: str) -> None:
     file = str(tmp_path / "dump")
     options, environment = FORMS[form]

@@ -20,6 +20,7 @@ from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import messages_in
 from tests.fixtures.databases import own_database
 from tests.fixtures.plans import plans_of, recorded, rows_read
+from tests.fixtures.short_forms import all_at_night
 
 ROWS: Final = 4_000
 NARROW: Final = {"topic": "t7"}
@@ -223,7 +224,7 @@ LARGE: Final = (
 )
 
 
-@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("asked", all_at_night(ASKED, short=[*ASKED][::3]))
 def test_the_index_serves_behind_the_wall(filled_url: str, asked: str) -> None:
     ask, index = ASKED[asked]
     with open_pool(filled_url, max_size=2) as pool:
@@ -263,6 +264,7 @@ PASSING: Final[dict[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.nightly  # by day: near vectors of a large collection, in this file
 def test_an_index_of_near_vectors_leads_to_nearly_all_of_the_nearest_under_any_filter(
     filled_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from querymill_workers.services.stores.postgres import PostgresTextVectors
 from querymill_workers.words.ports import WordUnit
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.poolers import keeps_statements, pooler
+from tests.fixtures.short_forms import named_at_night
 
 NAMES: Final = [
     "statement_timeout",
@@ -44,7 +45,11 @@ MODES: Final = [
 ]
 
 
-@pytest.fixture(params=MODES, ids=lambda mode: " ".join(mode.values()))
+@pytest.fixture(
+    params=named_at_night(
+        {" ".join(mode.values()): mode for mode in MODES}, short=["transaction 4", "session 24 options"]
+    )
+)
 def pooled_url(request: pytest.FixtureRequest, database_url: str) -> Iterator[str]:
     with pooler(database_url, **request.param) as url:
         yield url

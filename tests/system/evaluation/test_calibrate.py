@@ -80,7 +80,9 @@ def sources(folder: Path, judged: dict[str, dict[str, int]]) -> Path:
 JUDGED = {"q1": {"cranes.py": 1}, "q2": {"ships.py": 1}}
 
 
-@pytest.mark.parametrize("vectors", [False, True], ids=["words", "words and vectors"])
+@pytest.mark.parametrize(
+    "vectors", [pytest.param(False, marks=pytest.mark.nightly, id="words"), pytest.param(True, id="words and vectors")]
+)
 def test_the_evidence_for_files_is_weighed_by_a_set(querymill: CommandLine, tmp_path: Path, vectors: bool) -> None:
     out = tmp_path / "files.json"
     folder = sources(tmp_path / f"weigh{vectors}", JUDGED)

@@ -57,6 +57,7 @@ def test_the_chat_vector_search_answers_at_once(gateway: str, chats: str) -> Non
     assert (body["total"], body["query"], body["similarity_threshold"]) == (2, "rain in Bergen", None)
 
 
+@pytest.mark.nightly  # by day: one caller, above
 def test_400_callers_wait_at_once(gateway: str, chats: str) -> None:
     def status_of(number: int) -> int:
         asked = {"collection": chats, "query": f"rain in Bergen in year {number}", "deadline": 60}

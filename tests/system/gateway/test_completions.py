@@ -20,6 +20,7 @@ from tests.fakes.answers import fenced_texts
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import PATIENCE_S, GatewayHere, bearer, keys_on
+from tests.fixtures.short_forms import all_at_night
 from tests.fixtures.tallies import until
 
 QUESTION = [{"role": "user", "content": "Nordhav 2022: revenue rose to?"}]
@@ -198,7 +199,7 @@ def test_a_job_that_failed_is_no_error_of_the_server(
     assert (failed.value.status_code, failed.value.code) == (424, "job_failed")
 
 
-@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("stream", all_at_night([False, True], short=[True]))
 def test_an_answer_that_breaks_off_ends_as_a_quotation(
     client: openai.OpenAI, openai_server: OpenAIServer, stream: bool
 ) -> None:

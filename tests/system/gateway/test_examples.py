@@ -11,6 +11,7 @@ EXAMPLES = Path(__file__).parents[3] / "producers" / "examples"
 NODE = shutil.which("node")
 
 
+@pytest.mark.nightly  # by day: test_typescript.py
 @pytest.mark.skipif(NODE is None, reason="Node is not installed")
 def test_a_backend_in_node_asks_follows_and_prints_the_hits(gateway: str, filings: str) -> None:
     def ask(collection: str, query: str) -> "subprocess.CompletedProcess[str]":

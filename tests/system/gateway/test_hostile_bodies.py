@@ -19,6 +19,7 @@ import pytest
 from querymill.gateway.http.intake import REFUSED_BEYOND_GOOD
 from querymill_shared.settings import Settings
 from tests.fixtures.gateways import PATIENCE_S, GatewayProcess, gateway_process
+from tests.fixtures.short_forms import named_at_night
 
 LINES = {"Content-Type": "application/x-ndjson"}
 REPORTS = "/v1/collections/hostile/reports"
@@ -98,7 +99,7 @@ HOSTILE_LINES = {
 BLANKS = {"empty": b"\n" * 3_000_000, "blanks": b" \t \r\n" * 600_000, "one long blank": b" " * 3_000_000 + b"\n"}
 
 
-@pytest.mark.parametrize("body", HOSTILE_LINES.values(), ids=HOSTILE_LINES)
+@pytest.mark.parametrize("body", named_at_night(HOSTILE_LINES, short=["empty objects", "deep", "numbers"]))
 def test_refused_lines_end_an_upload_and_hold_up_nobody(
     gateway: GatewayProcess, http: httpx.Client, body: bytes
 ) -> None:
@@ -170,7 +171,7 @@ HOSTILE_JSON: dict[str, tuple[str, bytes]] = {
 }
 
 
-@pytest.mark.parametrize(("path", "body"), HOSTILE_JSON.values(), ids=HOSTILE_JSON)
+@pytest.mark.parametrize(("path", "body"), named_at_night(HOSTILE_JSON, short=["hits", "deep"]))
 def test_json_that_breaks_a_rule_in_a_million_places_holds_up_nobody(
     gateway: GatewayProcess, http: httpx.Client, path: str, body: bytes
 ) -> None:

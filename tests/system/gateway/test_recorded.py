@@ -22,6 +22,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
 from tests.fixtures.gateways import PATIENCE_S
+from tests.fixtures.short_forms import all_at_night
 
 LINK = re.compile(r'href="/console/ingestions/([0-9a-f]{32})"[^>]*>([^<]*)<')
 
@@ -143,7 +144,7 @@ def test_a_document_that_fails_in_a_job_of_many_is_not_counted_as_stored(
     assert "1 could not be stored" in quiet_http.get(f"/console/ingestions/{batch['batch']}").text
 
 
-@pytest.mark.parametrize("kind", ["messages", "reports"])
+@pytest.mark.parametrize("kind", all_at_night(["messages", "reports"], short=["messages"]))
 def test_a_command_that_watches_has_one_record(
     http: httpx.Client, worker: WorkerProcess, querymill: CommandLine, tmp_path: Path, kind: str
 ) -> None:

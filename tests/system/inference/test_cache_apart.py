@@ -18,6 +18,7 @@ from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment, finished
 from tests.fixtures.people import Person, document, document_id, dropping, ingestion
 from tests.fixtures.refusing_boards import RefusingBoard, refusing, refusing_board
+from tests.fixtures.short_forms import all_at_night
 from tests.fixtures.tallies import until
 
 
@@ -61,7 +62,7 @@ def test_values_are_on_that_server_and_nothing_else_is(
     assert apart.dbsize() == 0
 
 
-@pytest.mark.parametrize("how", ["closed", "silent", "full", "refuses"])
+@pytest.mark.parametrize("how", all_at_night(["closed", "silent", "full", "refuses"], short=["silent", "refuses"]))
 def test_jobs_are_answered_without_it(
     how: str, deployment: Deployment, board: redis.Redis, openai_server: OpenAIServer, valkey_url: str
 ) -> None:
@@ -111,7 +112,7 @@ def away(cache: RefusingBoard, how: str) -> Iterator[None]:
 
 @pytest.mark.parametrize(
     "how",
-    ["OOM", "frozen", *(pytest.param(how, marks=pytest.mark.nightly) for how in ("READONLY", "MISCONF", "MASTERDOWN"))],
+    all_at_night(["OOM", "frozen", "READONLY", "MISCONF", "MASTERDOWN"], short=["frozen"]),
 )
 def test_a_drop_waits_for_it_and_uses_up_no_attempt(
     how: str, refuser: RefusingBoard, deployment: Deployment, board: redis.Redis, openai_server: OpenAIServer,

@@ -140,6 +140,7 @@ def test_failures_halve_the_places_and_the_fleet_begins_anew_after_an_outage(pro
     assert places() >= FIRST
 
 
+@pytest.mark.nightly  # by day: the next test
 def test_the_places_settle_near_what_the_provider_does_at_a_time(
     provider: Provider, openai_server: OpenAIServer
 ) -> None:

@@ -33,7 +33,7 @@ from tests.fakes.openai_server import (
 )
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.inference import Provider
-from tests.fixtures.short_forms import all_at_night
+from tests.fixtures.short_forms import all_at_night, named_at_night
 
 DURABLE = Caller("acme", Lane.BULK)
 SAID = "failed to encode response: json: unsupported value: NaN"
@@ -76,7 +76,7 @@ ILL = {
 }
 
 
-@pytest.mark.parametrize("ill_by", all_at_night(ILL, short=["500", "reset", "null"]))
+@pytest.mark.parametrize("ill_by", all_at_night(ILL, short=["500"]))
 def test_the_others_get_their_vectors_and_the_text_is_given_up_with_the_providers_words(
     provider: Provider, well: OpenAIServer, ill_by: str
 ) -> None:
@@ -103,6 +103,7 @@ def test_a_text_is_given_up_only_after_it_failed_alone_again_and_again_beside_ha
     assert len(well.probes) < 20
 
 
+@pytest.mark.nightly  # by day: the others get their vectors, above
 def test_questions_of_others_are_answered_meanwhile(provider: Provider, well: OpenAIServer) -> None:
     well.script.embeddings = ill("xyzzy", NAN)
     model = provider.embeddings()
@@ -115,6 +116,7 @@ def test_questions_of_others_are_answered_meanwhile(provider: Provider, well: Op
     assert "provider_calls/failed" not in counts(provider)
 
 
+@pytest.mark.nightly  # by day: the others get their vectors, above
 def test_an_ill_text_that_travels_with_others_costs_them_seconds_only(provider: Provider, well: OpenAIServer) -> None:
     well.script.embeddings = ill("xyzzy", NAN)
     asked = texts(64, ill_at=range(0, 64, 2))
@@ -168,7 +170,7 @@ FLAPPING: dict[str, Callable[[], Callable[[dict[str, Any]], Answer]]] = {
 }
 
 
-@pytest.mark.parametrize("flapping", FLAPPING.values(), ids=FLAPPING.keys())
+@pytest.mark.parametrize("flapping", named_at_night(FLAPPING, short=["every second fails", "half fail by chance"]))
 def test_a_provider_that_fails_now_and_then_refuses_no_text(
     provider: Provider, well: OpenAIServer, flapping: Callable[[], Callable[[dict[str, Any]], Answer]]
 ) -> None:
@@ -184,6 +186,7 @@ def test_a_provider_that_fails_now_and_then_refuses_no_text(
     assert check(found, asked) == []
 
 
+@pytest.mark.nightly  # by day: the passages beside an ill one, in this file
 def test_a_prompt_that_the_chat_model_does_not_answer_leaves_it_to_the_others(
     provider: Provider, well: OpenAIServer
 ) -> None:

@@ -24,6 +24,7 @@ from querymill_workers.jobs.faults import Refused
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, embedded, embedding_answer, held
 from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fixtures.inference import Provider
+from tests.fixtures.short_forms import all_at_night, named_at_night
 
 LIMITED = Answer(b'{"error": {"message": "slow down"}}', status=429)
 
@@ -54,7 +55,7 @@ PASSING = {
 }
 
 
-@pytest.mark.parametrize("answer", PASSING.values(), ids=PASSING.keys())
+@pytest.mark.parametrize("answer", named_at_night(PASSING, short=["500", "reset", "truncated JSON"]))
 def test_what_may_pass_is_tried_again_and_the_vector_is_right(
     provider: Provider, openai_server: OpenAIServer, answer: Answer
 ) -> None:
@@ -90,7 +91,9 @@ def test_what_no_second_try_would_better_is_refused_at_once(
     np.testing.assert_allclose(vectors(provider, "ships")[0], vector_of("ships"), rtol=1e-6)
 
 
-@pytest.mark.parametrize("headers", [{"Retry-After": "1"}, {"retry-after-ms": "900"}, {}], ids=str)
+@pytest.mark.parametrize(
+    "headers", all_at_night([{"Retry-After": "1"}, {"retry-after-ms": "900"}, {}], short=[{"retry-after-ms": "900"}])
+)
 def test_a_429_is_waited_out_by_all_and_costs_no_try(
     provider: Provider, openai_server: OpenAIServer, headers: dict[str, str]
 ) -> None:

@@ -17,6 +17,7 @@ from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import ProviderUsage
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
 from tests.fixtures.inference import Provider
+from tests.fixtures.short_forms import named_at_night
 
 TURNS = [ChatTurn(role="user", content="how many ships?")]
 
@@ -102,7 +103,7 @@ PASSING = {
 }
 
 
-@pytest.mark.parametrize("answer", PASSING.values(), ids=PASSING.keys())
+@pytest.mark.parametrize("answer", named_at_night(PASSING, short=["429", "reset", "cut before the first part"]))
 def test_what_happens_before_the_first_part_is_tried_again_unheard(
     provider: Provider, openai_server: OpenAIServer, answer: Answer
 ) -> None:

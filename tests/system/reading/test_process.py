@@ -9,6 +9,7 @@ import pytest
 from querymill_reading.document import ReadLimits, Unreadable
 from querymill_reading.process import FileReader
 from tests.fixtures import documents
+from tests.fixtures.short_forms import named_at_night
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,10 @@ def test_a_file_that_needs_too_much_memory_costs_that_file(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "limits", [ReadLimits(memory_bytes=400 << 20), ReadLimits(seconds_a_page=2)], ids=["memory", "time"]
+    "limits",
+    named_at_night(
+        {"memory": ReadLimits(memory_bytes=400 << 20), "time": ReadLimits(seconds_a_page=2)}, short=["memory"]
+    ),
 )
 def test_a_page_that_ends_the_process_costs_itself(tmp_path: Path, limits: ReadLimits) -> None:
     heavy = documents.heavy_pdf("one", "two", "three", heavy=2, size=200_000_000)

@@ -13,6 +13,7 @@ from querymill_workers.services.stream import TELL_EVERY_S
 from tests.fakes.answers import fenced_texts, is_judging, judgement
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, chat_stream
 from tests.fakes.worker import WorkerProcess
+from tests.fixtures.short_forms import named_at_night
 
 HITS = (
     {"id": "fleet", "text": "the fleet counts nine ships", "title": "Fleet", "page": 3},
@@ -134,7 +135,7 @@ ORDERS = {
 
 
 @pytest.mark.usefixtures("worker")
-@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS.keys())
+@pytest.mark.parametrize("order", named_at_night(ORDERS, short=["forged result", "forged event"]))
 def test_of_a_model_that_obeys_passages_nothing_leaks_beyond_the_text(
     mill: Querymill, openai_server: OpenAIServer, order: str
 ) -> None:
@@ -207,7 +208,7 @@ def test_a_judge_that_talks_nonsense_leaves_the_answer(
 def test_the_deadline_cuts_the_answer_and_leaves_the_hits(mill: Querymill, openai_server: OpenAIServer) -> None:
     openai_server.script.chat = saying(*["word "] * 200, apart_s=0.2)
     # The whole answer takes 40 seconds.
-    result = (job := mill.submit(search(deadline=12))).result(timeout=60)
+    result = (job := mill.submit(search(deadline=8))).result(timeout=60)
     assert (bool(result.results), result.complete) == (True, False)
     assert result.answer is None or result.answer.quoted  # as far as the time allows
     assert [part.stage for part in result.degraded] in (["answer"], ["write"])

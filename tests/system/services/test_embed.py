@@ -21,6 +21,7 @@ from tests.fakes.vectors import DIMENSIONS, vector_of
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.short_forms import all_at_night
 
 pytestmark = pytest.mark.usefixtures("worker", "openai_server")
 
@@ -251,7 +252,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "message"), WRONG)
+@pytest.mark.parametrize(("arguments", "message"), all_at_night(WRONG, short=WRONG[::4]))
 def test_wrong_use_exits_with_two_and_says_what(
     querymill: CommandLine,
     openai_server: OpenAIServer,

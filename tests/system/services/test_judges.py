@@ -33,6 +33,7 @@ from querymill_workers.wiring import judge_of
 from tests.fakes.judging import judgements, judging, passages_of
 from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer, held
 from tests.fixtures.inference import Provider
+from tests.fixtures.short_forms import all_at_night
 
 PASSAGES = {"left": "nine ships", "right": "seven ships"}
 
@@ -352,7 +353,9 @@ def test_an_endpoint_gets_no_more_time_than_the_caller_has(
     assert (counts["provider_calls/answered"], "provider_calls/failed" in counts) == (1, False)
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "no url at all", "ftp://127.0.0.1"])
+@pytest.mark.parametrize(
+    "url", all_at_night(["http://127.0.0.1:1", "no url at all", "ftp://127.0.0.1"], short=["http://127.0.0.1:1"])
+)
 def test_an_endpoint_that_is_not_there_is_given_up(endpoint: Endpoint, url: str) -> None:
     with pytest.raises(Refused, match="rerank endpoint unavailable: no connection"):
         judged(http_judge(endpoint, url))

@@ -16,6 +16,7 @@ from tests.fakes.openai_server import Answer, OpenAIServer, chat_answer
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.command_line import CommandLine
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.short_forms import all_at_night
 
 
 def hits(count: int) -> list[dict[str, Any]]:
@@ -192,7 +193,7 @@ WRONG: list[tuple[object, tuple[str, ...], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("content", "options", "message"), WRONG)
+@pytest.mark.parametrize(("content", "options", "message"), all_at_night(WRONG, short=WRONG[1::2]))
 def test_a_bad_file_exits_with_two_and_names_the_field_and_the_rule(
     querymill: CommandLine, tmp_path: Path, content: object, options: tuple[str, ...], message: str
 ) -> None:

@@ -19,6 +19,7 @@ from querymill_workers.dispatch.sweeper import sweep
 from querymill_workers.jobs.faults import Unavailable
 from tests.fixtures.chats import session
 from tests.fixtures.code_base import ASKED, BASE, PROFILES, put
+from tests.fixtures.short_forms import all_at_night, crossed
 from tests.fixtures.world import World, example, new_world, report
 
 CUT = Unavailable("PostgreSQL: AdminShutdown", code="store_down")
@@ -139,8 +140,7 @@ def work_until_over(world: World, job_id: str, *, max_s: float) -> tuple[Record,
     return record, record.ended - record.created
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("times", [1, 2, 3, 5])
+@pytest.mark.parametrize(("times", "name"), crossed([1, 2, 3, 5], CASES))
 def test_a_store_that_comes_back_costs_seconds_and_no_part_of_the_result(world: World, name: str, times: int) -> None:
     case = CASES[name]
     store = begin(world, case)
@@ -153,7 +153,7 @@ def test_a_store_that_comes_back_costs_seconds_and_no_part_of_the_result(world: 
     assert took_s < (4 if times <= 2 else 18)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", all_at_night(CASES, short=["reports", "modules", "messages"]))
 def test_a_store_that_stays_away_is_waited_for_until_the_deadline(world: World, name: str) -> None:
     case = CASES[name]
     store = begin(world, case)

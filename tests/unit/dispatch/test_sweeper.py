@@ -35,6 +35,7 @@ from querymill_workers.retrievers.reports.stores.memory import MemoryReports
 from tests.fakes.jobs import Clock
 from tests.fakes.ports import memory_ports
 from tests.fixtures.boards import claimed, let_pass, new_board, new_board_of
+from tests.fixtures.short_forms import all_at_night
 
 SEARCH = ReportSearch(query="q", collection="filings", hyde=True, deadline=30)
 #: The ports that a sweeper must not wait for.
@@ -290,7 +291,7 @@ def test_a_step_on_a_queue_that_this_release_does_not_have_is_not_rung() -> None
     assert sweep(ports) == [Bell(job_id, "original", Queue.SEARCH)]
 
 
-@pytest.mark.parametrize("wait_s", [3, 30])
+@pytest.mark.parametrize("wait_s", all_at_night([3, 30], short=[30]))
 def test_a_job_that_cannot_be_concluded_from_what_is_on_the_board_fails_with_the_reason(wait_s: float) -> None:
     board = new_board()
     ports = memory_ports(board=board)

@@ -12,6 +12,7 @@ from querymill_shared.contracts.filters import Retriever
 from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
 from tests.fixtures.people import Person, document, document_id, dropping, ingestion
+from tests.fixtures.short_forms import all_at_night, crossed
 from tests.fixtures.world import World
 
 KINDS: tuple[Retriever, ...] = get_args(Retriever)
@@ -57,24 +58,23 @@ def stored_of(world: World, kind: Retriever) -> Mapping[str, Any] | None:
     return world.ports.bodies[kind].whole("c", [id_]).get(id_)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("accepted", "left"),
-    [
-        (["red", "blue", "drop blue"], None),
-        (["blue", "red", "drop blue"], "red"),
-        (["blue", "drop blue", "red"], "red"),
-        (["red", "drop blue", "blue"], "blue"),
-        (["blue", "drop", "red"], "red"),
-        (["red", "blue", "drop all"], None),
-        (["blue", "drop all", "red"], "red"),
-        (["red", "blue", "drop blue among"], None),
-        (["blue", "red", "drop blue among"], "red"),
-        (["red", "blue", "drop others"], "blue"),
-        (["blue", "drop blue", "red", "drop blue"], "red"),
-    ],
-    ids=str,
+#: What is accepted in which order, and the note of the document that is left of it.
+ORDERS: Sequence[tuple[Accepted, str | None]] = (
+    (["red", "blue", "drop blue"], None),
+    (["blue", "red", "drop blue"], "red"),
+    (["blue", "drop blue", "red"], "red"),
+    (["red", "drop blue", "blue"], "blue"),
+    (["blue", "drop", "red"], "red"),
+    (["red", "blue", "drop all"], None),
+    (["blue", "drop all", "red"], "red"),
+    (["red", "blue", "drop blue among"], None),
+    (["blue", "red", "drop blue among"], "red"),
+    (["red", "blue", "drop others"], "blue"),
+    (["blue", "drop blue", "red", "drop blue"], "red"),
 )
+
+
+@pytest.mark.parametrize(("accepted", "left", "kind"), crossed(ORDERS, KINDS))
 def test_what_is_left_does_not_depend_on_which_runs_first(
     fresh: Callable[[], World], kind: Retriever, accepted: Accepted, left: str | None
 ) -> None:
@@ -104,7 +104,7 @@ def texts_of(world: World) -> list[str]:
     return [message["text"] for message in found["messages"]] if found else []
 
 
-@pytest.mark.parametrize("scope", DROPS)
+@pytest.mark.parametrize("scope", all_at_night(DROPS, short=["both"]))
 def test_a_late_drop_leaves_the_live_messages_that_came_after_it(fresh: Callable[[], World], scope: str) -> None:
     drop = dropping("conversations", "c", **DROPS[scope])
     for order in permutations(range(4)):

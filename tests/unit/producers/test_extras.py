@@ -9,6 +9,7 @@ import pytest
 
 from querymill.install_hints import install_hint
 from querymill_histories.compressed import INSTALL_HINT
+from tests.fixtures.short_forms import all_at_night
 
 LACKING = {
     "kombu": (("jobs",), f"a CELERY_BROKER_URL other than REDIS_URL needs kombu; {install_hint('broker')}"),
@@ -23,7 +24,7 @@ LACKING = {
 }
 
 
-@pytest.mark.parametrize("library", LACKING)
+@pytest.mark.parametrize("library", all_at_night(LACKING, short=["watchfiles"]))
 def test_a_command_that_lacks_a_library_says_what_to_install(library: str, tmp_path: Path) -> None:
     command, said = LACKING[library]
     (tmp_path / "a.jsonl.zst").write_bytes(b"")

@@ -32,7 +32,8 @@ ALL = (*UNITS, "".join(UNITS))
     [
         pytest.param("", ALL, marks=pytest.mark.nightly, id="whole"),
         pytest.param(FITS_NOT, ALL, marks=pytest.mark.nightly, id="cut off"),
-        pytest.param(FITS_NOT, ALL[::-3], id="cut off, a third of the texts"),
+        pytest.param(FITS_NOT, ALL[::-3], marks=pytest.mark.nightly, id="cut off, a third of the texts"),
+        pytest.param(FITS_NOT, ALL[::-9], id="cut off, a ninth of the texts"),
     ],
 )
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if timed(name) is not None])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from querymill_shared.board import Verdict
@@ -187,6 +187,7 @@ CHANGES = st.lists(st.tuples(st.sampled_from([f"{number}.js" for number in range
 
 
 @pytest.mark.parametrize("kind", all_at_night(INGESTS, short=["reports"]))
+@settings(max_examples=settings.default.max_examples // 2)  # type: ignore[union-attr]
 @given(before=CHANGES, between=CHANGES, during=CHANGES, seed=st.integers(0, 99), is_reachable=st.booleans())
 def test_a_collection_that_changes_meanwhile_ends_switched_with_every_passage_embedded_or_refused(
     kind: Retriever, before: Any, between: Any, during: Any, seed: int, is_reachable: bool

@@ -23,6 +23,7 @@ from querymill_workers.text.words import words
 from querymill_workers.versions.postgres import PostgresVersions
 from querymill_workers.words.postgres import PostgresWords
 from tests.fixtures.chats import messages_in, session
+from tests.fixtures.short_forms import named_at_night
 from tests.fixtures.words import SlowWords, spelled
 from tests.fixtures.world import World, world
 
@@ -94,8 +95,16 @@ def at_once(world: World, *requests: JobRequest) -> None:
     assert not any(thread.is_alive() for thread in threads)
 
 
-@pytest.mark.parametrize("forgets", [True, False])
-@pytest.mark.parametrize("states", [CHANGED, GROWN], ids=["changed", "grown"])
+@pytest.mark.parametrize(
+    ("states", "forgets"),
+    named_at_night(
+        {
+            "changed-True": (CHANGED, True), "changed-False": (CHANGED, False),
+            "grown-True": (GROWN, True), "grown-False": (GROWN, False),
+        },
+        short=["changed-False", "grown-True"],
+    ),
+)  # fmt: skip
 def test_several_who_change_a_session_at_once_leave_the_words_of_its_rows_and_of_their_neighbours(
     stored: World, database: psycopg.Connection, states: Sequence[tuple[Sequence[str], Sequence[str]]], *, forgets: bool
 ) -> None:

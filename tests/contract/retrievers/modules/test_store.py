@@ -8,6 +8,8 @@ from querymill_workers.jobs.faults import Unavailable
 from querymill_workers.retrievers.modules.ports import Modules
 from querymill_workers.retrievers.modules.rules.lexicon import EMPTY, Lexicon
 from querymill_workers.retrievers.modules.rules.names import Match, hits
+from tests.contract.retrievers.modules.conftest import STORES
+from tests.fixtures.short_forms import all_at_night
 from tests.fixtures.stored_code import FIRST, SECOND, document, found, store
 
 
@@ -158,6 +160,7 @@ def invented_name(lot: random.Random) -> str:
     return lot.choice(["vtk", "VTK", ""]) + "".join(lot.choices(SYLLABLES, k=lot.randint(1, 3)))
 
 
+@pytest.mark.parametrize("modules", all_at_night(STORES, short=["memory", "postgres"]), indirect=True, scope="module")
 def test_indexed_recall_equals_the_unindexed_suffix_scan_on_300_random_queries(
     modules: Modules, collection: str
 ) -> None:

@@ -15,6 +15,7 @@ from querymill_workers.words.postgres import PostgresWords
 from tests.fakes.vectors import vector_of
 from tests.fixtures.plans import plans_of, recorded, rows_read
 from tests.fixtures.reports import Stores, best, embed, prepared_report, refuse, store, stores_in
+from tests.fixtures.short_forms import crossed
 
 
 def test_a_published_report_has_a_card(stores: Stores, collection: str) -> None:
@@ -186,8 +187,7 @@ def test_reading_within_one_snapshot_sees_no_change_of_others(database_url: str,
 TABLES = ("report_vectors", "report_passages")
 
 
-@pytest.mark.parametrize("per_document", [True, False])
-@pytest.mark.parametrize("pages", [True, False])
+@pytest.mark.parametrize(("pages", "per_document"), crossed([True, False], [True, False]))
 def test_a_search_reads_the_vectors_of_its_reports_alone(
     database_url: str, collection: str, per_document: bool, pages: bool
 ) -> None:

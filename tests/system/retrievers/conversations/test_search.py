@@ -89,6 +89,7 @@ def test_the_sample_is_found_by_what_was_said_and_when(mill: Querymill, collecti
     assert all(hit.snippet for result in (by_time, chinese, lost) for hit in result.results)
 
 
+@pytest.mark.nightly  # by day: test_ranks.py
 def test_a_change_is_seen_by_the_next_search_on_every_worker_however_warm(
     mill: Querymill, collection: str, worker: WorkerProcess, deployment: Deployment, database: psycopg.Connection
 ) -> None:

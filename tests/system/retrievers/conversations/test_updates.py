@@ -38,6 +38,7 @@ def update(collection: str, number: int) -> Extend:
     ]})  # fmt: skip
 
 
+@pytest.mark.nightly  # by day: the words of several at once, contract/retrievers
 def test_updates_of_one_session_at_once_are_all_done_stored_and_found(crowd: Querymill, database_url: str) -> None:
     collection = f"talks-{uuid4().hex[:12]}"
     jobs = [crowd.submit(update(collection, number)) for number in range(UPDATES)]

@@ -128,6 +128,7 @@ def test_where_the_settings_name_a_mongodb_the_documents_are_there(
         assert other.drop("modules", collection=collection, everything=True, timeout=30).total == len(DOCUMENTS)
 
 
+@pytest.mark.nightly  # by day: unit/dispatch/test_store_away_at_the_end.py
 def test_a_mongodb_that_is_away_fails_searches_of_code_with_its_reason_and_stops_no_worker(
     deployment: Deployment, mill: Querymill, code: str
 ) -> None:

@@ -27,6 +27,7 @@ from tests.fakes.openai_server import (
     method_of,
 )
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.short_forms import named_at_night
 
 ALL = ("synonym", "subquestion", "variant")
 
@@ -154,7 +155,10 @@ GARBAGE = {
 
 
 @pytest.mark.usefixtures("filings")
-@pytest.mark.parametrize("answer", GARBAGE.values(), ids=GARBAGE.keys())
+@pytest.mark.parametrize(
+    "answer",
+    named_at_night(GARBAGE, short=["no content", "nothing wrapped", "no choices", "rate limited", "server error"]),
+)
 def test_a_chat_model_that_talks_nonsense_degrades_its_branch_only(
     mill: Querymill, openai_server: OpenAIServer, answer: Answer
 ) -> None:
@@ -184,7 +188,9 @@ AWAY = {
 
 
 @pytest.mark.usefixtures("filings")
-@pytest.mark.parametrize("answer", (REFUSED | AWAY).values(), ids=(REFUSED | AWAY).keys())
+@pytest.mark.parametrize(
+    "answer", named_at_night(REFUSED | AWAY, short=["wrong dimension", "bad request", "away", "too few vectors"])
+)
 def test_without_the_embedding_server_words_answer_and_the_result_says_so(
     mill: Querymill, openai_server: OpenAIServer, answer: Answer
 ) -> None:

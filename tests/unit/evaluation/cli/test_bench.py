@@ -65,7 +65,9 @@ def outside(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("arguments", [("--list",), ("overhead",), ("all",)])
+@pytest.mark.parametrize(
+    "arguments", [("--list",), *(pytest.param(words, marks=pytest.mark.nightly) for words in (("overhead",), ("all",)))]
+)
 def test_outside_a_checkout_it_says_so_in_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     run = outside(tmp_path, "bench", *arguments)
     assert run.returncode == 2

@@ -6,6 +6,7 @@ import pytest
 from querymill_workers.retrievers.files.parsing import tree_sitter
 from querymill_workers.retrievers.files.parsing.grammars import SOURCES, load
 from querymill_workers.retrievers.files.parsing.tree_sitter import TreeSitterParser
+from tests.fixtures.short_forms import crossed
 
 PARSER = TreeSitterParser()
 
@@ -206,8 +207,7 @@ MONSTERS = {
 }
 
 
-@pytest.mark.parametrize("path", ["a.py", "a.js", "a.cpp", "a.java"])
-@pytest.mark.parametrize("name", MONSTERS)
+@pytest.mark.parametrize(("name", "path"), crossed(MONSTERS, ["a.py", "a.java", "a.cpp", "a.js"]))
 def test_a_monster_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch, path: str, name: str) -> None:
     monkeypatch.setattr(tree_sitter, "MAX_PARSE_S", 0.5)
     begun = time.process_time()

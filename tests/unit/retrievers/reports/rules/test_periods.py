@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from querymill_workers.retrievers.reports.rules.periods import Period, find_period, find_periods
+from tests.fixtures.short_forms import all_at_night
 
 TODAY = date(2024, 5, 6)
 
@@ -158,7 +159,9 @@ def test_whatever_the_text_a_period_lies_in_its_range(text: str) -> None:
         assert period.quarter in {None, 1, 2, 3, 4}
 
 
-@pytest.mark.parametrize("piece", ["2021 ", "Q1 ", "Q1 2021 ", "of ", "20", "' ", "2021Q1-"])
+@pytest.mark.parametrize(
+    "piece", all_at_night(["2021 ", "Q1 ", "Q1 2021 ", "of ", "20", "' ", "2021Q1-"], short=["Q1 2021 ", "' "])
+)
 def test_a_long_text_is_read_in_linear_time(piece: str) -> None:
     started = process_time()
     find_period(piece * (500_000 // len(piece)), TODAY)
