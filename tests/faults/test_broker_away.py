@@ -127,7 +127,6 @@ def board_pushes(ground: Ground) -> int:
     return int(stats.get("cmdstat_lpush", {}).get("calls", 0))
 
 
-@pytest.mark.nightly  # by day: contract/board/test_doorbell.py, contract/transport
 def test_a_broker_that_is_killed_under_load_costs_searches_nothing(
     ground: Ground, broker: Broker, tally_of: Callable[..., Tally]
 ) -> None:

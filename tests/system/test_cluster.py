@@ -132,12 +132,11 @@ def as_one(cluster: ValkeyCluster, key: str) -> None:
 
 MOVES = [
     pytest.param(by_keys, "0a", id="two shards by keys"),
-    pytest.param(by_keys, SHARDS, id="all by keys"),
-    pytest.param(as_one, SHARDS, id="all as one"),
+    pytest.param(by_keys, SHARDS, id="all by keys", marks=pytest.mark.nightly),
+    pytest.param(as_one, SHARDS, id="all as one", marks=pytest.mark.nightly),
 ]
 
 
-@pytest.mark.nightly  # by day: a cluster that moves keys, contract/board
 @pytest.mark.parametrize(("move", "shards"), MOVES)
 def test_none_is_lost_or_doubled_while_slots_move(
     fleet: Fleet, cluster: ValkeyCluster, database: psycopg.Connection, move: Callable[[ValkeyCluster, str], None],

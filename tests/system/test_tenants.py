@@ -176,7 +176,6 @@ def answer_of(mill: Querymill, request: Any) -> dict[str, Any]:
     return result.model_dump(mode="json", exclude=OF_ONE_RUN)  # type: ignore[no-any-return]
 
 
-@pytest.mark.nightly  # by day: the walls, contract/retrievers
 def test_another_collection_changes_no_answer_not_even_at_the_same_time(
     mill: Querymill, tenants: tuple[str, str]
 ) -> None:

@@ -287,11 +287,10 @@ def _hammer(url: str, ready: Barrier, times: "Queue[list[float]]", seconds: floa
         times.put(granted)
 
 
-@pytest.mark.nightly  # by day: a small burst, above
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("window_s", "most"),
-    [(5, LIMIT * 5 / 60 + BURST), (60, LIMIT)],
+    [(5, LIMIT * 5 / 60 + BURST), pytest.param(60, LIMIT, marks=pytest.mark.nightly)],
     ids=["seconds", "a minute"],
 )
 def test_four_processes_hammering_one_budget_let_through_the_limit_and_never_more(
