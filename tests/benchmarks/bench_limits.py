@@ -19,8 +19,8 @@ import redis
 
 from querymill import IngestReports, JobFailed, Querymill, ReportSearch, Settings
 from querymill_embedded import Program, StackPart, temporary_stack
+from querymill_shared.contracts.expansion import MultiQueryMethod
 from querymill_shared.contracts.reports.ingest import Report
-from querymill_shared.contracts.reports.search import MultiQueryMethod
 from querymill_workers.inference.prompts import turns
 from querymill_workers.postgres.migrate import migrate
 from tests.benchmarks import harness

@@ -19,7 +19,7 @@ import redis
 from querymill import Querymill, ReportSearch, Settings
 from querymill_embedded import Program
 from querymill_shared.contracts.events import Hits
-from querymill_shared.contracts.reports.search import MultiQueryMethod
+from querymill_shared.contracts.expansion import MultiQueryMethod
 from tests.benchmarks import harness
 from tests.benchmarks.bench_limits import fleet
 from tests.benchmarks.costs import Fleet, alone, calls, own_s

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from celery import Celery
 
+from querymill_shared.branches import HYDE
 from querymill_shared.contracts.reports.ingest import Report
-from querymill_shared.contracts.reports.search import HYDE
 from querymill_workers import app as workers_app
 from querymill_workers import wiring
 from querymill_workers.dispatch.ports import Ports

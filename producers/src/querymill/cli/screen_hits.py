@@ -1,6 +1,6 @@
 """What a hit looks like on a terminal: what it is, what it says about the question, and what its score is made of."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -8,6 +8,7 @@ from rich.text import Text
 
 from querymill.cli.terminal import Console
 from querymill.presenting.excerpts import excerpt
+from querymill.presenting.explain.score_trees import EXPANDED
 from querymill.presenting.hit import HitView, views_of
 from querymill_shared.contracts.search import AnySearchResult
 
@@ -47,12 +48,22 @@ def show_hits(
         line.add_row(Text(f"{rank:>2}", "bold"), Text(score(view.joint or view.hit), "green"), heading(view))
         console.print(line)
         _print_indented(console, _says(view, result.query))
-        for equation in made_of(view.joint or view.hit):
+        for equation in equations_of(view.joint or view.hit, made_of):
             _print_indented(console, Text(equation, "dim"))
         if view.written_in:
             console.print(Text(" " * _INDENT + view.written_in, "dim"), soft_wrap=True)
     if not result.results:
         console.print(f"  {none}", style="yellow")
+
+
+def equations_of(hit: Any, made_of: Callable[[Any], Iterable[str]]) -> Iterator[str]:
+    """Yield what a score is made of: across the branches of a search with expansions, then in the hit's own branch."""
+    why = hit.explanation.get(EXPANDED)
+    if why is not None:
+        ranks = [(branch, why["weights"][branch], rank) for branch, rank in why["ranks"].items()]
+        yield f"{hit.score:.4f} = {joined_ranks(ranks, why['k'])}"
+        hit = hit.model_copy(update={"score": why["score_in_branch"]})
+    yield from made_of(hit)
 
 
 def _says(view: HitView, question: str) -> Text:

@@ -14,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from querymill_shared.branches import step_in
 from querymill_shared.contracts.conversations.search import DateLocale, TimeZone
 from querymill_shared.contracts.errors import InvalidRequest, UnknownCollection
 from querymill_shared.contracts.fields import (
@@ -214,11 +215,6 @@ def parts_of(branch: str) -> tuple[str, str]:
     """Return the kind and the collection of a branch."""
     kind, _, collection = branch.partition("/")
     return kind, collection
-
-
-def step_in(branch: str, step: str) -> str:
-    """Return what a step of a branch is called among the steps of the whole search."""
-    return f"{branch}/{step}"
 
 
 def branch_and_step(step: str) -> tuple[str, str]:

@@ -63,8 +63,8 @@ def test_what_was_said_of_a_hit_is_known_when_its_question_is_asked_again(mill: 
 
 def test_a_field_that_a_kind_lacks_leaves_the_search_out_and_a_wrong_value_is_a_fault(mill: MemoryMill) -> None:
     (search,) = recorded(mill, "soup")
-    lacking = to_ask(search, {"hyde": True}, Judgements(mill))
-    assert lacking == LeftOut(search.id, "hyde: is no field of a search of kind 'messages'", is_fault=False)
+    lacking = to_ask(search, {"company": "Nordhav"}, Judgements(mill))
+    assert lacking == LeftOut(search.id, "company: is no field of a search of kind 'messages'", is_fault=False)
     wrong = to_ask(search, {"limit": 0}, Judgements(mill))
     assert isinstance(wrong, LeftOut)
     assert (wrong.is_fault, wrong.reason.startswith("limit: ")) == (True, True)

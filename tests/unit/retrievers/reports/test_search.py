@@ -8,13 +8,13 @@ from querymill_shared.contracts.events import Done, Failed, Hits
 from querymill_shared.contracts.reports.ingest import IngestReports, Report
 from querymill_shared.contracts.reports.search import ReportResult, ReportSearch
 from querymill_workers.dispatch import run_step
+from querymill_workers.expansion.writing import SEARCH_MARGIN_S
 from querymill_workers.inference.ports import InputType, Vectors
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S, LOOK_EVERY_S, Caller
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports import ingest
 from querymill_workers.retrievers.reports.rules.glossary import Glossary, Term
-from querymill_workers.retrievers.reports.search.understand import SEARCH_MARGIN_S
 from tests.fixtures.world import World, report
 
 SHIPS = report("a1", "the fleet has nine ships", "revenue rose to forty million")

@@ -18,6 +18,7 @@ from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.conversations import ConversationRequest
 from querymill_shared.contracts.documents import DocumentRequest
 from querymill_shared.contracts.errors import UnreadableJob
+from querymill_shared.contracts.expansion import ExpandsInBranches
 from querymill_shared.contracts.files import FileRequest
 from querymill_shared.contracts.ingest import Extend
 from querymill_shared.contracts.jobs import JobRequest
@@ -28,7 +29,7 @@ from querymill_shared.contracts.reports import ReportRequest
 from querymill_shared.contracts.search import Search
 from querymill_shared.contracts.vectors import EmbedDocuments, Reembed
 from querymill_shared.tracing import Span, span
-from querymill_workers.dispatch import embedding, joint, reindex
+from querymill_workers.dispatch import embedding, expanding, joint, reindex
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.documents import flow as documents
 from querymill_workers.jobs import job_counts
@@ -50,6 +51,11 @@ from querymill_workers.services import flow as services
 _log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
+#: What asks one retriever, or what serves all in the same way.
+ServiceRequest = services.ServiceRequest | DocumentRequest | Reindex | EmbedDocuments | Reembed
+KindRequest = (
+    Extend | ReportRequest | MessageRequest | ModuleRequest | ConversationRequest | FileRequest | ServiceRequest
+)
 
 #: While the board is away, the fate of a step is reported again after this long, and for this long, in seconds.
 REPORT_EVERY_S, REPORT_FOR_S = 1.0, 600.0
@@ -62,6 +68,15 @@ NOBODY_READS = "no worker of this fleet can read its request: "
 
 
 def flow_of(request: JobRequest) -> Flow[Ports]:
+    """Return the flow of a request: that of its kind, or of all its branches."""
+    if isinstance(request, Search):
+        return joint.flow_of(request, flow_of)
+    if isinstance(request, ExpandsInBranches) and request.expansions:
+        return expanding.flow_of(request, flow_of)
+    return flow_of_kind(request)
+
+
+def flow_of_kind(request: KindRequest) -> Flow[Ports]:
     """Return the flow of a request: one arm for each retriever."""
     if isinstance(request, Extend):
         return messages.flow_of(request) if request.retriever == "messages" else conversations.flow_of(request)
@@ -75,14 +90,10 @@ def flow_of(request: JobRequest) -> Flow[Ports]:
         return conversations.flow_of(request)
     if isinstance(request, FileRequest):
         return files.flow_of(request)
-    if isinstance(request, Search):
-        return joint.flow_of(request, flow_of)
     return flow_of_service(request)
 
 
-def flow_of_service(
-    request: services.ServiceRequest | DocumentRequest | Reindex | EmbedDocuments | Reembed,
-) -> Flow[Ports]:
+def flow_of_service(request: ServiceRequest) -> Flow[Ports]:
     """Return the flow of a request that serves every retriever in the same way."""
     if isinstance(request, DocumentRequest):
         return documents.flow_of(request)

@@ -15,9 +15,9 @@ from querymill_workers.text.in_context import SaidTurn
 from querymill_workers.text.reasoning import without_reasoning
 from querymill_workers.text.replies import has_table, is_refusal
 
-#: Token limit of a reply: a few questions or, for HyDE, a small table.
+#: Token limits of a reply: a few questions; a hypothetical hit.
 MAX_TOKENS = 120
-MAX_TOKENS_BY_METHOD = {"hyde": 200}
+MAX_HYDE_TOKENS = 200
 
 
 class ChatRewriter(Rewriter):
@@ -30,7 +30,7 @@ class ChatRewriter(Rewriter):
     def rewrite(
         self, method: str, question: str, *, terms: Mapping[str, str], caller: Caller
     ) -> tuple[str, ProviderUsage]:
-        max_tokens = MAX_TOKENS_BY_METHOD.get(method, MAX_TOKENS)
+        max_tokens = MAX_HYDE_TOKENS if method.startswith("hyde") else MAX_TOKENS
         return self._chat.ask(
             turns(method, question, terms),
             max_tokens=max_tokens,

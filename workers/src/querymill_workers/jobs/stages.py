@@ -61,9 +61,12 @@ def timing(picture: Picture, steps: Sequence[Step] | None = None) -> dict[str, f
     return {name: round((at - created) * 1000, 1) for name, at in moments.items() if at is not None}
 
 
-def used(picture: Picture) -> dict[str, int]:
-    """Add up the provider calls and the tokens of all steps, and the tokens of answers where they are known."""
-    usages = [StepNotes.of(step).usage for step in picture.steps]
+def used(picture: Picture, steps: Sequence[Step] | None = None) -> dict[str, int]:
+    """Add up the provider calls and the tokens of all steps, and the tokens of answers where they are known.
+
+    They are all steps of the job, or those that are given.
+    """
+    usages = [StepNotes.of(step).usage for step in (picture.steps if steps is None else steps)]
     known = (COMPLETION_TOKENS,) if any(COMPLETION_TOKENS in usage for usage in usages) else ()
     return {name: sum(usage.get(name, 0) for usage in usages) for name in (*ProviderUsage().noted(), *known)}
 

@@ -11,6 +11,8 @@ from querymill.presenting.explain.scores import ScorePart
 RANK_WEIGHTS: Final[dict[str, float]] = {
     "base": 0.2, "depth": 0.2, "reference": 0.3, "quality": 0.2, "recency": 0.1,
 }  # fmt: skip
+#: Where an explanation says how the branches of a search with expansions were joined.
+EXPANDED: Final = "expanded"
 #: The places that scores are rounded to where their explanation does not say.
 _MODULE_PLACES, _FILE_PLACES, _MESSAGE_PLACES, _JOINT_PLACES = 6, 4, 6, 6
 
@@ -27,9 +29,25 @@ def score_tree(kind: str, hit: Hit) -> ScorePart:
     if build is None:
         return ScorePart("score", score)
     try:
-        return build(hit)
+        return build(hit) if EXPANDED not in hit["explanation"] else _in_branches(kind, hit)
     except (KeyError, TypeError, ValueError, AttributeError):
         return ScorePart("score", score, note="its explanation is of another release")
+
+
+def _in_branches(kind: str, hit: Hit) -> ScorePart:
+    """A hit of several branches: a share for its rank in each; the first one explains its own score."""
+    why = hit["explanation"][EXPANDED]
+    own = {name: value for name, value in hit["explanation"].items() if name != EXPANDED}
+    in_branch = score_tree(kind, {**hit, "score": why["score_in_branch"], "explanation": own})
+    first = next(iter(why["ranks"]))
+    terms = [
+        _rank_term(
+            branch, why["weights"][branch], why["k"], rank,
+            replace(in_branch, label="score in its branch") if branch == first else None,
+        )
+        for branch, rank in why["ranks"].items()
+    ]  # fmt: skip
+    return ScorePart("score", why["score"], "sum", tuple(terms), rounded_to=_JOINT_PLACES)
 
 
 def _report(hit: Hit) -> ScorePart:

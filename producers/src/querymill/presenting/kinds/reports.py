@@ -2,7 +2,8 @@
 
 from querymill.presenting.hit import HitView
 from querymill.presenting.places import Place, PlaceSpan
-from querymill_shared.contracts.reports.search import ORIGINAL, ReportHit, ReportResult
+from querymill_shared.branches import ORIGINAL
+from querymill_shared.contracts.reports.search import ReportHit, ReportResult
 
 
 def view_of(hit: ReportHit, result: ReportResult) -> HitView:

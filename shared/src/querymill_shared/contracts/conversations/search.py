@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, Field, FiniteFloat
 
+from querymill_shared.contracts.expansion import ExpandsInBranches
 from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
@@ -19,7 +20,7 @@ from querymill_shared.contracts.fields import (
     Written,
 )
 from querymill_shared.contracts.filters import FilteredSearch
-from querymill_shared.contracts.history import FoundInChat, InChat
+from querymill_shared.contracts.history import FoundInChat
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
@@ -76,7 +77,7 @@ DateLocale = Annotated[
 ]
 
 
-class ConversationSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ConversationResult"]):
+class ConversationSearch(FilteredSearch, ExpandsInBranches, AsksWhyNot, Asks["ConversationResult"]):
     """Find the sessions in which a subject was discussed.
 
     The score is a product: BM25 as a share of the best candidate's, times ConversationRank, times
@@ -139,8 +140,12 @@ class ConversationSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ConversationR
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """A search is one step."""
-        return ("search",)
+        """The one step of a search, and those that write what is searched beside the question."""
+        return self.steps_beside(("search",))
+
+    def queue_of(self, step: str) -> Queue:
+        """Return the queue of a step: those that write wait for a model."""
+        return Queue.EXPAND if step in self.expansions else self.queue
 
     @property
     def zone(self) -> tzinfo:

@@ -5,10 +5,12 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from querymill_shared.branches import own_step
+from querymill_shared.contracts.expansion import ExpandsInBranches
 from querymill_shared.contracts.fields import Contract, DeadlineSeconds, Distinct, FilePath, Growing, QueryText, Written
 from querymill_shared.contracts.files.steps import FileStep, FirstSearch
 from querymill_shared.contracts.filters import Filtered
-from querymill_shared.contracts.history import FoundInChat, InChat
+from querymill_shared.contracts.history import FoundInChat
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
@@ -42,7 +44,7 @@ Glob = Annotated[
 ]
 
 
-class FileSearch(Filtered, InChat, AsksWhyNot, Asks["FileResult"]):
+class FileSearch(Filtered, ExpandsInBranches, AsksWhyNot, Asks["FileResult"]):
     """Find the files in a code base that are relevant to a request.
 
     The mode ``iterative`` runs up to ``rounds`` rounds of search, evaluation and refinement; ``oneshot`` ranks the
@@ -104,11 +106,13 @@ class FileSearch(Filtered, InChat, AsksWhyNot, Asks["FileResult"]):
         searches: list[FirstSearch] = ["words"]
         searches += ["vectors"] if "vectors" in self.searched_channels else []
         searches += ["patterns"] if self.patterns or self.globs else []
-        return tuple(str(FileStep("search", 1, search)) for search in searches)
+        return self.steps_beside([str(FileStep("search", 1, search)) for search in searches])
 
     def queue_of(self, step: str) -> Queue:
         """Return the queue of a step: evaluations that wait for a judge do not hold up searches."""
-        place = FileStep.parse(step)
+        place = FileStep.parse(own_step(step))
+        if step in self.expansions:
+            return Queue.EXPAND
         is_judged = self.evaluator == "judge" and place is not None and place.stage == "evaluate"
         return Queue.RERANK if is_judged else self.queue
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field, FiniteFloat, model_validator
 
+from querymill_shared.contracts.expansion import ExpandsInBranches
 from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
@@ -17,7 +18,7 @@ from querymill_shared.contracts.fields import (
     TopN,
 )
 from querymill_shared.contracts.filters import FilteredSearch
-from querymill_shared.contracts.history import FoundInChat, InChat
+from querymill_shared.contracts.history import FoundInChat
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
@@ -72,7 +73,7 @@ FILLED_IN: Final[Mapping[str, Mapping[str, Any]]] = {
 Similarity = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
-class MessageSearch(FilteredSearch, InChat, AsksWhyNot, Asks["MessageResult"]):
+class MessageSearch(FilteredSearch, ExpandsInBranches, AsksWhyNot, Asks["MessageResult"]):
     """Find the chat messages that mean the same as a question.
 
     ``limit`` is the largest number of hits returned. ``session_id`` restricts the search to one session.
@@ -155,8 +156,12 @@ class MessageSearch(FilteredSearch, InChat, AsksWhyNot, Asks["MessageResult"]):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Return the one step of a search."""
-        return ("search",)
+        """Return the one step of a search, and those that write what is searched beside the question."""
+        return self.steps_beside(("search",))
+
+    def queue_of(self, step: str) -> Queue:
+        """Return the queue of a step: those that write wait for a model."""
+        return Queue.EXPAND if step in self.expansions else self.queue
 
 
 class MessageHit(Contract):

@@ -4,6 +4,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
+from querymill_shared.branches import ORIGINAL, own_step
+from querymill_shared.contracts.expansion import ExpandsInBranches
 from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
@@ -12,14 +14,12 @@ from querymill_shared.contracts.fields import (
     QueryText,
 )
 from querymill_shared.contracts.filters import Filtered
-from querymill_shared.contracts.history import FoundInChat, InChat
+from querymill_shared.contracts.history import FoundInChat
 from querymill_shared.contracts.modules.ingest import DocumentId
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
-#: The branch that searches the request itself. Every search has it.
-ORIGINAL = "original"
 #: The branch in which a chat model splits the request into weighted sub-queries.
 SPLIT = "split"
 
@@ -46,7 +46,7 @@ def _with_weight(part: object) -> object:
     return {"description": part} if isinstance(part, str) else part
 
 
-class ModuleSearch(Filtered, InChat, AsksWhyNot, Asks["ModuleResult"]):
+class ModuleSearch(Filtered, ExpandsInBranches, AsksWhyNot, Asks["ModuleResult"]):
     """Find code documents that use the modules a request asks for.
 
     The modules and the text of the request are searched, and each of the ``sub_queries`` is a text channel of its own
@@ -94,11 +94,11 @@ class ModuleSearch(Filtered, InChat, AsksWhyNot, Asks["ModuleResult"]):
     @property
     def steps(self) -> tuple[str, ...]:
         """The branches: ``original``, and ``split`` if ``split`` is set and no sub-queries are given."""
-        return (ORIGINAL, SPLIT) if self.split and not self.sub_queries else (ORIGINAL,)
+        return self.steps_beside((ORIGINAL, SPLIT) if self.split and not self.sub_queries else (ORIGINAL,))
 
     def queue_of(self, step: str) -> Queue:
-        """Return the queue of a branch: a chat model splits the request, the other branch needs only the stores."""
-        return Queue.EXPAND if step == SPLIT else self.queue
+        """Return the queue of a step: a chat model splits the request and writes beside it; the rest needs stores."""
+        return Queue.EXPAND if own_step(step) == SPLIT or step in self.expansions else self.queue
 
 
 class AskedModule(Contract):

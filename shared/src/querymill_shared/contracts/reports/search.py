@@ -6,12 +6,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from querymill_shared.branches import ORIGINAL
 from querymill_shared.contracts.answer import (
     ANSWER_TOKENS,
     AnswerTokens,
     PassageTokens,
     WrittenAnswer,
 )
+from querymill_shared.contracts.expansion import Expands
 from querymill_shared.contracts.fields import (
     Contract,
     DeadlineSeconds,
@@ -24,21 +26,12 @@ from querymill_shared.contracts.fields import (
     TopN,
 )
 from querymill_shared.contracts.filters import FilteredSearch
-from querymill_shared.contracts.history import FoundInChat, InChat
+from querymill_shared.contracts.history import FoundInChat
 from querymill_shared.contracts.rerank import Combine
 from querymill_shared.contracts.results import Asks
 from querymill_shared.contracts.why_not import Absence, AsksWhyNot
 from querymill_shared.queues import Queue
 
-#: The branch that searches the question itself. Every search has it.
-ORIGINAL = "original"
-#: The branch that searches a hypothetical answer (Gao et al., "Precise Zero-Shot Dense Retrieval", 2022).
-HYDE = "hyde"
-
-#: The branch that searches the question as a chat model rewrites it by the turns of the chat before it.
-STANDALONE = "standalone"
-#: The branch that splits the question.
-SUBQUESTION = "subquestion"
 #: How the names of the steps that rerank begin.
 RERANK = "rerank"
 #: The step that explains an absence.
@@ -46,14 +39,13 @@ WHY_NOT = "why-not"
 
 #: ``hybrid`` joins the order of the fusion with that of the words; ``agreement`` is the fusion alone.
 Ranking = Literal["hybrid", "agreement"]
-MultiQueryMethod = Literal["synonym", "subquestion", "variant"]
 Unit = Literal["page", "chunk"]
 
 #: Passages (or pages) fetched for each query and document, unless the request says otherwise.
 CANDIDATES = 10
 
 
-class ReportSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ReportResult"]):
+class ReportSearch(FilteredSearch, Expands, AsksWhyNot, Asks["ReportResult"]):
     """Find the passages or pages of reports that answer a question.
 
     ``top_n`` is the number of hits returned. ``candidates`` is the number of passages (or pages, if pages are
@@ -83,19 +75,6 @@ class ReportSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ReportResult"]):
     top_n: Annotated[TopN, Field(description="number of hits returned")] = 10
     candidates: Annotated[
         Annotated[int, Field(ge=1, le=1000)] | None, Field(description="passages fetched per query and document")
-    ] = None
-    hyde: Annotated[bool, Field(description="also search by a hypothetical answer")] = False
-    multi_query: Annotated[
-        tuple[MultiQueryMethod, ...],
-        Field(description="also search by rewritten questions: synonym, subquestion, variant"),
-        Distinct,
-    ] = ()
-    standalone: Annotated[
-        bool | None,
-        Field(
-            description="also search a question that refers back to history as a chat model rewrites it (default: where"
-            " a chat model writes answers, and if it replies within 3 s)"
-        ),
     ] = None
     return_parent_pages: Annotated[bool, Field(description="return pages, not passages")] = False
     inner_factor: Annotated[PositiveFloat, Field(description="weight of the inner product")] = 1.0
@@ -149,12 +128,6 @@ class ReportSearch(FilteredSearch, InChat, AsksWhyNot, Asks["ReportResult"]):
     def steps(self) -> tuple[str, ...]:
         """The branches of this search, the original first. The steps that rerank, answer and judge are added later."""
         return (ORIGINAL, *self.expansions)
-
-    @property
-    def expansions(self) -> tuple[str, ...]:
-        """The branches for which the chat model writes queries."""
-        rewritten = (STANDALONE,) if self.history and self.standalone is not False else ()
-        return (*rewritten, *((HYDE,) if self.hyde else ()), *self.multi_query)
 
     def queue_of(self, step: str) -> Queue:
         """Return the queue of a step. The original needs only the stores; the others wait for a model."""

@@ -14,16 +14,15 @@ Where the question points to some branches, only these have steps at first. The 
 has ended and what was found says little (``rules/routing.py``); otherwise they are spared.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from querymill_shared.board import Claim, Outcome, Picture, Verdict
+from querymill_shared.board import Board, Claim, Picture
 from querymill_shared.board.calls import COUNTERS
-from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.contracts.search import Search, branch_and_step
-from querymill_workers.dispatch.joint.branch_board import BranchBoard
-from querymill_workers.dispatch.joint.endings import BranchEnding, ending_of, endings_in
+from querymill_workers.dispatch.branch_board import BranchBoard
+from querymill_workers.dispatch.branches import READS, FlowOf, cut_short, go_on, run_in_branch
+from querymill_workers.dispatch.endings import BranchEnding, endings_in
 from querymill_workers.dispatch.joint.show import says_enough, show_ranking, show_result
 from querymill_workers.dispatch.ports import Ports
 from querymill_workers.jobs.backoff import wait_s
@@ -32,10 +31,6 @@ from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.flow import Flow
 from querymill_workers.jobs.later_steps import add_steps
-
-FlowOf = Callable[[KindSearch], Flow[Ports]]
-#: The stores that the searches of all kinds read at their end.
-READS = "the stores of its branches"
 
 
 def flow_of(request: Search, flow_of_kind: FlowOf) -> Flow[Ports]:
@@ -57,21 +52,17 @@ def step(claim: Claim, ports: Ports, *, request: Search, flow_of_kind: FlowOf) -
     branch, _ = branch_and_step(claim.step)
     if left_of_branch(claim, request, ports) <= 0:
         raise too_late(claim, ports)
-    board = BranchBoard(ports.board, branch, request)
+    board = board_of(ports.board, branch, request)
     try:
-        rung = flow_of_kind(board.asked).step(board.claim_of(claim), on_board(board, ports))
+        rung, picture = run_in_branch(claim, board, ports, flow_of_kind)
     except Unavailable as error:
         before = getattr(claim.counts, COUNTERS[error.cause])
         soonest_s = max(error.again_in_s, wait_s(error.cause, before, is_durable=False, chance=1.0))
         if left_of_branch(claim, request, ports) < soonest_s:
             raise Refused(str(error), code=error.code) from error
         raise
-    if board.verdict is not None and not board.has_closed:
-        # The flow gave the job up without closing its step.
-        ports.board.finish(claim, Outcome("failed", board.verdict.reason, code=board.verdict.code))
-    picture = leave_ending(board, claim.job_id, ports)
     if picture is None:
-        return board.outer_bells(rung)
+        return rung
     after = branch if board.is_to_tell else ""
     return conclude(picture, ports, request=request, flow_of_kind=flow_of_kind, after=after)
 
@@ -91,16 +82,10 @@ def too_late(claim: Claim, ports: Ports) -> Refused:
     return Refused(CUT, code="deadline")
 
 
-def on_board(board: BranchBoard, ports: Ports) -> Ports:
-    """Return the ports of a branch."""
-    return replace(ports, board=board.as_board())
-
-
-def leave_ending(board: BranchBoard, job_id: str, ports: Ports) -> Picture | None:
-    """Leave on the board how a branch ended. Return the job's picture, or None if the branch or the job is over."""
-    if board.verdict is None:
-        return None
-    return ports.board.add_closed_step(job_id, board.branch, ending_of(board.verdict))
+def board_of(board: Board, branch: str, request: Search) -> BranchBoard:
+    """Return the part of the board that belongs to a branch, which ends before the whole search does."""
+    sooner_s = request.deadline - request.ends_s(branch)
+    return BranchBoard(board, branch, request.search_of(branch), request, sooner_s=sooner_s)
 
 
 def conclude(
@@ -115,33 +100,21 @@ def conclude(
     Raises:
         Unavailable: The store that the end of a branch reads is away: that is put off.
     """
-    endings, rung, away = dict(endings_in(picture, request)), list[Bell](), list[Unavailable]()
+    endings, rung, away = dict(endings_in(picture, request.branches)), list[Bell](), list[Unavailable]()
     for branch in begun_in(picture, request)[0]:
         if branch not in endings:
-            board = BranchBoard(ports.board, branch, request)
             try:
-                rung += go_on(board, picture, ports, flow_of_kind)
+                bells, ending = go_on(board_of(ports.board, branch, request), picture, ports, flow_of_kind)
             except Unavailable as error:
                 away.append(error)
-            if board.verdict is not None:
-                leave_ending(board, picture.record.job_id, ports)
-                endings[branch] = BranchEnding.of_verdict(board.verdict)
+                continue
+            rung += bells
+            if ending is not None:
+                endings[branch] = ending
     rung += ask_on_or_settle(picture, endings, ports, request, after)
     if away and not rung:
         raise away[0]
     return rung
-
-
-def go_on(board: BranchBoard, picture: Picture, ports: Ports, flow_of_kind: FlowOf) -> Sequence[Bell]:
-    """Go on with a branch if all of its steps have closed.
-
-    Raises:
-        Unavailable: The store that its end reads is away.
-    """
-    shown = board.shown(picture)
-    if shown.record.open_steps > 0:
-        return []
-    return board.outer_bells(flow_of_kind(board.asked).conclude(shown, on_board(board, ports)))
 
 
 def ask_on_or_settle(
@@ -171,20 +144,10 @@ def begun_in(picture: Picture, request: Search) -> tuple[list[str], list[str]]:
 
 def settle(picture: Picture, ports: Ports, *, request: Search, flow_of_kind: FlowOf) -> None:
     """End the job at its deadline: with what each branch has by then."""
-    endings, (begun, later) = dict(endings_in(picture, request)), begun_in(picture, request)
+    endings, (begun, later) = dict(endings_in(picture, request.branches)), begun_in(picture, request)
     for branch in begun:
         if branch not in endings:
-            endings[branch] = cut_short(picture, BranchBoard(ports.board, branch, request), ports, flow_of_kind)
+            endings[branch] = cut_short(picture, board_of(ports.board, branch, request), ports, flow_of_kind)
     if not says_enough(endings, request):
         endings |= dict.fromkeys(later, BranchEnding(None, CUT, "deadline"))
     ports.board.settle(picture.record.job_id, show_result(picture, endings, request))
-
-
-def cut_short(picture: Picture, board: BranchBoard, ports: Ports, flow_of_kind: FlowOf) -> BranchEnding:
-    """Return how a branch ends at the deadline: with what it has, or with the reason why it has nothing."""
-    try:
-        flow_of_kind(board.asked).settle(board.shown(picture), on_board(board, ports))
-    except (Unavailable, Refused) as error:
-        return BranchEnding.of_verdict(Verdict("failed", reason=str(error), code=error.code))
-    ending = BranchEnding.of_verdict(board.verdict or Verdict("failed", reason=CUT))
-    return ending if ending.result else replace(ending, code=ending.code or "deadline")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from querymill_shared.board import Picture, Verdict
+from querymill_shared.branches import step_in
 from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
 from querymill_shared.contracts.history import HISTORY
 from querymill_shared.contracts.results import Degradation
@@ -15,9 +16,8 @@ from querymill_shared.contracts.search import (
     SearchResult,
     branch_and_step,
     parts_of,
-    step_in,
 )
-from querymill_workers.dispatch.joint.endings import BranchEnding
+from querymill_workers.dispatch.endings import BranchEnding
 from querymill_workers.dispatch.joint.evidence import text_of
 from querymill_workers.dispatch.joint.rules.ranking import FIRST, RankedHit, grouped, rank_jointly
 from querymill_workers.dispatch.joint.rules.routing import ENOUGH, said_of

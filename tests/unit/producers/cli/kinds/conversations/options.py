@@ -5,6 +5,9 @@ from typing import Any
 
 OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     ((), {}),
+    (("--hyde",), {"hyde": True}),
+    (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
+    (("--no-standalone",), {"standalone": False}),
     (("--current-session", "s1"), {"current_session": "s1"}),
     (("--recent-sessions", "a", "--recent-sessions", "b"), {"recent_sessions": ("a", "b")}),
     (("--top-n", "3"), {"top_n": 3}),
@@ -28,6 +31,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]
 WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--multi-query", "synonym"), "multi_query.0: Input should be"),
     (("--rank-swing", "3"), "rank_swing: Input should be less than or equal to 2"),
     (("--scoring", "luck"), "scoring: Input should be"),
     (("--time-zone", "Mars"), "time_zone: "),

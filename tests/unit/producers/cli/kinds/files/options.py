@@ -4,6 +4,9 @@ from typing import Any
 
 OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     ((), {}),
+    (("--hyde",), {"hyde": True}),
+    (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
+    (("--no-standalone",), {"standalone": False}),
     (("--mode", "oneshot"), {"mode": "oneshot"}),
     (("--channels", "words", "--channels", "vectors"), {"channels": ("words", "vectors")}),
     (("--pattern", "re.*er", "--pattern", "x"), {"patterns": ("re.*er", "x")}),
@@ -24,6 +27,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]
 WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--multi-query", "synonym"), "multi_query.0: Input should be"),
     (("--rounds", "4"), "rounds: Input should be less than or equal to 3"),
     (("--pattern", "(?=x)"), "patterns.0: "),
     (("--glob", " "), "globs.0: "),

@@ -4,6 +4,9 @@ from typing import Any
 
 OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     ((), {}),
+    (("--hyde",), {"hyde": True}),
+    (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
+    (("--no-standalone",), {"standalone": False}),
     (("--session-id", "s1"), {"session_id": "s1"}),
     (("--limit", "7"), {"limit": 7}),
     (("--similarity-threshold", "0.25"), {"similarity_threshold": 0.25}),
@@ -33,6 +36,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]
 WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--multi-query", "synonym"), "multi_query.0: Input should be"),
     (("--similarity-threshold", "much"), "similarity_threshold: Input should be a valid number"),
     (("--similarity-threshold", "1.1"), "similarity_threshold: Input should be less than or equal to 1"),
     (("--limit", "201"), "limit: Input should be less than or equal to 200"),

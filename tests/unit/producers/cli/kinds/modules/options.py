@@ -4,6 +4,9 @@ from typing import Any
 
 OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     ((), {}),
+    (("--hyde",), {"hyde": True}),
+    (("--multi-query", "subquestion", "--multi-query", "variant"), {"multi_query": ("subquestion", "variant")}),
+    (("--no-standalone",), {"standalone": False}),
     (
         ("--sub-query", "8: a cone", "--sub-query", "a light"),
         {"sub_queries": ({"description": "a cone", "weight": 8.0}, {"description": "a light"})},
@@ -22,6 +25,7 @@ OPTIONS: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (("--lane", "bulk"), {"lane": "bulk"}),
 ]
 WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("--multi-query", "synonym"), "multi_query.0: Input should be"),
     (("--sub-query", "8: "), "sub_queries.0.description: "),
     (("--sub-query", "-1: a cone"), "sub_queries.0.weight: Input should be greater than"),
     (("--sub-query", "nan: a cone"), "sub_queries.0.weight: "),

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Final
 
 from querymill_shared.values import value
@@ -20,6 +21,8 @@ MAX_SIGNATURE_CHARS: Final = 120
 #: Parts of a file with at most so many lines between them are shown as one.
 NEAR: Final = 3
 _BACKTICKS: Final = re.compile("`{3,}")
+_HEAD: Final = re.compile(r"(?P<path>.+?):[0-9]+-[0-9]+(?: [^\n]*)?\n")
+_PART: Final = re.compile(r"^.+?:[0-9]+-[0-9]+(?: [^\n]*)?\n(?P<fence>`{3,})\n(?s:.*?)\n(?P=fence)\n", re.MULTILINE)
 
 
 @value
@@ -72,6 +75,29 @@ def joined(
             placed.append((path, lines))
     text = "\n".join(texts)
     return Context(text + repo_map(signatures, contents, placed, left + int(budget * MAP_SHARE), count_tokens), placed)
+
+
+def interleaved(
+    contexts: Sequence[str], *, budget: int, count_tokens: Callable[[str], int]
+) -> tuple[str, tuple[str, ...]]:
+    """Join contexts of one code base: the best part of each, then the second of each, within a budget of tokens.
+
+    A part that another context has is shown once. Maps of signatures are left out. Return the text and the paths in it.
+    """
+    left, texts, paths = budget, dict[str, None](), dict[str, None]()
+    for row in zip_longest(*map(parts_in, contexts)):
+        for part in filter(None, row):
+            cost = count_tokens(part)
+            if part not in texts and cost <= left:
+                texts[part] = None
+                paths[_HEAD.match(part)["path"]] = None  # type: ignore[index]  # it is what it was found by
+                left -= cost
+    return "\n".join(texts), tuple(paths)
+
+
+def parts_in(context: str) -> list[str]:
+    """Return the parts of a context, as `shown` writes them."""
+    return [found[0] for found in _PART.finditer(context)]
 
 
 def merged(parts: Sequence[ContextPart]) -> list[tuple[Lines, str]]:

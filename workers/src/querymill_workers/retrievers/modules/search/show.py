@@ -3,15 +3,15 @@
 If the split succeeds, the result comes from its parts. If it fails, the result comes from the request itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
 from querymill_shared.board import Picture, Step, Verdict
+from querymill_shared.branches import ORIGINAL
 from querymill_shared.contracts.events import Hits, PartialHit
 from querymill_shared.contracts.modules.ingest import ModuleDocument
 from querymill_shared.contracts.modules.search import (
-    ORIGINAL,
     SPLIT,
     ModuleDocumentHit,
     ModuleResult,
@@ -93,15 +93,20 @@ def to_result(picture: Picture, branch: Step, request: ModuleSearch, ports: Modu
         unknown_modules=notes.unknown_modules,
         raw_history=notes.raw,
         reranked_history=tuple(to_ranked_document(hit, place) for place, hit in enumerate(notes.ranking, start=1)),
-        prompt=build_prompt(
-            asked.meaning,
-            [PromptDocument(hit.file_path, hit.score, hit.matched_keywords, hit.description, hit.code) for hit in hits],
-            budget=request.prompt_tokens,
-            count_tokens=ports.count_tokens,
-        ),
+        prompt=prompt_for(request, hits, ports),
         why_not=notes.why_not,
         expansion_texts=texts_of(asked),
         history=use_of(request),
+    )
+
+
+def prompt_for(request: ModuleSearch, hits: Sequence[ModuleDocumentHit], ports: ModulePorts) -> str:
+    """Build the prompt of a request from its hits."""
+    return build_prompt(
+        context_of(request).meaning,
+        [PromptDocument(hit.file_path, hit.score, hit.matched_keywords, hit.description, hit.code) for hit in hits],
+        budget=request.prompt_tokens,
+        count_tokens=ports.count_tokens,
     )
 
 

@@ -18,8 +18,9 @@ Writing the answer: ``services/writing.py``.
 from collections.abc import Sequence
 
 from querymill_shared.board import Claim, Outcome, Picture, Verdict, foresee
+from querymill_shared.branches import ORIGINAL
 from querymill_shared.contracts.answer import ANSWER
-from querymill_shared.contracts.reports.search import ORIGINAL, RERANK, WHY_NOT, ReportSearch
+from querymill_shared.contracts.reports.search import RERANK, WHY_NOT, ReportSearch
 from querymill_workers.jobs.bell import Bell
 from querymill_workers.jobs.faults import Refused, Unavailable
 from querymill_workers.jobs.later_steps import add_steps

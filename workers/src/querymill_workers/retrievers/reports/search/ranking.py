@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import Final
 
 from querymill_shared.board import Picture
-from querymill_shared.contracts.reports.search import ORIGINAL, RERANK, ReportSearch
+from querymill_shared.branches import ORIGINAL
+from querymill_shared.contracts.reports.search import RERANK, ReportSearch
 from querymill_shared.contracts.rerank import BATCH_SIZE
 from querymill_shared.hits import BoardHit
 from querymill_workers.retrievers.reports.rules.fusion import QueryHit, decode_key, fuse

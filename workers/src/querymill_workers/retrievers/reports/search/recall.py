@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.reports.search import ORIGINAL, ReportSearch
+from querymill_shared.branches import ORIGINAL
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.hits import BoardHit
 from querymill_shared.values import value
+from querymill_workers.expansion.writing import SEARCH_MARGIN_S
 from querymill_workers.inference.ports import Embeddings
 from querymill_workers.jobs.deadline import EMBEDDING_PATIENCE_S
 from querymill_workers.jobs.faults import Conflict, Refused, Unavailable
@@ -29,7 +31,7 @@ from querymill_workers.retrievers.reports.rules.indexing import group_of
 from querymill_workers.retrievers.reports.rules.pending import has_rare_word
 from querymill_workers.retrievers.reports.rules.routing import Route, Side
 from querymill_workers.retrievers.reports.search.notes import ByWords, FoundByWords, Unembedded
-from querymill_workers.retrievers.reports.search.understand import MAX_DOCUMENTS_ONE_BY_ONE, SEARCH_MARGIN_S
+from querymill_workers.retrievers.reports.search.understand import MAX_DOCUMENTS_ONE_BY_ONE
 from querymill_workers.text.queries import normalise
 from querymill_workers.vectors.question import embed_by
 from querymill_workers.words.asked import NOTHING, Beside

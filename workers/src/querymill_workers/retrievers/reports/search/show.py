@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from querymill_shared.board import Verdict
+from querymill_shared.branches import ORIGINAL
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
-from querymill_shared.contracts.reports.search import ORIGINAL, RERANK, WHY_NOT, ReportResult
+from querymill_shared.contracts.reports.search import RERANK, WHY_NOT, ReportResult
 from querymill_shared.contracts.results import Degradation
 from querymill_workers.inference.ports import cut_of
 from querymill_workers.jobs.deadline import CUT

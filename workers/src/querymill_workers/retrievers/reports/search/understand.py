@@ -6,28 +6,20 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from querymill_shared.board import Claim
-from querymill_shared.contracts.reports.search import HYDE, ORIGINAL, STANDALONE, SUBQUESTION, ReportSearch, Routing
-from querymill_workers.jobs.deadline import caller_of, naming_lateness
-from querymill_workers.jobs.faults import CallFailed
-from querymill_workers.jobs.in_chat import context_of, shown_turns
+from querymill_shared.branches import ORIGINAL, SUBQUESTION
+from querymill_shared.contracts.reports.search import ReportSearch, Routing
+from querymill_workers.expansion.writing import write_texts
+from querymill_workers.jobs.in_chat import context_of
 from querymill_workers.jobs.usage import ProviderUsage
 from querymill_workers.retrievers.reports.ports import SPACE, ReportPorts
 from querymill_workers.retrievers.reports.rules.glossary import terms_in
 from querymill_workers.retrievers.reports.rules.routing import ReportCard, Route, route
 from querymill_workers.retrievers.reports.rules.unknown_names import unknown_names
-from querymill_workers.text.queries import distinct, normalise, wrapped
-from querymill_workers.text.reasoning import without_reasoning
-from querymill_workers.text.replies import has_table, is_refusal
+from querymill_workers.text.queries import normalise
 from querymill_workers.text.words import words
 
 #: If more documents are routed, they are searched together and not one by one.
 MAX_DOCUMENTS_ONE_BY_ONE: Final = 200
-#: A longer hypothetical answer is cut to this, in characters.
-MAX_HYDE_CHARS: Final = 2_000
-#: The chat model is cut this long before the deadline, in seconds: the branch still has to embed and to search.
-SEARCH_MARGIN_S: Final = 0.12
-#: A question that nobody asked to have rewritten waits for the chat model no longer than this, in seconds.
-STANDALONE_PATIENCE_S: Final = 3.0
 
 
 def choose_reports(claim: Claim, request: ReportSearch, ports: ReportPorts) -> Route:
@@ -97,63 +89,13 @@ def describe_route(chosen: Route) -> Routing:
     )
 
 
-def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], ProviderUsage]:
-    """Return the queries of this branch: the question itself, or what the chat model makes of it.
-
-    If the job has ended while the model wrote, there are none.
-
-    Raises:
-        Unavailable: The chat model did not reply in time.
-        Failed: Its reply holds no new query.
-        Refused: Another call would not help.
-    """
+def write_queries(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[Sequence[str], ProviderUsage]:
+    """Return the queries of this branch: the question itself, or what the chat model makes of it (`write_texts`)."""
     if claim.step == ORIGINAL:
         return [normalise(request.query)], ProviderUsage()
-    if claim.step == STANDALONE:
-        return write_standalone(claim, request, ports)
-    question = context_of(request).meaning
-    explained = terms_in(question, ports.glossary) if claim.step == "synonym" else {}
+    explained = terms_in(context_of(request).meaning, ports.glossary) if claim.step == "synonym" else {}
     terms = {name: term.explanation for name, term in explained.items()}
-    caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model")
-    reply, usage = ports.rewriter.rewrite(claim.step, question, terms=terms, caller=caller)
-    if caller.has_left():
-        return [], usage
-    said = without_reasoning(reply).strip()
-    if is_refusal(said):
-        raise CallFailed("the chat model refused to reply")
-    if claim.step == HYDE and not has_table(said):
-        raise CallFailed("the chat model's reply held no table")
-    proposed = [said[:MAX_HYDE_CHARS]] if claim.step == HYDE else wrapped(said)
-    fresh = distinct(request.query, proposed)[1:]
-    if not fresh:
-        raise CallFailed("the chat model's reply held no new query")
-    return fresh, usage
-
-
-def write_standalone(claim: Claim, request: ReportSearch, ports: ReportPorts) -> tuple[list[str], ProviderUsage]:
-    """Return the question as a chat model rewrites it from the turns before it.
-
-    There is none if the question stands alone, or if it says nothing new: every word of it is one of the question's.
-    Nor is there one if nobody asked for it and no chat model writes answers: one that is too small for that is too
-    small for this.
-
-    Raises:
-        Unavailable: The chat model did not reply in time.
-        Failed: Its reply holds no question.
-        Refused: Another call would not help.
-    """
-    said, is_default = shown_turns(request), request.standalone is None
-    if not said or (is_default and not ports.answers.writes):
-        return [], ProviderUsage()
-    patience_s = STANDALONE_PATIENCE_S if is_default else None
-    caller = caller_of(claim, request, ports, margin_s=SEARCH_MARGIN_S, what="the chat model", patience_s=patience_s)
-    with naming_lateness(caller):
-        reply, usage = ports.rewriter.write_standalone(request.query, said, caller=caller)
-    written = wrapped(reply, limit=1)
-    if not written:
-        raise CallFailed("the chat model's reply held no question")
-    says_more = not set(words(written[0])) <= set(words(request.query))
-    return (written if says_more and not caller.has_left() else []), usage
+    return write_texts(claim, request, ports, terms=terms)
 
 
 def documents_by_query(

@@ -13,7 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from querymill_shared.board import Claim, Outcome
-from querymill_shared.contracts.reports.search import ORIGINAL, SUBQUESTION, ReportSearch
+from querymill_shared.branches import ORIGINAL, SUBQUESTION
+from querymill_shared.contracts.reports.search import ReportSearch
 from querymill_shared.contracts.why_not import Absence, Lever
 from querymill_shared.values import value
 from querymill_workers.jobs.stages import Laps

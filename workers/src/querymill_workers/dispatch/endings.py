@@ -1,6 +1,6 @@
-"""How each branch of a search ended, as a step that nobody runs holds it on the board."""
+"""How each branch of a job ended, as a step that nobody runs holds it on the board."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Annotated, Self
 
 from pydantic import Field
@@ -9,7 +9,6 @@ from pydantic_core import from_json
 from querymill_shared.board import Outcome, Picture, Verdict
 from querymill_shared.contracts.codes import Code
 from querymill_shared.contracts.kinds import KindHit, KindResult
-from querymill_shared.contracts.search import Search, branch_and_step
 from querymill_shared.values import value
 from querymill_workers.jobs.deadline import CUT
 from querymill_workers.jobs.notes import FailureNotes, Notes
@@ -50,12 +49,11 @@ def ending_of(verdict: Verdict) -> Outcome:
     return Outcome("failed", verdict.reason, notes=notes, code=verdict.code)
 
 
-def endings_in(picture: Picture, request: Search) -> Iterator[tuple[str, BranchEnding]]:
+def endings_in(picture: Picture, branches: Collection[str]) -> Iterator[tuple[str, BranchEnding]]:
     """Yield the branches that have ended, and how."""
     for step in picture.steps:
-        branch, own = branch_and_step(step.name)
-        if not own and branch in request.branches:
-            yield branch, BranchEnding(BranchNotes.of(step).result, step.reason, step.code, step.ended)
+        if step.name in branches:
+            yield step.name, BranchEnding(BranchNotes.of(step).result, step.reason, step.code, step.ended)
 
 
 def _notes(verdict: Verdict) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The board as one branch of a search sees it: a job of its own, whose steps have their own names."""
+"""The board as one branch of a job sees it: a job of its own, whose steps have their own names."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 from querymill_shared.board import Board, Claim, Outcome, Picture, Step, Verdict
+from querymill_shared.branches import step_in
 from querymill_shared.contracts.events import ProgressEvent
-from querymill_shared.contracts.search import Search, branch_and_step, parts_of, step_in
+from querymill_shared.contracts.jobs import JobRequest
+from querymill_shared.contracts.kinds import KindSearch
 from querymill_shared.queues import Queue
 from querymill_workers.jobs.bell import Bell
 
@@ -18,16 +20,22 @@ _OF = "\n"
 class BranchBoard:
     """The part of a board that belongs to a branch, under the names that the search of its kind gives it.
 
+    ``asked`` is what the branch searches, and ``whole`` the request of the job, whose deadline is ``sooner_s`` seconds
+    later than that of the branch.
+
     What a branch tells of its own ranking is not passed on: the ranking of the job is that of all branches. How the
     branch ends is kept in ``verdict``, for the whole search to go on with. ``has_closed`` is whether a step was closed,
     and ``is_to_tell`` whether readers are due to be told what was found. All else is asked of the board itself.
     """
 
-    def __init__(self, board: Board, branch: str, request: Search) -> None:
+    def __init__(
+        self, board: Board, branch: str, asked: KindSearch, whole: JobRequest, *, sooner_s: float = 0.0
+    ) -> None:
         self._board = board
-        self._request = request
+        self._whole = whole
+        self._sooner_s = sooner_s
         self.branch = branch
-        self.asked = request.search_of(branch)
+        self.asked = asked
         self.verdict: Verdict | None = None
         self.has_closed = self.is_to_tell = False
 
@@ -43,20 +51,18 @@ class BranchBoard:
 
         What the only step of a job foresees of its end is not true of a branch.
         """
-        sooner_s, (_, own) = self._request.deadline - self._request.ends_s(self.branch), branch_and_step(claim.step)
-        expires_at = None if claim.expires_at is None else claim.expires_at - sooner_s
-        return replace(claim, step=own, request=self.asked, expires_at=expires_at, alone=None)
+        expires_at = None if claim.expires_at is None else claim.expires_at - self._sooner_s
+        return replace(claim, step=self._own(claim.step), request=self.asked, expires_at=expires_at, alone=None)
 
     def shown(self, picture: Picture) -> Picture:
         """Return the picture of the job that the branch is. Its ranking was told already: nobody reads it."""
         steps = tuple(replace(step, name=own) for step in picture.steps if (own := self._own(step.name)))
-        kind, collection = parts_of(self.branch)
         return replace(
             picture,
             record=replace(
                 picture.record,
-                kind=kind,
-                collection=collection,
+                kind=self.asked.kind,
+                collection=self.asked.collection,
                 open_steps=sum(not step.is_closed for step in steps),
                 told=math.inf,
             ),
@@ -100,8 +106,8 @@ class BranchBoard:
     ) -> list[str]:
         """See `Board.add_steps`."""
         del queue_of  # it is what the search says
-        added = self._board.add_steps(job_id, [*map(self._outer, names)], queue_of=self._request.queue_of)
-        return [branch_and_step(name)[1] for name in added]
+        added = self._board.add_steps(job_id, [*map(self._outer, names)], queue_of=self._whole.queue_of)
+        return [*map(self._own, added)]
 
     def append_event(self, job_id: str, event: ProgressEvent, *, held: Claim | None = None) -> bool:
         """Tell nothing: see the class."""
@@ -115,15 +121,15 @@ class BranchBoard:
         return True
 
     def _outer_claim(self, held: Claim) -> Claim:
-        return replace(held, step=self._outer(held.step), request=self._request)
+        return replace(held, step=self._outer(held.step), request=self._whole)
 
     def _outer(self, own: str) -> str:
         return step_in(self.branch, own)
 
     def _own(self, step: str) -> str:
         """Return what a step is called in the branch, "" if it is none of its own."""
-        branch, own = branch_and_step(step)
-        return own if branch == self.branch else ""
+        prefix = step_in(self.branch, "")
+        return step.removeprefix(prefix) if step.startswith(prefix) else ""
 
     def _outer_query(self, text: str) -> str:
         return self.branch + _OF + text

@@ -1,0 +1,1 @@
+"""Rules of expansion: pure functions."""
