@@ -44,7 +44,7 @@ def test_a_long_hypothesis_is_cut() -> None:
         ("", "who throws out old entries?", False),
     ],
 )
-def test_what_has_no_word_of_the_question_is_off_the_subject(text: str, question: str, is_so: bool) -> None:  # noqa: FBT001
+def test_what_has_no_word_of_the_question_is_off_the_subject(text: str, question: str, is_so: bool) -> None:
     assert is_about(text, question) is is_so
 
 

@@ -3,7 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from querymill_workers.retrievers.files.rules.context import Signature, joined, merged, shown, signatures_of
+from querymill_workers.retrievers.files.rules.context import (
+    Signature,
+    interleaved,
+    joined,
+    merged,
+    shown,
+    signatures_of,
+)
 from querymill_workers.retrievers.files.rules.worth import ContextPart
 
 CODE = "\n".join(f"line {number}" for number in range(1, 101))
@@ -72,3 +79,14 @@ def test_any_definitions_keep_to_the_budget(given_parts: list[tuple[int, int, fl
     signatures = [Signature("a.py", line, "x", 1) for line in range(1, 100)]
     text = joined(parts, {"a.py": CODE}, signatures, budget=budget, count_tokens=words_in).text
     assert words_in(text) <= budget + 3 * len(parts)  # lines between parts that are shown as one
+
+
+def test_contexts_of_branches_take_turns_and_show_a_part_once() -> None:
+    first = "a.py:1-2 def a\n```\nx = '''\n```` no fence\n'''\n```\n\nb.py:3-3\n```\nb\n```\n"
+    second = "b.py:3-3\n```\nb\n```\n\nc.py:9-9 c\n```\nc\n```\n\nAlso defined in the files found:\nd.py\n  1: d\n"
+    text, paths = interleaved([first, second], budget=100, count_tokens=words_in)
+    assert paths == ("a.py", "b.py", "c.py")
+    assert text.count("b.py:3-3") == 1
+    assert "Also defined" not in text
+    small, paths = interleaved([first, second], budget=4, count_tokens=words_in)
+    assert (paths, small) == (("b.py",), "b.py:3-3\n```\nb\n```\n")
