@@ -84,9 +84,9 @@ def test_a_day_is_compared_with_what_was_found_then(
 def test_what_cannot_be_asked_again_is_named_before_anything_is(querymill: CommandLine, tmp_path: Path) -> None:
     day = tmp_path / "day.jsonl"
     day.write_text(json.dumps({"request": {"kind": "messages", "collection": "chats", "query": "ships?"}}) + "\n")
-    unfit = querymill("replay", day, "--option", "hyde=true")
+    unfit = querymill("replay", day, "--option", "company=Acme")
     assert unfit.returncode == 2
-    assert "1: hyde: is no field of a search of kind 'messages'" in unfit.stderr
+    assert "1: company: is no field of a search of kind 'messages'" in unfit.stderr
     assert "holds no search that can be asked again so" in unfit.stderr
     unknown = querymill("replay", day)
     assert (unknown.returncode, "outcome: is not recorded" in unknown.stderr) == (2, True)
