@@ -29,6 +29,7 @@ from tests.fixtures.deployment import (
 from tests.fixtures.inference import provider, wired
 from tests.fixtures.mongo_server import mongo_server
 from tests.fixtures.releases import former_release
+from tests.fixtures.short_forms import DAILY
 from tests.fixtures.valkey_clusters import ValkeyCluster, valkey_cluster
 
 # One definition for the whole run: a fixture of the session that two conftests import would exist twice.
@@ -50,7 +51,7 @@ __all__ = [
 
 #: No test depends on how fast the machine is just now.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("quick", UNHURRIED, max_examples=20)
+settings.register_profile("quick", UNHURRIED, max_examples=DAILY)
 settings.load_profile("quick")
 #: What `make nightly` asks for, and `make faults`.
 settings.register_profile("nightly", UNHURRIED, max_examples=500)

@@ -23,6 +23,7 @@ from querymill_shared.queues import Queue
 from tests.fakes.bells import rung
 from tests.fakes.worker import WorkerProcess
 from tests.fixtures.deployment import Deployment
+from tests.fixtures.short_forms import examples
 
 pytestmark = pytest.mark.timeout(3600)
 # An example waits for a job, and shrinking would wait for thousands.
@@ -108,7 +109,7 @@ def test_no_message_on_a_channel_stops_a_worker(
 step_names = st.sampled_from(("original", "@deadline", "@settle", "@", "hyde", "")) | st.text(max_size=10)
 
 
-@settings(FUZZ, max_examples=settings.default.max_examples // 4)  # type: ignore[union-attr]
+@settings(FUZZ, max_examples=examples(by_day=5))
 @given(
     shard=st.sampled_from(keys.SHARDS), step=step_names, other=st.binary(max_size=40),
     how=st.sampled_from(("a step of a job", "a step of no job", "bytes")), score=st.floats(allow_nan=False),

@@ -8,8 +8,6 @@ HYDE: Final = "hyde"
 STANDALONE: Final = "standalone"
 #: The branch that splits the question.
 SUBQUESTION: Final = "subquestion"
-#: The branch that rephrases the question.
-VARIANT: Final = "variant"
 #: The branch that searches the question itself.
 ORIGINAL: Final = "original"
 

@@ -272,11 +272,12 @@ def _step(step: Step) -> dict[str, Any]:
 
 def lines_of(drawn: Waterfall) -> Iterator[str]:
     """Yield the waterfall as text: a line for each step, and one for each attempt where there were several."""
+    width = max([13, *(len(row.name) for row in drawn.rows)]) + 1
     for row in drawn.rows:
         mark = "  set the end" if row.sets_end else ""
         why = f"  {row.code or ''} {row.reason}".rstrip() if row.state != "done" else ""
-        echoed = f"  {row.name:<14}{row.state:<9}{duration(row.took_ms):>11}  {_spent(row.bars)}{why}{mark}"
-        yield echoed.rstrip()
+        state = f"{row.name:<{width}}{row.state:<9}{duration(row.took_ms):>11}"
+        yield f"  {state}  {_spent(row.bars)}{why}{mark}".rstrip()
         if len(row.attempts) > 1:
             for tried in row.attempts:
                 attempt = tried.attempt

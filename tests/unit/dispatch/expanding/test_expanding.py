@@ -9,7 +9,7 @@ from querymill_shared.contracts.conversations.ingest import IngestConversations
 from querymill_shared.contracts.events import Hits
 from querymill_shared.contracts.expansion import ExpandsInBranches
 from querymill_shared.contracts.history import Turn
-from querymill_shared.contracts.kinds import SEARCHES
+from querymill_shared.contracts.kinds import SEARCHES, limit_of
 from querymill_shared.contracts.messages.ingest import IngestMessages
 from querymill_workers.dispatch import expanding, run_step
 from querymill_workers.dispatch.expanding.show import IDS
@@ -17,6 +17,7 @@ from querymill_workers.dispatch.sweeper import sweep
 from querymill_workers.jobs.bell import Bell
 from tests.fixtures.chats import session
 from tests.fixtures.code_base import PROFILES, put
+from tests.fixtures.people import ingestion
 from tests.fixtures.world import World, example
 
 KINDS = [kind for kind, search in SEARCHES.items() if issubclass(search, ExpandsInBranches)]
@@ -67,7 +68,6 @@ def meant(result: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hypothetical_hit_finds_what_the_question_does_not(full: World, kind: str) -> None:
     full.rewriter.replies[f"hyde-{kind}"] = WRITTEN
-    assert not [hit for hit in meant(answered(full, kind)) if getattr(hit, "found_by", ("words",)) == ("words",)][1:]
     result = answered(full, kind, hyde=True)
     assert result.complete, result.degraded
     assert result.expansion_texts == {"hyde": (WRITTEN,)}
@@ -164,3 +164,48 @@ def test_the_prompt_and_the_context_hold_what_was_found_by_what_was_written(full
     code = answered(full, "files", hyde=True)
     assert "def meant" in code.context
     assert "meant.py" in code.context_files
+
+
+def test_what_belongs_to_the_words_of_the_question_is_left_to_the_original(full: World) -> None:
+    """Parts that were given would be searched again, and not what was written."""
+    full.rewriter.replies["hyde-modules"] = WRITTEN
+    result = answered(full, "modules", sub_queries=("which line stays open",), hyde=True)
+    (first, *_) = meant(result)
+    assert first.explanation["expanded"]["ranks"]["hyde/1"] == 1
+    asked_with_split = answered(full, "modules", split=True, hyde=True)
+    assert [method for method, *_ in full.rewriter.asked].count("parts") == 1
+    assert [part.stage for part in asked_with_split.degraded] == ["split"]
+
+
+def test_a_written_text_finds_nothing_from_outside_the_time_of_the_question(full: World) -> None:
+    full.rewriter.replies["hyde-conversations"] = WRITTEN + ", as of 2020"
+    first = {"message_id": "m", "role": "user", "text": FOUND, "created_at": "2020-05-05T10:00:00Z"}
+    old = {"session_id": "old meant", "started_at": "2020-05-05T10:00:00Z", "messages": [first]}
+    full.run(ingestion("conversations", "c", old))
+    lasting = [
+        session(f"line-{n}", NEAR, "so it does") for n in range(3)
+    ]  # enough from then, so that it is not relaxed
+    full.run(IngestConversations(collection="c", documents=tuple(lasting)))
+    (now,) = {hit.last_active for hit in answered(full, "conversations").results if hit.session_id == "near"}
+    timed = answered(full, "conversations", query=f"{QUESTION} in {now:%B %Y}", hyde=True)
+    assert "old meant" not in ids(timed)
+    assert "old meant" in ids(answered(full, "conversations", hyde=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_absence_is_explained_by_the_ranking_of_all_branches(full: World, kind: str) -> None:
+    full.rewriter.replies[f"hyde-{kind}"] = WRITTEN
+    (wanted, *_) = [str(getattr(hit, IDS[kind])) for hit in meant(answered(full, kind, hyde=True))]
+    result = answered(full, kind, hyde=True, why_not=wanted)
+    assert result.why_not.place == ids(result).index(wanted) + 1
+    assert result.why_not.failed is None
+    one = answered(full, kind, hyde=True, why_not=wanted, **{limit_of(SEARCHES[kind]): 1})
+    assert (one.why_not.place is None) is (wanted not in ids(one))
+
+
+def test_what_a_search_of_code_cost_counts_all_branches(full: World) -> None:
+    full.rewriter.replies["hyde-files"] = WRITTEN
+    result = answered(full, "files", hyde=True)
+    account = result.token_account
+    assert account.context == full.ports.count_tokens(result.context)
+    assert account.spent == account.context + account.listing + account.judged

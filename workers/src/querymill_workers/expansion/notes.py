@@ -5,13 +5,18 @@ from typing import Any, Final
 
 from querymill_shared.board import Picture
 from querymill_shared.branches import ORIGINAL
-from querymill_shared.contracts.kinds import LIMITS, KindSearch
+from querymill_shared.contracts.kinds import KindSearch, limit_of
 from querymill_workers.jobs.notes import StepNotes
 
 #: A branch finds at least so many hits, so that the join sees beyond those that are returned.
 DEPTH: Final = 20
-#: Fields of a search that ask for a text joined from its hits.
-_JOINED_TEXTS: Final = ("prompt_tokens",)
+#: What a branch leaves out, where its kind has it: the prompt is joined from the hits of all branches.
+_OF_ALL: Final[Mapping[str, Any]] = {"hyde": False, "multi_query": (), "standalone": False, "prompt_tokens": 0}
+#: What belongs to the words of the question, and not to those of a text that was written beside it.
+_OF_QUESTION: Final[Mapping[str, Any]] = {
+    "history": (), "why_not": None, "sub_queries": (), "split": False, "patterns": (), "globs": (),
+    "time_filter": False,
+}  # fmt: skip
 
 
 class WrittenNotes(StepNotes):
@@ -33,16 +38,12 @@ def texts_by_branch(picture: Picture, request: KindSearch) -> Mapping[str, str]:
     }
 
 
-def search_in(branch: str, text: str, request: Any) -> Any:
-    """Return the search that a branch is: of the question as it stands, or of a text that was written beside it.
-
-    No text is joined from the hits of a branch, and an absence is explained by the original.
-    """
-    changed: dict[str, Any] = {"hyde": False, "multi_query": (), "standalone": False}
-    changed |= {name: 0 for name in _JOINED_TEXTS if hasattr(request, name)}
-    for name in LIMITS:
-        if (limit := getattr(request, name, None)) is not None:
-            changed[name] = max(limit, min(DEPTH, getattr(request, "candidates", DEPTH) or DEPTH))
-    if branch != ORIGINAL:
-        changed |= {"query": text, "history": (), "why_not": None}
-    return request.model_copy(update=changed)
+def search_in(branch: str, text: str, request: KindSearch) -> KindSearch:
+    """Return the search that a branch is: of the question as it stands, or of a text that was written beside it."""
+    is_original = branch == ORIGINAL
+    changed = dict(_OF_ALL) if is_original else {**_OF_ALL, **_OF_QUESTION, "query": text}
+    limit = getattr(request, name := limit_of(type(request)))
+    if limit is not None and not (is_original and request.why_not is not None):  # an absence is explained as asked
+        changed[name] = max(limit, min(DEPTH, getattr(request, "candidates", DEPTH) or DEPTH))
+    known = type(request).model_fields
+    return request.model_copy(update={name: value for name, value in changed.items() if name in known})

@@ -137,7 +137,9 @@ def waterfall(picture: Picture, *, now: float) -> Waterfall:
     since = _since(picture)
     ended = ms_since(record.ended, since)
     now_ms = (ms_since(now, since) or 0.0) if ended is None else ended
-    rows = [_row(step, since, now_ms) for step in picture.steps]
+    # A step that nobody ran holds what others came to. If that is a failure, its reason is told.
+    steps = [step for step in picture.steps if step.attempt or step.state != "done"]
+    rows = [_row(step, since, now_ms) for step in steps]
     if ended is not None:
         rows += _last_row(picture.steps, rows, ended)
     critical = _critical_path([row for row in rows if row.bars], now_ms)

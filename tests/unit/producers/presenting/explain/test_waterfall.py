@@ -308,3 +308,12 @@ def test_rows_stand_in_the_order_in_which_their_work_began() -> None:
 
 def test_branches_that_were_queued_together_keep_their_order() -> None:
     assert [row.name for row in drawn(HYDE, ORIGINAL).rows][:2] == ["hyde", "original"]
+
+
+def test_a_step_that_nobody_ran_is_no_row_unless_it_failed() -> None:
+    """It holds how a branch ended, whose own steps are drawn."""
+    branch = replace(ORIGINAL, name="original/search")
+    ended = Step("original", "done", 0, ended=T0 + 0.19)
+    assert [row.name for row in drawn(branch, ended, ended=T0 + 0.19).rows] == ["original/search"]
+    failed = replace(ended, state="failed", reason="PostgreSQL is away")
+    assert "original" in [row.name for row in drawn(branch, failed, ended=T0 + 0.19).rows]

@@ -48,8 +48,9 @@ def step(claim: Claim, ports: Ports, *, request: KindSearch, flow_of_kind: FlowO
     if claim.step in request.expansions:
         rung, picture = list[Bell](), write(claim, request, ports)
     else:
-        known = ports.board.picture(claim.job_id)
-        board = board_of(ports.board, claim.step.rpartition("/")[0], texts_by_branch(known, request), request)
+        branch = claim.step.rpartition("/")[0]
+        texts = {} if branch == ORIGINAL else texts_by_branch(ports.board.picture(claim.job_id), request)
+        board = board_of(ports.board, branch, texts, request)
         bells, picture = run_in_branch(claim, board, ports, flow_of_kind)
         rung, is_to_tell = list(bells), board.is_to_tell
     if picture is None:

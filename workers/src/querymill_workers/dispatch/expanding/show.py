@@ -5,11 +5,13 @@ from typing import Any, Final
 
 from querymill_shared.board import Picture, Step, Verdict
 from querymill_shared.branches import ORIGINAL
-from querymill_shared.contracts.conversations.search import DEEP_TOP_N, TOP_N
+from querymill_shared.contracts.conversations.search import DEEP_TOP_N, TOP_N, ConversationResult
 from querymill_shared.contracts.events import TOLD_CHARS, TOLD_TEXTS, Hits, PartialHit
+from querymill_shared.contracts.files.search import FileResult, FileSearch
 from querymill_shared.contracts.kinds import KindHit, KindResult, KindSearch, limit_of
 from querymill_shared.contracts.modules.search import ModuleSearch
 from querymill_shared.contracts.results import Degradation
+from querymill_shared.contracts.why_not import Absence
 from querymill_workers.dispatch.endings import BranchEnding
 from querymill_workers.dispatch.joint.evidence import text_of
 from querymill_workers.dispatch.ports import Ports
@@ -37,18 +39,20 @@ def show_result(picture: Picture, endings: Endings, request: KindSearch, ports: 
     degraded = tuple(lacking(picture, endings, request))
     texts = texts_by_branch(picture, request)
     steps = [step for step in picture.steps if step.name not in endings]
-    hits = joined_hits(found)[: limit_in(request, base)]
+    ranking = joined_hits(found)
+    hits = ranking[: limit_in(request, base)]
     changed: dict[str, Any] = {
         "job_id": picture.record.job_id,
         "query": request.query,
         "results": tuple(hits),
-        "total": max(base.total, len(joined_hits(found))),
+        "total": max(base.total, len(ranking)),
         "complete": not degraded,
         "degraded": degraded,
         "stages": tuple(map(stage, steps)),
         "timing": {**base.timing, **timing(picture, steps)},
         "usage": added(used_by_steps(picture, request), *(result.usage for result in found.values())),
         "expansion_texts": {**base.expansion_texts, **by_step(texts)},
+        "why_not": absence_in(base.why_not, [id_of(hit, base.kind) for hit in ranking], len(hits)),
     }
     return done(base.model_copy(update=changed | of_kind(found, hits, request, ports)), picture)
 
@@ -56,7 +60,7 @@ def show_result(picture: Picture, endings: Endings, request: KindSearch, ports: 
 def joined_hits(found: Mapping[str, KindResult]) -> list[KindHit]:
     """Return the hits of all branches, best first. If one branch alone found any, they stay as they are."""
     kind = next(iter(found.values())).kind
-    rankings = {branch: [id_of(hit, kind) for hit in result.results] for branch, result in found.items()}
+    rankings = {branch: [id_of(hit, kind) for hit in hits_in_time(result, found)] for branch, result in found.items()}
     rankings = {branch: ids for branch, ids in rankings.items() if ids}
     if set(rankings) <= {ORIGINAL}:
         return [hit for branch in rankings for hit in found[branch].results]
@@ -66,6 +70,39 @@ def joined_hits(found: Mapping[str, KindResult]) -> list[KindHit]:
             hits.setdefault(id_of(hit, kind), hit)
     weights = weights_of(list(rankings))
     return [with_join(hits[joined.key], joined, weights) for joined in join_branches(rankings)]
+
+
+def hits_in_time(result: KindResult, found: Mapping[str, KindResult]) -> Sequence[KindHit]:
+    """Return the hits of a branch from the time that the question names, if it names one and was not relaxed."""
+    original = found.get(ORIGINAL)
+    if not isinstance(result, ConversationResult) or not isinstance(original, ConversationResult):
+        return result.results
+    asked = original.understanding.time
+    if asked is None or result is original or any(part.stage == "time" for part in original.degraded):
+        return result.results
+    return [
+        hit
+        for hit in result.results
+        if hit.message_at is not None
+        and (asked.start is None or asked.start <= hit.message_at)
+        and (asked.end is None or hit.message_at < asked.end)
+    ]
+
+
+def absence_in(absence: Absence | None, ids: Sequence[str], shown: int) -> Absence | None:
+    """Return what the original says of an absence, put right by the ranking of all branches: the first are shown."""
+    if absence is None:
+        return None
+    place = next((place for place, id_ in enumerate(ids, start=1) if id_ == absence.id), None)
+    if place is not None and place <= shown:
+        gates = [gate.model_copy(update={"outcome": "passed"}) for gate in absence.gates]
+        return absence.model_copy(update={"gates": tuple(gates), "place": place, "lever": None})
+    if absence.place is None:
+        return absence
+    (*passed, last) = absence.gates
+    said = f"place {place} of all branches; {shown} are returned"
+    failed = last.model_copy(update={"outcome": "failed", "said": said})
+    return absence.model_copy(update={"gates": (*passed, failed), "place": None})
 
 
 def with_join(hit: KindHit, joined: JoinedHit[str], weights: Mapping[str, float]) -> KindHit:
@@ -106,12 +143,15 @@ def of_kind(
     if isinstance(request, ModuleSearch):
         modules: Any = hits
         return {"prompt": prompt_for(request, modules, ports)}
-    contexts = [context for result in found.values() if (context := getattr(result, "context", ""))]
-    if len(contexts) < 2:
+    code = [result for result in found.values() if isinstance(result, FileResult)]
+    if len(code) < 2 or not isinstance(request, FileSearch):
         return {}
-    budget: int = getattr(request, "context_budget", 0)
-    context, paths = interleaved(contexts, budget=budget, count_tokens=ports.count_tokens)
-    return {"context": context, "context_files": paths}
+    contexts = [result.context for result in code if result.context]
+    context, paths = interleaved(contexts, budget=request.context_budget, count_tokens=ports.count_tokens)
+    account, handed = code[0].token_account, ports.count_tokens(context)
+    judged = sum(result.token_account.judged for result in code)
+    spent = {"context": handed, "judged": judged, "spent": handed + account.listing + judged}
+    return {"context": context, "context_files": paths, "token_account": account.model_copy(update=spent)}
 
 
 def lacking(picture: Picture, endings: Endings, request: KindSearch) -> Iterable[Degradation]:

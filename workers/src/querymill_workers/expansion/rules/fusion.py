@@ -14,8 +14,8 @@ from querymill_workers.text.rank_fusion import JoinedHit, reciprocal_rank_fusion
 
 #: The constant of the fusion, as in the rankings of sessions and of reports.
 K: Final = 10
-#: What the texts of one step count together, beside 1 of the question itself: much where both agree, and never enough
-#: to put first what the question itself does not find. Measured: `tests/quality/expansion.md`.
+#: What the texts of one step count together, beside 1 of the question itself: much where both agree, and not enough for
+#: one step to put first what the question does not find. Measured with one step: `tests/quality/expansion.md`.
 WRITTEN: Final = 0.6
 #: The same, for explanations.
 FORMULA: Final = "Σ weight / (k + rank) over the branches that found it"

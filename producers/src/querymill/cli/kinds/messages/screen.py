@@ -2,7 +2,7 @@
 
 from rich.text import Text
 
-from querymill.cli.screen import show_absence
+from querymill.cli.screen import show_absence, show_degraded
 from querymill.cli.screen_hits import show_hits
 from querymill.cli.terminal import Console
 from querymill.presenting.hit import HitView
@@ -26,6 +26,7 @@ def show(console: Console, result: MessageResult, *, limit: int | None = None) -
     skipped = f" · {result.skipped} messages without a vector of this model" if result.skipped else ""
     least = "" if result.total_is_exact else "at least "
     took = laps(result.timing)
+    show_degraded(console, [part for part in result.degraded if part.reason != result.why])
     show_absence(console, result.why_not)
     console.print(Text(f"  searched: {how}{why}{skipped}", "dim"))
     console.print(Text(f"  {least}{result.total} hits in all · {took}", "dim"))

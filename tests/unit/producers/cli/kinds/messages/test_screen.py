@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from querymill.cli.kinds.messages import KIND
 from querymill_shared.contracts.messages.search import MessageHit, MessageResult
+from querymill_shared.contracts.results import Degradation
 from tests.fixtures.screens import shown
 
 HIT = MessageHit(
@@ -41,3 +42,11 @@ def test_how_it_was_searched_and_why_not_otherwise_stand_at_the_end() -> None:
     *_, searched, total = shown(KIND, result).splitlines()
     assert searched.startswith("  searched: text (no model) · 3 ")
     assert total == "  at least 2 hits in all · embed 5 ms"
+
+
+def test_what_is_lacking_is_said_once() -> None:
+    lacks = [{"stage": "embed", "reason": "no model"}, {"stage": "hyde", "reason": "no answer in time"}]
+    changed = {"why": "no model", "degraded": tuple(map(Degradation.model_validate, lacks))}
+    printed = shown(KIND, RESULT.model_copy(update=changed))
+    assert printed.count("no model") == 1
+    assert "degraded: hyde: no answer in time" in printed
